@@ -156,7 +156,8 @@ def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
     assert "batch run" in calm.stdout.splitlines()[-1]
     disturbed = month.rehearse("--faults", "expire@0.1")
     assert disturbed.returncode == 1
-    assert disturbed.stdout.splitlines()[-1].startswith("✗ The batch is not ready yet: fix what")
+    assert disturbed.stdout.splitlines()[-2].startswith("✗ The batch is not ready yet: fix what")
+    assert disturbed.stdout.splitlines()[-1].startswith("Next: xlbridge batch plan ")
     assert "No faults were asked for" not in disturbed.stdout
 
 

@@ -25,7 +25,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
 from xlbridge.cli.output import print_json, print_lines, print_result, remark
 from xlbridge.errors import UsageError
-from xlbridge.files import short_path
+from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -185,6 +185,87 @@ def print_batch(
         print_result(page_text.format(page=short_path(findings)))
     for proof in proofs:
         print_lines(proof_text(proof))
+    print_lines(_closing_lines(batch, steps, proofs))
+
+
+def _closing_lines(
+    batch: Batch, steps: Sequence[StepOverview], proofs: Sequence[WrittenProof]
+) -> Iterator[Text]:
+    """Yield the verdict on a batch, and what to do next."""
+    open_steps = [state for state in steps if not state.done]
+    if not open_steps:
+        yield Text(pt="✓ O lote {id} está concluído.", en="✓ The batch {id} is complete.").format(
+            id=batch.id
+        )
+        unsettled = [proof for proof in proofs if not proof.settled]
+        kept = [as_argument(proof.page) for proof in unsettled or proofs]
+        step = _LOOK_AT if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
+        yield step.format(files=", ".join(kept))
+        return
+    as_it_goes = all(state.status in _TO_DO for state in open_steps)
+    yield Text(
+        pt="{mark} Lote {id}: {done} de {n} {n:passo feito|passos feitos}; por fazer: {names}.",
+        en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
+    ).format(
+        mark="·" if as_it_goes else "✗",
+        id=batch.id,
+        done=len(steps) - len(open_steps),
+        n=len(steps),
+        names=", ".join(state.step.name for state in open_steps),
+    )
+    yield _next_step(batch, open_steps)
+
+
+def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
+    """Return what to do next with a batch: what only a person can do comes first."""
+    units = [unit for state in open_steps for unit in state.units]
+    doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
+    if doubts:
+        return Text(
+            pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
+            en="Next: decide the upload in doubt: xlbridge jobs {job}",
+        ).format(job=doubts[-1].id)
+    statuses = {unit.status for unit in units} | {
+        state.status for state in open_steps if state.problem is not None
+    }
+    text = _CORRECT_FIRST if statuses & _FOR_A_PERSON else _GO_ON
+    known = any(one.id == batch.id for one in batch.ledger.batches())
+    return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
+
+
+def _plan_options(batch: Batch) -> str:
+    """Return a batch's plan and parameters as they are typed."""
+    given = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
+    own = [] if batch.own_schemas is None else [f"--schemas {as_argument(batch.own_schemas)}"]
+    return " ".join([as_argument(batch.plan.path), *given, *own])
+
+
+_TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
+_FOR_A_PERSON = frozenset(
+    {
+        UnitStatus.INVALID,
+        UnitStatus.REFUSED,
+        UnitStatus.HELD,
+        UnitStatus.PARTIAL,
+        UnitStatus.EDITED,
+    }
+)
+"""Statuses that stay as they are until a person has corrected something."""
+
+_CORRECT_FIRST = Text(
+    pt="A seguir: corrija o que está acima, depois: xlbridge batch {command}",
+    en="Next: correct what is named above, then: xlbridge batch {command}",
+)
+_GO_ON = Text(pt="A seguir: xlbridge batch {command}", en="Next: xlbridge batch {command}")
+_LOOK_AT = Text(
+    pt="A seguir: veja o que a prova deixa em aberto: {files}",
+    en="Next: look at what the proof leaves open: {files}",
+)
+_KEEP_PROOF = Text(
+    pt="A seguir: guarde a prova de fechamento: {files}",
+    en="Next: keep the closing proof: {files}",
+)
+_NOTHING_LEFT = Text(pt="A seguir: nada mais a fazer.", en="Next: nothing is left to do.")
 
 
 def batch_exit_code(steps: Sequence[StepOverview]) -> ExitCode:

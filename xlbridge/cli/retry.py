@@ -78,7 +78,9 @@ def command(
         )
         judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
         if not may_be_sent(judged, good_rows=arguments.options.good_rows):
-            return report_invalid_sheet(judged, job.what.mode, arguments.form)
+            return report_invalid_sheet(
+                judged, request, context.settings.limits.csv, job.what.mode, arguments.form
+            )
         corrected = corrected_rows(context, job, judged)
         with connect(context.settings, remark) as client:
             forbid_yes_in_production(client.target.production, arguments, job.what.mode)

@@ -83,7 +83,9 @@ def command(
             remember(request.mapping, [judged], context.settings)
         good_rows = arguments.options.good_rows
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
-            return report_invalid_sheet(judged, arguments.options.mode, arguments.form)
+            return report_invalid_sheet(
+                judged, request, context.settings.limits.csv, arguments.options.mode, arguments.form
+            )
         choice = choose_mode(judged.resource, arguments.options.mode)
         _mention_warnings(judged)
         with connect(context.settings, remark) as client:

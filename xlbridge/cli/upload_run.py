@@ -18,11 +18,13 @@ from xlbridge.cli.output import (
 )
 from xlbridge.cli.upload_common import code_of_failure, end_with_job, job_document
 from xlbridge.cli.upload_options import UploadArguments
+from xlbridge.cli.validate_run import reading_options
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
 from xlbridge.files import report_local_failures
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
+from xlbridge.settings import CsvForm
 from xlbridge.upload import (
     ConsentRequest,
     Job,
@@ -30,8 +32,8 @@ from xlbridge.upload import (
     Uploads,
     Verdict,
 )
-from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.reports import Report, report_lines
+from xlbridge.validation import ValidatedSheet, ValidationRequest
+from xlbridge.validation.reports import Report, closing_lines, report_lines
 
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
@@ -97,26 +99,29 @@ def _show_plan(
         return arguments.options.consent(request)
 
 
-def report_invalid_sheet(judged: ValidatedSheet, mode: str, form: str) -> ExitCode:
-    """Report why the sheet is not sent; nothing has left this computer."""
-    for line in fit_to_terminal(report_lines(Report.of([judged])), sys.stderr):
+def report_invalid_sheet(
+    judged: ValidatedSheet, request: ValidationRequest, csv: CsvForm, mode: str, form: str
+) -> ExitCode:
+    """Report why the sheet is not sent, and what to do next; nothing has left this computer."""
+    report = Report.of([judged], options=reading_options(request, csv))
+    *counts, next_step = closing_lines(report)
+    verdict = [str(_NOTHING_SENT), *([str(_GOOD_ROWS)] if judged.readable else [])]
+    lines = [*report_lines(report), *counts, " ".join(verdict), next_step]
+    for line in fit_to_terminal(lines, sys.stderr):
         remark(line)
-    remark(
-        Text(
-            pt="Nada foi enviado: corrija os erros primeiro.",
-            en="Nothing was sent: fix the errors first.",
-        )
-    )
-    if judged.readable:
-        remark(
-            Text(
-                pt="Para enviar só as linhas sem erros: --good-rows",
-                en="To send only the rows without errors: --good-rows",
-            )
-        )
     if form == "json":
         print_json(_invalid_sheet_json(judged, mode))
     return ExitCode.DATA_ERRORS
+
+
+_NOTHING_SENT = Text(
+    pt="Nada foi enviado: corrija os erros primeiro.",
+    en="Nothing was sent: fix the errors first.",
+)
+_GOOD_ROWS = Text(
+    pt="Para enviar só as linhas sem erros: --good-rows",
+    en="To send only the rows without errors: --good-rows",
+)
 
 
 def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def report_results(
     if task.fixed is not None:
         with failures.noted(_NOTHING_FIXED):
             results = _fix(task.fixed, request, results, settings)
-    report = Report.of(results, task.limit, _reading_options(task, settings.limits.csv))
+    report = Report.of(results, task.limit, reading_options(request, settings.limits.csv))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
         write_report(report, task.form, task.output)
@@ -88,14 +88,14 @@ def report_results(
     return gravest([_exit_code(report), unwritten])
 
 
-def _reading_options(task: ValidateArguments, csv: CsvForm) -> list[str]:
-    """Return the options that say how files are read, as they were given."""
+def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:
+    """Return the options that say how a file is read, as they were given."""
     given = {
-        "--resource": task.resource,
-        "--sheet": task.sheet,
-        "--map": task.mapping,
-        "--dates": task.dates,
-        "--numbers": task.numbers,
+        "--resource": request.resource,
+        "--sheet": request.sheet,
+        "--map": None if request.mapping is None else request.mapping.path,
+        "--dates": request.reading.dates,
+        "--numbers": request.reading.numbers,
         "--delimiter": next(
             (w for w, sign in CSV_DELIMITERS.items() if sign == csv.delimiter), None
         ),

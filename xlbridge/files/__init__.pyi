@@ -1,4 +1,5 @@
 from .atomic import (
+    as_argument as as_argument,
     make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
     report_local_failures as report_local_failures,

@@ -180,3 +180,12 @@ def require_new(path: Path) -> None:
 def short_path(path: Path) -> Path:
     """Return a path as short as it can be typed from the current folder."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def as_argument(value: Path | str) -> str:
+    """Return an argument of a command line that is shown to be typed: in quotes if it has spaces.
+
+    A path is as short as it can be typed from the current folder.
+    """
+    text = str(short_path(value) if isinstance(value, Path) else value)
+    return f'"{text}"' if " " in text else text

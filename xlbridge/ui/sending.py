@@ -26,8 +26,8 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
     ensure_evidence,
+    job_headline,
     job_json,
-    job_lines,
     open_context,
     state_name,
 )
@@ -198,7 +198,7 @@ class Remote:
 
     def _finish(self, context: UploadContext, job: Job, editor: SheetEditor | None) -> None:
         document = job_json(job, context.journal.plan_of(job))
-        self.state.outcome = document | {"headline": next(job_lines(job))}
+        self.state.outcome = document | {"headline": job_headline(job)}
         if editor is not None:
             with editor.lock:
                 editor.remarks = _refusals(document["rejected"])

@@ -53,6 +53,7 @@ from .process_report import (
     process_plan_lines as process_plan_lines,
 )
 from .report import (
+    job_headline as job_headline,
     job_json as job_json,
     job_lines as job_lines,
     state_name as state_name,

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.files import short_path
+from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.retried_rows import SettledRows
@@ -36,11 +36,9 @@ _HEADLINES = {
     ),
     State.IN_DOUBT: Text(
         pt="Em dúvida: não se sabe se {sent:a linha foi gravada|as {sent} linhas foram gravadas} "
-        "({reason}). Para conferir no "
-        "sistema, a partir de {settled}: xlbridge resume {job}",
+        "({reason}).",
         en="In doubt: whether {sent:the row was|the {sent} rows were} written is not known "
-        "({reason}). To look in the "
-        "system, from {settled} on: xlbridge resume {job}",
+        "({reason}).",
     ),
     State.NEEDS_PERSON: Text(
         pt="Em dúvida; só uma pessoa pode decidir. Linhas: {sent}, comprovadas: {accepted}, sem "
@@ -50,21 +48,49 @@ _HEADLINES = {
     ),
     State.SENDING_PARTS: Text(
         pt="Em partes: {accepted} de {read} {read:linha aceita|linhas aceitas} até agora, "
-        "{rejected} {rejected:rejeitada|rejeitadas}. Para "
-        "continuar: xlbridge resume {job}",
-        en="In parts: {accepted} of {read} {read:row|rows} accepted so far, {rejected} rejected. "
-        "To continue: "
-        "xlbridge resume {job}",
+        "{rejected} {rejected:rejeitada|rejeitadas}.",
+        en="In parts: {accepted} of {read} {read:row|rows} accepted so far, {rejected} rejected.",
     ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
-_QUEUED = Text(
-    pt="Na fila (log {log_id}). Para saber o resultado: xlbridge resume {job}",
-    en="Queued (log {log_id}). To learn the outcome: xlbridge resume {job}",
+_QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
+_NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
+
+_RESUME = Text(pt="A seguir: xlbridge resume {job}", en="Next: xlbridge resume {job}")
+_NEXT_STEPS = {
+    State.PREVIEWED: Text(
+        pt="A seguir: o mesmo comando sem --mode preview envia as linhas.",
+        en="Next: the same command without --mode preview sends the rows.",
+    ),
+    State.DONE: Text(pt="A seguir: nada mais a fazer.", en="Next: nothing is left to do."),
+    State.PARTIAL: Text(
+        pt="A seguir: corrija o arquivo e envie de novo: xlbridge retry {job} --file {file}",
+        en="Next: correct the workbook and send again: xlbridge retry {job} --file {file}",
+    ),
+    State.IN_DOUBT: Text(
+        pt="A seguir: a partir de {settled}, xlbridge resume {job} confere no sistema.",
+        en="Next: from {settled} on, xlbridge resume {job} looks in the system.",
+    ),
+    State.NEEDS_PERSON: Text(
+        pt="A seguir: confira no sistema, depois: "
+        'xlbridge resolve {job} --as applied|not-applied --reason "…"',
+        en="Next: look in the system, then: "
+        'xlbridge resolve {job} --as applied|not-applied --reason "…"',
+    ),
+    State.ABANDONED: Text(
+        pt="A seguir: xlbridge upload {file}, quando for para enviar.",
+        en="Next: xlbridge upload {file}, when it is to be sent.",
+    ),
+}
+_RETRY = Text(
+    pt="A seguir: corrija as linhas em {rejects}, depois: xlbridge retry {job}",
+    en="Next: fix the rows in {rejects}, then: xlbridge retry {job}",
 )
-_NOT_SENT = Text(
-    pt="Ainda não enviado. Para continuar: xlbridge resume {job}",
-    en="Not sent yet. To continue: xlbridge resume {job}",
+_STATUS_COPY = Text(
+    pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
+    "xlbridge jobs {job} --annotate {copy}",
+    en="Next: nothing is left to do; a copy of the workbook with the system's codes: "
+    "xlbridge jobs {job} --annotate {copy}",
 )
 
 
@@ -126,15 +152,6 @@ def job_json(
     }
 
 
-def _returned_text(job: Job) -> Text:
-    """Return what the rows of the rejects workbook are."""
-    if not job.held:
-        return Text(pt="Linhas rejeitadas", en="Rejected rows")
-    if not job.verdict.rejected_rows:
-        return Text(pt="Linhas retidas", en="Held rows")
-    return Text(pt="Linhas rejeitadas e retidas", en="Rejected and held rows")
-
-
 def _rest_text(job: Job) -> str:
     """Return the counts of the rows that were not sent, as the rest of a sentence."""
     counts = job.counted
@@ -147,24 +164,11 @@ def _rest_text(job: Job) -> str:
 
 
 def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
-    """Yield the lines of the report for a person; ``settled`` are as in ``job_json``."""
+    """Yield the report for a person: its rows, at the end the verdict and the next step.
+
+    ``settled`` are as in ``job_json``.
+    """
     verdict = job.verdict
-    headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
-    yield str(
-        headline.format(
-            read=job.counted["read"],
-            sent=verdict.read,
-            rest=_rest_text(job),
-            accepted=verdict.accepted,
-            rejected=verdict.rejected,
-            unknown=verdict.unknown,
-            previewed=job.last("previewed"),
-            reason=job.reason,
-            log_id=job.last("log_id"),
-            job=job.id,
-            settled=_time_text(job.last("settled")),
-        )
-    )
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
     for row in shown:
         place = row.cell or (f"{row.row}" if row.row else "–")
@@ -182,15 +186,48 @@ def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
                 "{left} left",
             ).format(rows=settled.rows, by=settled.by, left=settled.left)
         )
-    if (rejects := job.last("rejects_file")) and (settled is None or settled.left):
-        yield str(
-            Text(
-                pt="{what} em {file}; corrija-as e envie com: xlbridge retry {job}",
-                en="{what} in {file}; fix them and send with: xlbridge retry {job}",
-            ).format(what=_returned_text(job), file=short_path(Path(rejects)), job=job.id)
-        )
     if job.state is State.NEEDS_PERSON:
-        yield from map(str, decision_lines(job))
+        yield from map(str, _evidence_lines(job))
+    yield job_headline(job)
+    yield str(_next_step(job, settled))
+
+
+def job_headline(job: Job) -> str:
+    """Return the verdict of a job in one line."""
+    verdict = job.verdict
+    headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
+    return str(
+        headline.format(
+            read=job.counted["read"],
+            sent=verdict.read,
+            rest=_rest_text(job),
+            accepted=verdict.accepted,
+            rejected=verdict.rejected,
+            unknown=verdict.unknown,
+            previewed=job.last("previewed"),
+            reason=job.reason,
+            log_id=job.last("log_id"),
+        )
+    )
+
+
+def _next_step(job: Job, settled: SettledRows | None) -> Text:
+    """Return what to do next; rows that were refused or held come first."""
+    file = Path(job.what.file)
+    known = {"job": job.id, "file": as_argument(file)}
+    if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
+        rejects = job.last("rejects_file")
+        if settled is not None and not settled.left:
+            return _NEXT_STEPS[State.DONE]
+        if rejects:
+            return _RETRY.format(rejects=as_argument(Path(rejects)), **known)
+        if job.state is not State.DONE:
+            return _NEXT_STEPS[State.PARTIAL].format(**known)
+        if job.verdict.accepted:
+            copies = (as_argument(f"{file.stem}-{word}.xlsx") for word in ("enviada", "sent"))
+            return _STATUS_COPY.format(copy=Text(*copies), **known)
+    step = _NEXT_STEPS.get(job.state, _RESUME)
+    return step.format(settled=_time_text(job.last("settled")), **known)
 
 
 def _drift_lines(verdict: Verdict) -> Iterator[Text]:
@@ -208,15 +245,16 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
 
 def decision_lines(job: Job) -> Iterator[Text]:
     """Yield how a person decides a doubt that nothing else can settle."""
+    yield from _evidence_lines(job)
+    yield _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.id)
+
+
+def _evidence_lines(job: Job) -> Iterator[Text]:
     if page := job.last("evidence_file"):
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
             en="What is known, and what to look at: {file}",
         ).format(file=short_path(Path(page)))
-    yield Text(
-        pt='Depois de conferir: xlbridge resolve {job} --as applied|not-applied --reason "…"',
-        en='After looking: xlbridge resolve {job} --as applied|not-applied --reason "…"',
-    ).format(job=job.id)
 
 
 def _time_text(moment: str | None) -> str:

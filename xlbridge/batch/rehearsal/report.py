@@ -15,7 +15,7 @@ from xlbridge.batch.rehearsal.result import (
     ViolationKind,
     WorkbookResult,
 )
-from xlbridge.files import short_path
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
 from xlbridge.upload import RowOutcome
@@ -72,7 +72,23 @@ _VERDICTS = {
         "broken. This is a defect of xlbridge: rehearse again with --keep FOLDER and report it.",
     ),
 }
-_NEXT_RUN = Text(pt="  → xlbridge batch run {plan}", en="  → xlbridge batch run {plan}")
+_NEXT_STEPS = {
+    RehearsalState.PASSED: Text(
+        pt="A seguir: xlbridge batch run {plan}", en="Next: xlbridge batch run {plan}"
+    ),
+    RehearsalState.NOT_READY: Text(
+        pt="A seguir: xlbridge batch plan {plan} mostra o que há em cada arquivo.",
+        en="Next: xlbridge batch plan {plan} shows what is wrong in each workbook.",
+    ),
+    RehearsalState.IN_DOUBT: Text(
+        pt="A seguir: xlbridge batch rehearse {plan}, depois de dar a elas a chave.",
+        en="Next: xlbridge batch rehearse {plan}, once they have the key.",
+    ),
+    RehearsalState.BROKEN: Text(
+        pt="A seguir: xlbridge batch rehearse {plan} --keep PASTA",
+        en="Next: xlbridge batch rehearse {plan} --keep FOLDER",
+    ),
+}
 _NO_FAULTS = Text(
     pt="! Nenhuma falha foi pedida: só o caso sem falhas foi ensaiado. "
     "Com falhas: --faults cut-after@0.05,error-before@0.1 --kill 3",
@@ -96,9 +112,9 @@ def _verdict_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     if rehearsed.calm:
         yield _NO_FAULTS
     yield _verdict(rehearsed)
-    if rehearsed.state is RehearsalState.PASSED:
-        options = "".join(f" --set {name}={value}" for name, value in rehearsed.parameters.items())
-        yield _NEXT_RUN.format(plan=f"{short_path(rehearsed.plan)}{options}")
+    options = "".join(f" --set {name}={value}" for name, value in rehearsed.parameters.items())
+    plan = f"{as_argument(rehearsed.plan)}{options}"
+    yield _NEXT_STEPS[rehearsed.state].format(plan=plan)
 
 
 def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:

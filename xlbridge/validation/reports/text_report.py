@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.reports.model import (
@@ -94,7 +95,7 @@ def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) ->
     if sheet.resource is None:
         return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
     file = sheet.file if sheet.fixes is None else sheet.fixes.file
-    told = " ".join(map(_argument, [str(file), *options]))
+    told = " ".join(map(as_argument, [str(file), *options]))
     if sheet.ok and not mends:
         return Text(
             pt="A seguir: xlbridge upload {told}", en="Next: xlbridge upload {told}"
@@ -111,12 +112,8 @@ def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) ->
 
 
 def _copy_of(file: Path, kind: Text) -> Text:
-    pt, en = (_argument(f"{file.stem}-{word}.xlsx") for word in (kind.pt, kind.en))
+    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (kind.pt, kind.en))
     return Text(pt=pt, en=en)
-
-
-def _argument(text: str) -> str:
-    return f'"{text}"' if " " in text else text
 
 
 def _file(item: ReportItem, limit: int) -> Iterator[str]:
