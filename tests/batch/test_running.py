@@ -125,7 +125,10 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert states(found) == {"clients": "invalid", "payables": "done", "listing": "new"}
     assert found["steps"][-1]["waits_for"] == ["clients"]
-    assert "clients-2.xlsx" in Path(found["findings_page"]).read_text("utf-8")
+    page = Path(found["findings_page"]).read_text("utf-8")
+    assert "clients-2.xlsx" in page
+    # What names the record stands beside its finding.
+    assert "Client 11.222.333/0001-82" in page
     assert [proof["settled"] for proof in found["proofs"]] == [False]
     assert found["rows"] == {
         "read": 3,

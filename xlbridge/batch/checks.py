@@ -2,10 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-
-import pandas as pd
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
@@ -25,6 +23,7 @@ from xlbridge.validation import (
     ValidationResult,
     validate_file,
 )
+from xlbridge.validation.reports import without_cells
 
 JudgedFile = ValidatedSheet | RefusedFile
 
@@ -101,7 +100,7 @@ class _GatheredSheets:
         checks = self._of_environment(target.step)
         if isinstance(judged, ValidatedSheet):
             checks.add(target.step.name, judged)
-            judged = replace(judged, frame=pd.DataFrame())
+            judged = without_cells(judged)
         else:
             self.add_unsettled(target)
         self._judged.append((target, judged))

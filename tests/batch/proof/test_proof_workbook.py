@@ -14,7 +14,7 @@ from proof_parts import HOSTILE
 
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_workbook import write_proof_workbook
-from xlbridge.i18n import set_language
+from xlbridge.i18n import override_language, set_language
 
 
 def written(tmp_path: Path, proof: Proof) -> Workbook:
@@ -48,6 +48,12 @@ def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
         "Workbooks",
         "Uploads",
     ]
+
+
+def test_pages_are_numbered_in_the_language_of_the_proof(tmp_path: Path, month: Proof) -> None:
+    assert {sheet.oddFooter.right.text for sheet in written(tmp_path, month)} == {"&P of &N"}
+    with override_language("pt-BR"):
+        assert {sheet.oddFooter.right.text for sheet in written(tmp_path, month)} == {"&P de &N"}
 
 
 def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:

@@ -27,29 +27,29 @@ from xlbridge.i18n import Text
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
 _STEPS_SHEET = Text(pt="Etapas", en="Steps")
-_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 26)
+_RESOURCE = Heading(Text(pt="Recurso", en="Resource"), 22)
 
 _STEP_HEADINGS = (
-    Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 34),
+    Heading(Text(pt="Etapa e arquivo", en="Step and workbook"), 28),
     _RESOURCE,
-    Heading(Text(pt="Lidas", en="Read"), 10),
-    Heading(Text(pt="Aceitas", en="Accepted"), 10),
-    Heading(Text(pt="Sem alteração", en="Unchanged"), 10),
-    Heading(Text(pt="Retidas", en="Held"), 10, alarming=True),
-    Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),
+    Heading(Text(pt="Lidas", en="Read"), 12),
+    Heading(Text(pt="Aceitas", en="Accepted"), 12),
+    Heading(Text(pt="Sem alteração", en="Unchanged"), 12),
+    Heading(Text(pt="Retidas", en="Held"), 12, alarming=True),
+    Heading(Text(pt="Rejeitadas", en="Rejected"), 12, alarming=True),
     Heading(
         Text(pt="Destas, sem recusa própria", en="Of these, not refused themselves"),
-        10,
+        12,
         alarming=True,
     ),
-    Heading(Text(pt="Não enviadas", en="Not sent"), 10, alarming=True),
-    Heading(Text(pt="Sem resultado", en="Unknown"), 10, alarming=True),
-    Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 10),
-    Heading(Text(pt="Com diferença", en="Different"), 10, alarming=True),
-    Heading(Text(pt="Ausentes", en="Missing"), 10, alarming=True),
-    Heading(Text(pt="Mais de uma vez", en="More than once"), 10, alarming=True),
-    Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 10),
-    Heading(Text(pt="Observação", en="Note"), 40),
+    Heading(Text(pt="Não enviadas", en="Not sent"), 12, alarming=True),
+    Heading(Text(pt="Sem resultado", en="Unknown"), 12, alarming=True),
+    Heading(Text(pt="Lidas de volta: iguais", en="Read back: the same"), 12),
+    Heading(Text(pt="Com diferença", en="Different"), 12, alarming=True),
+    Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),
+    Heading(Text(pt="Mais de uma vez", en="More than once"), 12, alarming=True),
+    Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 12),
+    Heading(Text(pt="Observação", en="Note"), 28),
 )
 
 
@@ -167,7 +167,7 @@ _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(Text(pt="Destas, não lidas de volta", en="Of these, not read back"), 12)
 _FOUND_ROWS = Heading(Text(pt="Linhas lidas de volta", en="Rows read back"), 10)
 _ROWS_DIFFERENCE = Heading(
-    Text(pt="Diferença em linhas", en="Difference in rows"), 10, alarming=True
+    Text(pt="Diferença em linhas", en="Difference in rows"), 13, alarming=True
 )
 _SENT = Heading(Text(pt="Enviado e aceito (R$)", en="Sent and accepted (R$)"), 16)
 _UNREAD = Heading(Text(pt="Disto, não lido de volta (R$)", en="Of this, not read back (R$)"), 16)

@@ -65,9 +65,12 @@ class Grid:
     title: Text | None = None
     about: Text | None = None
 
-    def has_numbers(self, column: int) -> bool:
-        """Return whether a column has numbers."""
-        return any(is_number(line.values[column]) for line in self.lines)
+    def is_numeric(self, column: int) -> bool:
+        """Return whether a column has numbers, or nothing beside columns that have."""
+        values = [line.values[column] for line in self.lines]
+        if any(map(is_number, values)):
+            return True
+        return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)
 
 
 _YES_NO = {"True": Text(pt="sim", en="yes"), "False": Text(pt="não", en="no")}

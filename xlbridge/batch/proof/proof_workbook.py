@@ -26,7 +26,7 @@ from xlbridge.batch.proof.verdict import (
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, PROOF_PROPERTY, style
-from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
+from xlbridge.workbook.write import PAGE_OF, new_workbook, print_across_pages, write_plain_text
 
 MOST_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet; Excel holds few more."""
@@ -134,7 +134,7 @@ class _SheetWriter:
         for at, width in enumerate(self._widths):
             self._sheet.set_column(at, at, width)
         self._sheet.hide_gridlines(2)
-        print_across_pages(self._sheet, str(self._grids[0].sheet))
+        print_across_pages(self._sheet, str(self._grids[0].sheet), page_of=str(PAGE_OF))
         for grid in self._grids:
             self._write_grid(grid)
         self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
@@ -180,7 +180,7 @@ class _SheetWriter:
         }
         self._fit_height([str(heading.title) for heading in grid.headings], _BOLD_WIDTH)
         for at, heading in enumerate(grid.headings):
-            side = {"align": "right"} if grid.has_numbers(at) else {"align": "left", "indent": 1}
+            side = {"align": "right"} if grid.is_numeric(at) else {"align": "left", "indent": 1}
             form = self._styles.of(**properties, **side)
             self._sheet.write_string(self._row, at, str(heading.title), form)
         self._row += 1
@@ -223,15 +223,17 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     sheet.set_column(1, 1, _TEXT_WIDTH)
     sheet.hide_gridlines(2)
     name = _clean(proof_title(proof))
-    print_across_pages(sheet, name)
+    print_across_pages(sheet, name, page_of=str(PAGE_OF))
     _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
     properties = _STATE_FORMATS[proof_state(proof)]
     headline = styles.of(**properties, bold=True, text_wrap=True, font_size=12)
     _write_across(sheet, 2, verdict(proof), headline)
     said = styles.of(**properties, text_wrap=True, indent=1, align="left")
-    lines = [*map(str, resource_lines(proof)), *(f"• {item}" for item in open_items(proof))]
-    for row, line in enumerate(lines, start=3):
-        _write_across(sheet, row, line, said)
+    plain = styles.of(bg_color=properties["bg_color"], text_wrap=True, indent=1, align="left")
+    lines = [(str(line), plain) for line in resource_lines(proof)]
+    lines += [(f"• {item}", said) for item in open_items(proof)]
+    for row, (line, form) in enumerate(lines, start=3):
+        _write_across(sheet, row, line, form)
     label, text = styles.of(font_color=style.QUIET), styles.of(text_wrap=True)
     for row, (fact, value) in enumerate(proof_facts(proof), start=4 + len(lines)):
         _fit_row(sheet, row, value, _TEXT_WIDTH)

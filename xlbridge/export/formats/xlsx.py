@@ -40,7 +40,13 @@ from xlbridge.workbook import (
     STRONG,
     cell_address,
 )
-from xlbridge.workbook.write import PAGE_WIDTH, new_workbook, print_across_pages, write_plain_text
+from xlbridge.workbook.write import (
+    PAGE_OF,
+    PAGE_WIDTH,
+    new_workbook,
+    print_across_pages,
+    write_plain_text,
+)
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
@@ -170,8 +176,7 @@ def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[in
     else:
         repeated = 0
     pages = ceil((sum(widths) - repeated) / (PAGE_WIDTH - repeated))
-    page_of = Text(pt="&P de &N", en="&P of &N")
-    print_across_pages(worksheet, sheet.name, pages, str(page_of))
+    print_across_pages(worksheet, sheet.name, pages, str(PAGE_OF))
     worksheet.repeat_rows(0)
 
 

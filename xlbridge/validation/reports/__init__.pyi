@@ -4,5 +4,6 @@ from .model import (
     Report as Report,
     RuleKey as RuleKey,
     by_rule as by_rule,
+    without_cells as without_cells,
 )
 from .text_report import closing_lines as closing_lines, report_lines as report_lines

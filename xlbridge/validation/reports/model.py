@@ -11,7 +11,7 @@ from itertools import chain, islice
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Kind
+from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.results import (
     FixedCell,
@@ -146,8 +146,7 @@ class SheetReport:
         if resource is None or row is None or sheet.frame.empty or row not in self._positions:
             return []
         values = sheet.frame.iloc[self._positions[row]]
-        texts = [c.name for c in resource.columns if c.kind is Kind.TEXT and not c.allowed][:1]
-        keys = sorted(resource.natural_keys, key=lambda name: name == "idws")
+        texts, keys = _naming_columns(resource)
         key = next((str(values[name]) for name in keys if pd.notna(values[name])), "")
         named = [str(values[name]) for name in texts if pd.notna(values[name])]
         return [text for text in (*named, key) if text]
@@ -155,6 +154,21 @@ class SheetReport:
     @cached_property
     def _positions(self) -> Mapping[int, int]:
         return {row: position for position, row in enumerate(self.sheet.rows)}
+
+
+def _naming_columns(resource: Resource) -> tuple[list[str], list[str]]:
+    """Return the columns that name a record: its first text, and its natural keys."""
+    texts = [c.name for c in resource.columns if c.kind is Kind.TEXT and not c.allowed][:1]
+    return texts, sorted(resource.natural_keys, key=lambda name: name == "idws")
+
+
+def without_cells(sheet: ValidatedSheet) -> ValidatedSheet:
+    """Return a sheet without its cells; those that name its records stay where it has errors."""
+    names: list[str] = []
+    if sheet.resource is not None and not sheet.ok:
+        texts, keys = _naming_columns(sheet.resource)
+        names = [name for name in sheet.frame.columns if name in {*texts, *keys}]
+    return replace(sheet, frame=sheet.frame[names])
 
 
 ReportItem = SheetReport | RefusedFile | SkippedSheet

@@ -5,6 +5,7 @@ from .migrated_workbook import (
     write_migrated as write_migrated,
 )
 from .new_workbook import (
+    PAGE_OF as PAGE_OF,
     PAGE_WIDTH as PAGE_WIDTH,
     new_workbook as new_workbook,
     print_across_pages as print_across_pages,

@@ -14,6 +14,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import replace_atomically
+from xlbridge.i18n import Text
 from xlbridge.workbook.style import FONT, FONT_SIZE
 from xlbridge.workbook.text_escapes import escape_text
 
@@ -22,10 +23,18 @@ _MARGIN = 0.4  # inches
 _MAX_FOOTER_LENGTH = 100
 
 
+PAGE_OF = Text(pt="&P de &N", en="&P of &N")
+"""Page number of a footer."""
+
+
 def print_across_pages(
-    sheet: Worksheet, title: str, pages: int = 1, page_of: str = "&P de &N"
+    sheet: Worksheet, title: str, pages: int = 1, page_of: str = PAGE_OF.pt
 ) -> None:
-    """Print the sheet in landscape, as wide as so many pages, with page numbers."""
+    """Print the sheet in landscape, as wide as so many pages, with page numbers.
+
+    Import workbooks are Portuguese whatever the language of the messages is, other ones say how
+    a page is numbered in theirs.
+    """
     a4 = 9
     sheet.set_landscape()
     sheet.set_paper(a4)
