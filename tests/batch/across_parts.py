@@ -9,9 +9,8 @@ from sheets import write_records
 from stdnum.br import cnpj as cnpj_numbers
 
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks, SheetFindings
-from xlbridge.batch.links import linked_catalogue
 from xlbridge.client import Client, Record
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation

@@ -20,10 +20,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
-from xlbridge.batch.links import linked_catalogue
 from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
-from xlbridge.resources import REFERENCES, Catalogue, load_catalogue
+from xlbridge.resources import REFERENCES, Catalogue, linked_catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
@@ -107,7 +106,7 @@ def test_what_names_two_rows_is_ambiguous_but_repeated_documents_are_told_of_the
         ("r.xlsx", "B2", "link-ambiguous"),
     ]
     [ambiguous] = found[batch.folder / "r.xlsx", "Plan1"]
-    assert ambiguous.details["records"] == "c1.xlsx · Plan1!D2, c2.xlsx · Plan1!D2"
+    assert ambiguous.details["records"] == "c1.xlsx · Plan1!D2; c2.xlsx · Plan1!D2"
     [repeated] = found[batch.folder / "c3.xlsx", "Plan1"]
     assert repeated.details["first"] == "c2.xlsx · Plan1!C3"
 

@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, strategies as st
 from sheets import write_records, write_rows
 
-from xlbridge.batch.linked_codes import LinkResolver, comparable_key
-from xlbridge.batch.links import link_mistakes, linked_catalogue, linked_resource
 from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
-from xlbridge.resources import REFERENCES, Catalogue, Kind, load_catalogue
+from xlbridge.resources import (
+    REFERENCES,
+    Catalogue,
+    Kind,
+    link_mistakes,
+    linked_catalogue,
+    linked_resource,
+    load_catalogue,
+)
 from xlbridge.resources.checks import masked_cnpj
-from xlbridge.upload.lookup import OnlineCheck, Registries
+from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
@@ -60,15 +66,19 @@ def new_client(client: Client) -> Any:
     [
         ({"codigoDoCliente": "seuCodigo"}, "contasreceber", None),
         ({"codigoDoCliente": "cnpj"}, None, None),
-        ({"codigoCliente": "cnpj"}, "contasreceber", "'codigoCliente' .*: codigoDoCliente"),
-        ({"historico": "cnpj"}, "contasreceber", "historico refers to no registry.*: codigoDoClie"),
-        ({"codigoDaFilial": "cnpj"}, "contasreceber", "codigoDaFilial takes nothing but codes"),
+        ({"codigoCliente": "cnpj"}, "contasreceber", "'codigoCliente' .*codigoDoCliente"),
+        ({"historico": "cnpj"}, "contasreceber", "historico refers to no registry.*codigoDoClie"),
+        (
+            {"codigoDaFilial": "cnpj"},
+            "contasreceber",
+            "'cnpj' does not tell one of the branches .*: filial",
+        ),
         ({"codigoDoFornecedor": "cnpj"}, "contaspagar", None),
         ({"codigoDaContaCorrente": "cnpj"}, "contaspagar", "refers to no registry"),
         (
             {"codigoDoCliente": "nomeComercial"},
             "contasreceber",
-            "'nomeComercial' does not tell one of the clients .*: idws, cnpj, cpf, seuCodigo",
+            "'nomeComercial' does not tell .*: idws, cnpj, cpf, seuCodigo, cliente",
         ),
         ({"codigoDoCliente": "telefone"}, None, "'telefone' does not tell"),
         ({"codigoDoCliente": "cnpj"}, "contaspagar", "'codigoDoCliente'"),
@@ -227,12 +237,13 @@ def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     assert after.frame["codigoDoCliente"].tolist() == [r["codigoDoCliente"] for r in firms]
 
 
-def test_the_online_check_leaves_linked_cells_alone(
+def test_the_online_check_looks_linked_cells_up(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
     sheet = judged(tmp_path / "r.xlsx", catalogue, BY_OWN_CODE, "LK-NOBODY")
     OnlineCheck(client).add_findings(sheet)
-    assert codes(sheet) == []
+    assert codes(sheet) == [("B2", "link-unknown")]
+    assert sheet.resource is catalogue["contasreceber"]
 
 
 def test_a_sheet_without_links_stays_as_it_is(
@@ -284,12 +295,12 @@ def test_a_resource_of_ones_own_is_linked_by_what_its_listing_has(tmp_path: Path
     catalogue = load_catalogue(tmp_path)
     assert list(link_mistakes({"codigoDoFornecedor": "cnpj"}, catalogue, "contaspagar")) == []
     [(_, what)] = link_mistakes({"codigoDoFornecedor": "apelido"}, catalogue, "contaspagar")
-    assert what.en.endswith("allowed here: cnpj.")
+    assert what.en.endswith("allowed here: cnpj, fornecedor.")
     column = linked_resource(
         catalogue["contaspagar"], {"codigoDoFornecedor": "cnpj"}, catalogue
     ).by_name["codigoDoFornecedor"]
     assert column.link is not None
-    assert column.link.field == "cnpjcpf"
+    assert column.link.fields == ("cnpjcpf",)
     assert "no_repeats" not in column.checks
 
 

@@ -8,12 +8,10 @@ from itertools import islice
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
 from xlbridge.batch.ledger import CheckRecord
-from xlbridge.batch.links import Links, linked_catalogue
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, ordered_steps
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
-from xlbridge.resources import Catalogue
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
@@ -44,17 +42,6 @@ class CheckResult:
 
     passed: list[StepWorkbook] = field(default_factory=list)
     failed: list[JudgedFile] = field(default_factory=list, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedWorkbook(ValidationRequest):
-    """Request for a workbook whose cells may name records by other keys than their codes."""
-
-    links: Links = field(default_factory=dict)
-
-    def catalogue_for(self, catalogue: Catalogue) -> Catalogue:
-        """Return the catalogue with the linked forms of its resources."""
-        return linked_catalogue(self.links, catalogue)
 
 
 def check_all(
@@ -139,7 +126,7 @@ class _GatheredSheets:
 def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
     context = batch.environments.context(target.step.profile)
-    request = _linked_workbook(target)
+    request = _request_of(target)
     return _single_result(validate_file(request, context.catalogue, context.settings.limits))
 
 
@@ -151,14 +138,14 @@ def _judge_all(
         by_profile[target.step.profile].append(target)
     for profile, same_profile in by_profile.items():
         settings = batch.environments.context(profile).settings
-        requests = [_linked_workbook(target) for target in same_profile]
+        requests = [_request_of(target) for target in same_profile]
         found = validate_files(requests, settings.schemas, settings.limits, executor)
         yield from zip(same_profile, map(_single_result, found), strict=True)
 
 
-def _linked_workbook(target: StepWorkbook) -> LinkedWorkbook:
+def _request_of(target: StepWorkbook) -> ValidationRequest:
     step = target.step
-    return LinkedWorkbook(
+    return ValidationRequest(
         file=target.workbook.path,
         resource=step.resource,
         sheet=step.sheet,

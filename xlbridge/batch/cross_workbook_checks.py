@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.batch.links import key_fields
 from xlbridge.batch.plan import relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
-from xlbridge.resources import REFERENCES, Resource
+from xlbridge.resources import REFERENCES, Resource, key_fields, registry_called
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import ValidatedSheet, first_occurrences
@@ -128,9 +127,10 @@ def _compared_columns(resource: Resource) -> Iterator[str]:
     for each in resource.columns:
         if each.references or each.registers or each.link:
             yield each.name
-    if resource.name in REFERENCES:
+    if (registry := registry_called(resource.name)) is not None:
         yield from key_fields(resource)
-        yield REFERENCES[resource.name].active or ""
+        yield REFERENCES[registry].active or ""
+        yield REFERENCES[registry].label
         for lookup in resource.read_back.lookups if resource.read_back else ():
             yield from lookup.when
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.export import Filters
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, registry_called
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import PROVEN
@@ -123,9 +123,11 @@ def referenced_steps(
     resource = steps[name].get("resource")
     if resource is None or resource not in catalogue:
         return
-    registries = {column.references for column in catalogue[resource].columns} - {resource}
+    registries = {column.references for column in catalogue[resource].columns}
+    registries -= {registry_called(resource)}
     for other, body in steps.items():
-        if other != name and "upload" in body and body.get("resource") in registries:
+        fills = registry_called(body.get("resource", ""))
+        if other != name and "upload" in body and fills is not None and fills in registries:
             yield other
 
 

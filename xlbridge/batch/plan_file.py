@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.links import link_mistakes
 from xlbridge.batch.parameters import PlanDocument
 from xlbridge.batch.plan import (
     AnyStep,
@@ -32,7 +31,7 @@ from xlbridge.export import (
     prepare_export,
 )
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, link_mistakes
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,

@@ -8,19 +8,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from xlbridge.batch.linked_codes import (
-    LinkResolver,
-    ReferenceProblem,
-    ambiguous_link,
-    comparable_key,
+from xlbridge.resources import (
+    REFERENCES,
+    Column,
+    Kind,
+    Link,
+    Resource,
+    key_fields,
+    registry_called,
 )
-from xlbridge.batch.links import key_fields
-from xlbridge.resources import REFERENCES, Column, Kind, Link, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import (
+    LinkResolver,
+    ReferenceProblem,
+    Registries,
+    ambiguous_link,
+    name_keys,
+)
 from xlbridge.validation import BoolArray, ValidatedSheet
-from xlbridge.validation.cross_sheet import ColumnValues, cell_reference, rows_in_error, values_of
+from xlbridge.validation.cross_sheet import (
+    ColumnValues,
+    IntArray,
+    cell_reference,
+    rows_in_error,
+    values_of,
+)
 
 _MAX_ROWS_NAMED = 3
 
@@ -28,7 +41,7 @@ _MAX_ROWS_NAMED = 3
 class ProvidedKeys:
     """Keys of the registry records that the rows of a batch create.
 
-    With a ``link`` the keys are values of its field, without one they are codes. A row
+    With a ``link`` the keys are values of its fields, without one they are codes. A row
     with an error, or in a sheet whose layout has one, is not sent as it is.
     """
 
@@ -45,19 +58,14 @@ class ProvidedKeys:
             [~rows_in_error(sheet) & sheet.readable for sheet in self._sheets]
         )
         self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
-        linked = [
-            value
-            for sheet, columns in zip(self._sheets, self._columns, strict=True)
-            for value in _key_values(sheet, columns, link)
-        ]
-        which, values = pd.factorize(
-            np.array([self._text(value) for value in linked], dtype=object)
-        )
+        rows, keys = self._keys()
+        which, values = pd.factorize(np.array(keys, dtype=object))
         self._numbers = {value: number for number, value in enumerate(values)}
-        self._order = np.argsort(which, kind="stable")
-        self._starts = np.searchsorted(which[self._order], np.arange(len(values) + 1))
-        usable = np.bincount(which[self._good & (which >= 0)], minlength=len(values)) == 1
-        usable[which[self._inactive & (which >= 0)]] = False
+        order = np.argsort(which, kind="stable")
+        self._rows = rows[order]
+        self._starts = np.searchsorted(which[order], np.arange(len(values) + 1))
+        usable = np.bincount(which[self._good[rows]], minlength=len(values)) == 1
+        usable[which[self._inactive[rows]]] = False
         self._usable = usable
 
     def __bool__(self) -> bool:
@@ -65,14 +73,15 @@ class ProvidedKeys:
         return bool(self._sheets)
 
     def __contains__(self, value: str) -> bool:
-        return value in self._numbers
+        return any(key in self._numbers for key in self._keys_of(value))
 
     def problem(self, value: str, seen_from: ValidatedSheet) -> ReferenceProblem | None:
         """Return the problem of a value whose rows give no usable record, None where they do."""
-        number = self._numbers[value]
-        if self._usable[number]:
+        numbers = [self._numbers[key] for key in self._keys_of(value) if key in self._numbers]
+        if len(numbers) == 1 and self._usable[numbers[0]]:
             return None
-        rows = self._order[self._starts[number] : self._starts[number + 1]]
+        named = [self._rows[self._starts[n] : self._starts[n + 1]] for n in numbers]
+        rows = np.unique(np.concatenate(named))
         good = rows[self._good[rows]]
         if not len(good):
             return ReferenceProblem(
@@ -87,16 +96,32 @@ class ProvidedKeys:
         place = self._place(inactive[0], value, seen_from)
         return ReferenceProblem("reference-inactive-in-batch", {"place": place})
 
-    def _text(self, value: Any) -> str | None:
-        return None if pd.isna(value) else comparable_key(self._kind, value)
+    def _keys(self) -> tuple[IntArray, list[str]]:
+        """Return the rows with the keys of their records, each pair of them once."""
+        found: dict[tuple[int, str], None] = {}
+        first = 0
+        for sheet, columns in zip(self._sheets, self._columns, strict=True):
+            for of_field in _by_field(sheet, columns, self._link):
+                for position, value in enumerate(_key_values(sheet, of_field, self._link)):
+                    if not pd.isna(value):
+                        found |= {(first + position, key): None for key in self._keys_of(value)}
+            first += len(sheet.rows)
+        return np.array([row for row, _ in found], dtype=np.intp), [key for _, key in found]
+
+    def _keys_of(self, value: object) -> tuple[str, ...]:
+        if self._link is None:
+            return (str(value).strip(),)
+        return name_keys(self._link, self._kind, value)
 
     def _place(self, row: int, value: str, seen_from: ValidatedSheet) -> str:
         owner, position = self._owners[row], int(self._positions[row])
         sheet = self._sheets[owner]
+        keys = set(self._keys_of(value))
         column = next(
             name
             for name in self._columns[owner]
-            if self._text(sheet.frame[name].iat[position]) == value
+            if not pd.isna(cell := sheet.frame[name].iat[position])
+            and not keys.isdisjoint(self._keys_of(cell))
         )
         return cell_reference(sheet, column, position, seen_from)
 
@@ -108,16 +133,35 @@ def _key_columns(sheet: ValidatedSheet, registry: str, link: Link | None) -> tup
         return ()
     if link is None:
         linked = [column.name for column in resource.columns if column.registers == registry]
-    elif resource.name == registry:
-        linked = [name for name, field in key_fields(resource).items() if field == link.field]
+    elif registry_called(resource.name) == registry:
+        fields = _name_fields(resource, link)
+        linked = [name for name, field in fields.items() if field in link.fields]
     else:
         linked = []
     return tuple(name for name in linked if name in sheet.columns)
 
 
-def _key_values(
+def _name_fields(resource: Resource, link: Link) -> dict[str, str]:
+    """Return the columns that name the records which a resource registers, with their fields."""
+    label = REFERENCES[link.registry].label
+    called = {label: label} if link.is_loose and label in resource.by_name else {}
+    return {**called, **key_fields(resource)}
+
+
+def _by_field(
     sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
-) -> Iterator[object]:
+) -> Iterator[tuple[str, ...]]:
+    """Yield the columns that share a field of the registry's listing."""
+    if link is None or sheet.resource is None:
+        yield tuple(columns)
+        return
+    fields = _name_fields(sheet.resource, link)
+    for field in link.fields:
+        if same := tuple(name for name in columns if fields[name] == field):
+            yield same
+
+
+def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None) -> Iterator[Any]:
     """Yield what names the record of each row: where several columns share a field, the one whose
     condition holds, else the first that is filled."""
     frame = sheet.frame
@@ -159,7 +203,7 @@ class UnsettledWorkbook:
     def may_register(self, registry: str, link: Link | None) -> bool:
         """Return whether it may register records of a registry."""
         if link is not None:
-            return self.resource is None or self.resource.name == registry
+            return self.resource is None or registry_called(self.resource.name) == registry
         columns = self.resource.columns if self.resource else ()
         return any(column.registers == registry for column in columns)
 
@@ -180,7 +224,7 @@ class ReferenceChecks:
         self._unsettled = unsettled
         self._registries = registries
         self._resolver = None if registries is None else LinkResolver(registries)
-        self._provided: dict[tuple[str, str | None, Kind], ProvidedKeys] = {}
+        self._provided: dict[tuple[str, Link | None, Kind], ProvidedKeys] = {}
 
     def findings(self, sheet: ValidatedSheet) -> Iterator[Finding]:
         """Yield the findings of a sheet's references; it is one of the sheets, or like one.
@@ -207,15 +251,13 @@ class ReferenceChecks:
         self, sheet: ValidatedSheet, column: Column, link: Link, cells: ColumnValues
     ) -> _FindProblem:
         provided = self._provided_keys(link.registry, link, column.kind)
-        values = (comparable_key(column.kind, value) for value in cells.values)
-        elsewhere = [value for value in values if value not in provided]
+        elsewhere = [value for value in cells.values if value not in provided]
         linked = (
             None if self._resolver is None else self._resolver.records(link, column.kind, elsewhere)
         )
 
         def problem(value: str) -> ReferenceProblem | None:
-            value = comparable_key(column.kind, value)
-            if linked is not None and value in linked.records:
+            if linked is not None and linked.found(value):
                 return linked.problem(value)
             if value in provided:
                 return provided.problem(value, sheet)
@@ -251,13 +293,14 @@ class ReferenceChecks:
             return ReferenceProblem("reference-unsettled", {"files": ", ".join(files)})
         if not whole:
             return ReferenceProblem("reference-unproven", _details(registry))
-        filled = any(sheet.resource and sheet.resource.name == registry for sheet in self._sheets)
+        resources = (sheet.resource for sheet in self._sheets)
+        filled = any(one and registry_called(one.name) == registry for one in resources)
         in_batch = link is not None or filled or self._provided_keys(registry, None, Kind.CODE)
         code = "reference-unknown-in-batch" if in_batch else "reference-unknown"
         return ReferenceProblem(code, _details(registry))
 
     def _provided_keys(self, registry: str, link: Link | None, kind: Kind) -> ProvidedKeys:
-        key = registry, link.field if link else None, kind
+        key = registry, link, kind
         if key not in self._provided:
             self._provided[key] = ProvidedKeys(registry, link, kind, self._sheets)
         return self._provided[key]

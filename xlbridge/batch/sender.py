@@ -8,7 +8,6 @@ from typing import TypeGuard
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
-from xlbridge.batch.linked_codes import LinkResolver
 from xlbridge.batch.plan import file_digest
 from xlbridge.batch.unit_status import UnitOverview, UnitStatus, workbook_overview
 from xlbridge.client.listings import ListingCache
@@ -26,7 +25,7 @@ from xlbridge.upload import (
     has_sent_rows,
     may_be_sent,
 )
-from xlbridge.upload.lookup import Registries
+from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
@@ -149,7 +148,7 @@ class WorkbookSender:
     def _judge(self, target: StepWorkbook) -> JudgedFile:
         """Validate a workbook, and fill in the codes of the records that its cells name."""
         judged = judge_workbook(self.batch, target)
-        if not target.step.links or not _is_sendable(judged):
+        if not _is_sendable(judged) or judged.resource is None or judged.resource.base is None:
             return judged
         if target.step.name not in self._resolvers:
             client = self.batch.environments.client(target.step.profile)

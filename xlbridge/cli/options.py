@@ -1,7 +1,7 @@
 """Options that several commands share, each declared once, and their values as data."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -197,6 +197,36 @@ map_option = option(
     en="Reads a sheet with another header by a mapping (xlbridge map).",
 )
 
+
+def _links_of(
+    _context: click.Context, _parameter: click.Parameter, given: Sequence[str]
+) -> dict[str, str]:
+    """Return the links of an option that may be given several times."""
+    links = {}
+    for text in given:
+        column, sign, by = map(str.strip, text.partition("="))
+        if not (column and sign and by):
+            said = Text(
+                pt="{text!r}: escreva COLUNA=RECURSO, como codigoDoCliente=cliente.",
+                en="{text!r}: write COLUMN=RESOURCE, such as codigoDoCliente=cliente.",
+            )
+            raise click.BadParameter(str(said.format(text=text)))
+        links[column] = by
+    return links
+
+
+link_option = option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="COLUMN=RESOURCE",
+    callback=_links_of,
+    pt="A coluna traz nomes (CNPJ, CPF, código próprio, nome) e não códigos, que são procurados "
+    "no sistema; vale várias vezes.",
+    en="The column has names (CNPJ, CPF, own code, name) in place of codes, which are looked up "
+    "in the system; may be repeated.",
+)
+
 scheduler_option = option(
     "--scheduler",
     metavar="URL",
@@ -252,5 +282,6 @@ class ValidateArguments:
     dates: DateOrder | None
     numbers: NumberStyle | None
     mapping: Path | None
+    links: Mapping[str, str]
     workers: int | None
     scheduler: str | None

@@ -1,5 +1,6 @@
 """``xlbridge upload``: validate a workbook, then send it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,13 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, map_option, parse_options, sheet_options
+from xlbridge.cli.options import (
+    format_option,
+    link_option,
+    map_option,
+    parse_options,
+    sheet_options,
+)
 from xlbridge.cli.output import remark, show_progress
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import (
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
 @sheet_options
 @parse_options
 @map_option
+@link_option
 @upload_options
 @format_option
 def command(
@@ -48,6 +56,7 @@ def command(
     dates: DateOrder | None,
     numbers: NumberStyle | None,
     mapping: Path | None,
+    links: Mapping[str, str],
     **given: Any,
 ) -> ExitCode:
     arguments = UploadArguments.of(given)
@@ -73,6 +82,7 @@ def command(
                 sheet=sheet,
                 reading=ParseOptions(dates=dates, numbers=numbers),
                 mapping=None if mapping is None else read_mapping(mapping),
+                links=links,
             )
             judged = validate_single_sheet(
                 request, context.settings.schemas, context.settings.limits
@@ -87,19 +97,23 @@ def command(
                 judged, request, context.settings.limits.csv, arguments.options.mode, arguments.form
             )
         choice = choose_mode(judged.resource, arguments.options.mode)
+        resource_name = judged.resource.name
         _mention_warnings(judged)
         with connect(context.settings, remark) as client:
-            target = client.target
+            target, uploads = client.target, Uploads(context, client)
+            judged = uploads.with_codes(judged)
+            if not may_be_sent(judged, good_rows=good_rows):
+                return report_invalid_sheet(judged, arguments.options.mode, arguments.form)
             forbid_yes_in_production(target.production, arguments, choice.mode)
             remark(
                 _SUMMARY.format(
-                    resource=judged.resource.name,
+                    resource=resource_name,
                     profile=target.profile,
                     rows=len(judged.rows),
                     reason=choice.reason,
                 )
             )
-            job = Uploads(context, client).create(judged, arguments.options)
+            job = uploads.create(judged, arguments.options)
             return run_upload(context, client, job, arguments)
 
 

@@ -15,6 +15,7 @@ from xlbridge.cli.options import (
     ValidateArguments,
     all_sheets_option,
     force_option,
+    link_option,
     map_option,
     parse_options,
     schemas_option,
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
 @schemas_option
 @parse_options
 @map_option
+@link_option
 @worker_options
 @validate_format_option
 def command(**options: Any) -> ExitCode:
@@ -159,6 +161,7 @@ def _request(
         all_sheets=task.all_sheets,
         reading=ParseOptions(dates=task.dates, numbers=task.numbers),
         mapping=mapping,
+        links=task.links,
     )
 
 

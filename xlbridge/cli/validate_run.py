@@ -79,6 +79,7 @@ def report_results(
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
         write_report(report, task.form, task.output)
+    _mention_names(report.sheets, online=task.online)
     if task.annotated is not None and report.sheets:
         with failures.noted():
             _write_marked_copy(report, task.annotated)
@@ -159,6 +160,21 @@ def _ask_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> Xlbridg
         remark(_LOCAL_ONLY)
         return error
     return None
+
+
+def _mention_names(sheets: Sequence[ValidatedSheet], *, online: bool) -> None:
+    """Say which columns have names that were not looked up."""
+    if online:
+        return
+    columns = (c for sheet in sheets if sheet.resource for c in sheet.resource.columns if c.link)
+    if names := list(dict.fromkeys(column.name for column in columns)):
+        remark(_NOT_LOOKED_UP.format(names=", ".join(names)))
+
+
+_NOT_LOOKED_UP = Text(
+    pt="Os nomes em {names} só são procurados no sistema com --online, ou no envio.",
+    en="The names in {names} are only looked up in the system with --online, or by an upload.",
+)
 
 
 def _exit_code(report: Report) -> ExitCode:

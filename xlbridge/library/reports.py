@@ -35,7 +35,7 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     reports as forms,
-    validate_workbook,
+    validate_sheets,
 )
 from xlbridge.validation.mapping import SheetMapping, read_mapping
 from xlbridge.workbook import ANNOTATED, require_own
@@ -173,6 +173,10 @@ class Report:
             return self._sheet
         return replace(self._sheet, file=self._origin.store(folder))
 
+    def with_sheet(self, sheet: ValidatedSheet) -> "Report":
+        """Return a report of the same source whose sheet was judged further."""
+        return Report(sheet, self._origin)
+
     def row_labels(self, rows: Sequence[int | None]) -> pd.Series:
         """Return Excel's row numbers as the frames bear them: a DataFrame's by its own labels."""
         if self._origin is None:
@@ -223,6 +227,7 @@ def validate(
     encoding: str | None = None,
     schemas: str | PathLike[str] | None = None,
     map: str | PathLike[str] | None = None,  # noqa: A002 - the name of the option
+    links: Mapping[str, str] | None = None,
 ) -> Report:
     """Check a sheet against the schema of its resource, without the network.
 
@@ -237,6 +242,8 @@ def validate(
     tells without them. ``schemas`` is a folder of own schema files in place of the one in
     ``XLBRIDGE_HOME``. ``map`` is a mapping file for a sheet with a header of its own, as
     ``xlbridge map`` proposes it; it names the resource, and findings keep the sheet's own cells.
+    ``links`` are columns that have names in place of codes, ``{"codigoDoCliente": "cliente"}`` (or
+    one column of the registry's, ``"cnpj"``): ``Connection.plan`` and ``upload`` look them up.
 
     Wrong data is returned in the report, never raised. Raises ``UsageError`` when the file, sheet
     or resource does not exist, the resource is not recognised, or the mapping is mistaken or made
@@ -255,9 +262,14 @@ def validate(
             raise UsageError(
                 Text(pt="Um DataFrame não tem planilhas.", en="A DataFrame has no sheets.")
             )
-        return _validate_frame(source, resource, folder, reading, mapping)
+        return _validate_frame(source, resource, folder, reading, mapping, links or {})
     request = ValidationRequest(
-        file=Path(source), resource=resource, sheet=sheet, reading=reading, mapping=mapping
+        file=Path(source),
+        resource=resource,
+        sheet=sheet,
+        reading=reading,
+        mapping=mapping,
+        links=links or {},
     )
     limits = _with_csv_form(settings.limits, delimiter, encoding)
     return Report(validate_single_sheet(request, folder, limits))
@@ -291,20 +303,15 @@ def _validate_frame(
     schemas: Path,
     reading: ParseOptions,
     mapping: SheetMapping | None,
+    links: Mapping[str, str],
 ) -> Report:
     origin = FrameWorkbook(frame)
-    catalogue = load_catalogue(schemas)
-    return Report(
-        validate_workbook(
-            FRAME_FILE,
-            catalogue,
-            resource=resource,
-            reading=reading,
-            workbook=origin.cells,
-            mapping=mapping,
-        ),
-        origin,
+    request = ValidationRequest(
+        file=FRAME_FILE, resource=resource, reading=reading, mapping=mapping, links=links
     )
+    catalogue = load_catalogue(schemas)
+    [sheet] = validate_sheets(request, catalogue, WorkbookLimits(), origin.cells).sheets
+    return Report(sheet, origin)
 
 
 _CENTS = 2

@@ -20,6 +20,7 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
     job_json,
+    may_be_sent,
     open_context,
 )
 
@@ -114,8 +115,9 @@ def plan_report(
 ) -> UploadPlan:
     """Plan the rows of a report that may be sent; see ``Connection.plan``."""
     with open_context(settings) as context:
-        sheet = report.validated_sheet(settings.frames)
-        planned = Uploads(context, client).plan(sheet, options)
+        uploads = Uploads(context, client)
+        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
+        planned = uploads.plan(sheet, options)
     rows = pd.DataFrame([row.to_json() for row in planned.plan.rows], columns=_PLAN_COLUMNS)
     rows["row"] = report.row_labels([row.row for row in planned.plan.rows])
     return UploadPlan(
@@ -134,7 +136,10 @@ def upload_report(
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
         uploads = Uploads(context, client)
-        job = uploads.create(report.validated_sheet(settings.frames), options)
+        sheet = uploads.with_codes(report.validated_sheet(settings.frames))
+        if not may_be_sent(sheet, good_rows=options.good_rows):
+            return _invalid_outcome(report.with_sheet(sheet), options.mode)
+        job = uploads.create(sheet, options)
         try:
             job = uploads.run(job, options)
         except XlbridgeError as error:

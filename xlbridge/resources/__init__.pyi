@@ -7,9 +7,19 @@ from .column import (
     Column as Column,
     Kind as Kind,
     Link as Link,
+    LinkName as LinkName,
     columns_by_header as columns_by_header,
     normalize_header as normalize_header,
     strip_accents as strip_accents,
+)
+from .links import (
+    Links as Links,
+    key_fields as key_fields,
+    link_mistakes as link_mistakes,
+    linked_catalogue as linked_catalogue,
+    linked_resource as linked_resource,
+    registry_called as registry_called,
+    require_links as require_links,
 )
 from .pandera_checks import (
     column_checks as column_checks,

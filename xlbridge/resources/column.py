@@ -63,16 +63,35 @@ DTYPES_OF_KIND: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class LinkName:
+    """Name of a record: a ``column`` of its resource, which the listing calls ``field``."""
+
+    column: str
+    field: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """Link of a column to records of a registry by something else than their codes.
 
-    Its cells hold values of ``column`` of the registry's resource, which the registry's listing
-    calls ``field``.
+    Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
+    written as people write names.
     """
 
     registry: str
-    column: str
-    field: str
+    names: tuple[LinkName, ...]
+    is_loose: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the registry's listing that have the names."""
+        return tuple(dict.fromkeys(name.field for name in self.names))
+
+    @property
+    def by(self) -> str:
+        """The columns that the names are of, in words of messages."""
+        return ", ".join(name.column for name in self.names)
 
 
 USUAL_YEARS = (1950, 2099)

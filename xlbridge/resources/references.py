@@ -17,7 +17,7 @@ from xlbridge.wire.registry import (
     PRODUCT_TYPE_LIST,
     SUPPLIER_LIST,
 )
-from xlbridge.wire.stock import STOCK_BALANCES_OF_BRANCH
+from xlbridge.wire.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +26,30 @@ class Reference:
 
     ``operation`` lists its records, or, where it has a path parameter, answers 404 for one that
     does not exist. ``key`` is the field of the code; ``active`` the one that tells whether a
-    record may be used, None where all may. ``cap`` is the most records of one answer.
+    record may be used, None where all may. ``cap`` is the most records of one answer. ``label`` is
+    the field of what people call a record. ``resource`` is the resource whose sheets register
+    records, where that has another name; ``names`` lists the records with their labels, where
+    ``operation`` does not.
     """
 
     title: Text
     operation: Operation
     key: str
+    label: str
     active: str | None = None
     cap: int | None = None
+    resource: str | None = None
+    names: Operation | None = None
 
     @property
     def one_by_one(self) -> bool:
         """True where the interface answers for one code at a time only."""
         return bool(self.operation.path_parameters)
+
+    @property
+    def listing(self) -> Operation:
+        """The operation that lists all records with their labels."""
+        return self.names or self.operation
 
 
 REFERENCES: Mapping[str, Reference] = {
@@ -46,6 +57,7 @@ REFERENCES: Mapping[str, Reference] = {
         title=Text(pt="o cadastro de clientes", en="the clients"),
         operation=CLIENT_LIST,
         key="codigoDoCliente",
+        label="nomeComercial",
         active="ativo",
         cap=CLIENT_CAP,
     ),
@@ -53,32 +65,41 @@ REFERENCES: Mapping[str, Reference] = {
         title=Text(pt="o cadastro de fornecedores", en="the suppliers"),
         operation=SUPPLIER_LIST,
         key="codigoDoFornecedor",
+        label="nomeComercial",
         active="ativo",
     ),
     "produto": Reference(
         title=Text(pt="o cadastro de produtos", en="the products"),
         operation=PRODUCT_LIST,
         key="idProduto",
+        label="descricaoDoProduto",
     ),
     "centro-de-custo": Reference(
         title=Text(pt="os centros de custo", en="the cost centres"),
         operation=COST_CENTRE_LIST,
         key="codigoDoCentroDeCusto",
+        label="descricaoDoCentroDeCusto",
+        resource="centrodecusto",
     ),
     "tipo-de-cliente": Reference(
         title=Text(pt="os tipos de cliente", en="the client types"),
         operation=CLIENT_TYPE_LIST,
         key="codigoDoTipoDeCliente",
+        label="descricaoDoTipoDeCliente",
+        resource="tipocliente",
     ),
     "tipo-de-produto": Reference(
         title=Text(pt="os tipos de produto", en="the product types"),
         operation=PRODUCT_TYPE_LIST,
         key="codigoDoTipoDeProduto",
+        label="descricaoDoTipoDeProduto",
     ),
     "filial": Reference(
         title=Text(pt="as filiais", en="the branches"),
         operation=STOCK_BALANCES_OF_BRANCH,
         key="codigoDaFilial",
+        label="descricaoDaFilial",
+        names=STOCK_BALANCES,
     ),
 }
 """Every registry that a column may refer to, by the name that schema files use."""

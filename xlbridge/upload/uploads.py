@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client
+from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
@@ -19,6 +20,8 @@ from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
+from xlbridge.upload.lookup.links import LinkResolver
+from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.payload import sheet_digest, store_payload
 from xlbridge.upload.planning import (
     PlannedSheet,
@@ -58,6 +61,17 @@ class Uploads:
     def __init__(self, context: UploadContext, client: Client) -> None:
         self._context = context
         self._client = client
+        self._links = LinkResolver(Registries(client, ListingCache(client)))
+
+    def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
+        """Return a sheet with the codes of the records that its linked cells name.
+
+        A name that leads to no code is an error of its cell. Raises ``TransportError`` or
+        ``AuthenticationFailed`` when the system cannot be asked.
+        """
+        if sheet.resource is None or sheet.resource.base is None:
+            return sheet
+        return self._links.fill_in(sheet)
 
     def send(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
         """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
@@ -308,5 +322,13 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
                 pt="Nada foi enviado: corrija os erros primeiro.",
                 en="Nothing was sent: fix the errors first.",
             ),
+        )
+    if sheet.resource.base is not None:
+        raise UsageError(
+            Text(
+                pt="{file}: falta procurar os códigos dos nomes.",
+                en="{file}: the codes of its names were not looked up.",
+            ).format(file=sheet.file),
+            Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
     return SheetSource.of_sheet(sheet, sheet.resource)

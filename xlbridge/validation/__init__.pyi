@@ -17,6 +17,7 @@ from .migration import migrate as migrate
 from .pipeline import (
     ValidatedWorkbook as ValidatedWorkbook,
     validate_file as validate_file,
+    validate_sheets as validate_sheets,
     validate_workbook as validate_workbook,
     warm_up as warm_up,
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources import Catalogue, Column, Kind, Resource, require_links
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -144,7 +144,7 @@ def _validate_rows(
             Finding(CATALOGUE["sheet-empty"], row=header.row),
             *_hidden_sheets(choice, header.row),
         ]
-    codes = {name for name, column in wanted.by_name.items() if column.kind.is_code}
+    own = {n for n, column in wanted.by_name.items() if column.kind.is_code or column.link}
     return ValidatedSheet(
         path,
         wanted,
@@ -153,7 +153,7 @@ def _validate_rows(
         typed.frame,
         typed.rows,
         columns,
-        own={n: cells.columns[place] for n, place in header.own_places().items() if n in codes},
+        own={n: cells.columns[place] for n, place in header.own_places().items() if n in own},
         not_records=not_records,
         findings=SheetFindings(
             layout,
@@ -248,6 +248,9 @@ def validate_sheets(
     on_column: OnColumn = lambda _: None,
 ) -> ValidatedWorkbook:
     """Validate the sheets that a request asks for. Raises what ``validate_workbook`` raises."""
+    if request.links:
+        named = request.mapping.resource if request.mapping else request.resource
+        require_links(request.links, catalogue, named if named in catalogue else None)
     catalogue = request.catalogue_for(catalogue)
     if request.all_sheets:
         return validate_all_sheets(

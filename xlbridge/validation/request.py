@@ -4,8 +4,8 @@ A request says which file, which of its sheets by which resource, and how to par
 numbers. ``ValidationProgress`` tells whoever waits how far it is.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -37,7 +37,8 @@ class ValidationRequest:
     """A file, and which of its sheets are validated by which resource; None leaves it to the file.
 
     ``all_sheets`` takes every sheet that has data for a resource, and leaves no ``sheet`` to name.
-    ``mapping`` reads one sheet with a header of its own.
+    ``mapping`` reads one sheet with a header of its own. ``links`` are the columns whose cells name
+    records by something else than their codes (``xlbridge.resources.Links``).
     """
 
     file: Path
@@ -46,10 +47,17 @@ class ValidationRequest:
     all_sheets: bool = False
     reading: ParseOptions = _DEFAULT_OPTIONS
     mapping: "SheetMapping | None" = None
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def catalogue_for(self, catalogue: "Catalogue") -> "Catalogue":
-        """Return the catalogue that the file is validated by; a subclass may adapt it."""
-        return catalogue
+        """Return the catalogue that the file is validated by, with linked forms of resources."""
+        links = {**(self.mapping.links if self.mapping else {}), **self.links}
+        if not links:
+            return catalogue
+        # Most requests have none, and the registries take their time to import.
+        from xlbridge.resources import linked_catalogue
+
+        return linked_catalogue(links, catalogue)
 
 
 @dataclass(frozen=True, slots=True)

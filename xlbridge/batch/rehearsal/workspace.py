@@ -12,11 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.linked_codes import comparable_key
 from xlbridge.batch.plan import BatchPlan, ExportStep, WorkbookStep, file_digest, workbooks_of
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text, active_language
-from xlbridge.resources import Column, Resource
+from xlbridge.resources import Column, Kind, Link, LinkName, Resource
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,
@@ -30,6 +29,7 @@ from xlbridge.sandbox import (
 from xlbridge.sandbox.rehearsal import CODE_COLUMNS, StandIns
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings
+from xlbridge.upload.lookup import comparable_key, name_keys
 from xlbridge.validation import ValidatedSheet
 
 _PROFILE = "rehearsal"
@@ -273,7 +273,8 @@ class RequiredRecords:
         for column in sheet.resource.columns:
             if (link := column.link) is not None:
                 for value in _key_values(sheet, column):
-                    self._named.add((link.registry, link.column, link.field, value))
+                    name = _name_of(link, value)
+                    self._named.add((link.registry, name.column, name.field, value))
             elif column.name in sheet.resource.natural_keys:
                 for value in _key_values(sheet, column):
                     self._brought.add((sheet.resource.name, column.name, value))
@@ -305,6 +306,14 @@ def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[s
 
 def _key_values(sheet: ValidatedSheet, column: Column) -> set[str]:
     return {comparable_key(column.kind, value) for value in sheet.frame[column.name].dropna()}
+
+
+def _name_of(link: Link, value: str) -> LinkName:
+    """Return which of a record's names a value is: a document, else what the record is called."""
+    is_document = len(name_keys(link, Kind.TEXT, value)) > 1
+    wanted = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
+    fitting = (name for name in link.names if name.kind in wanted)
+    return next(fitting, link.names[0]) if link.is_loose else link.names[0]
 
 
 def _python_value(value: Any) -> Any:

@@ -44,6 +44,10 @@ class ListingCache:
             self._listed[operation.name] = listing
         return self._listed[operation.name]
 
+    def has(self, operation: Operation) -> bool:
+        """Return whether a listing was asked for before."""
+        return operation.name in self._listed
+
 
 def listing_parts(
     client: Client, operation: Operation, cap: int | None

@@ -93,8 +93,8 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "link-unknown",
         Text(
-            pt="Nenhum registro tem este {by}: {registry}.",
-            en="None of {registry} has this {by}.",
+            pt="Nenhum registro tem este {by}: {registry}.{similar}",
+            en="None of {registry} has this {by}.{similar}",
         ),
         Text(
             pt="Confira o valor, ou cadastre antes o registro que ele nomeia.",
@@ -108,15 +108,16 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             en="More than one record has this {by}: {records}.",
         ),
         Text(
-            pt="Corrija os registros, ou nomeie-os no plano por outra coluna.",
-            en="Correct the records, or let the plan name them by another column.",
+            pt="Escreva o que só um deles tem (CNPJ, CPF, seu código), ou corrija os registros.",
+            en="Write what only one of them has (CNPJ, CPF, own code), or correct the records.",
         ),
     ),
     error(
         "link-unproven",
         Text(
-            pt="Não se achou registro com este {by}, e {registry} não veio inteiro.",
-            en="No record with this {by} was found, and of {registry} not all could be read.",
+            pt="Não se sabe que registro tem este {by}: {registry} não veio inteiro.{similar}",
+            en="It is not known which record has this {by}: of {registry} not all could be read."
+            "{similar}",
         ),
         Text(
             pt="Confira o registro no sistema e tente de novo.",

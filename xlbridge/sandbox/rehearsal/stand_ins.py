@@ -57,7 +57,7 @@ REGISTRY_TITLES: Mapping[str, Text] = {
 """Names of the registries in which stand-ins are made."""
 
 NAMED_BY: Mapping[str, frozenset[str]] = {
-    "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws"}),
+    "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws", "nomeComercial"}),
 }
 """The fields by which a record of a registry can be made that is named otherwise than by code."""
 

@@ -1,8 +1,15 @@
 from .bulk_lookup import look_up_rows as look_up_rows
-from .online_check import (
-    OnlineCheck as OnlineCheck,
-    Registries as Registries,
+from .links import (
+    LinkResolver as LinkResolver,
+    NamedRecord as NamedRecord,
+    ReferenceProblem as ReferenceProblem,
+    ambiguous_link as ambiguous_link,
+    comparable_key as comparable_key,
+    name_keys as name_keys,
+    named_record as named_record,
 )
+from .online_check import OnlineCheck as OnlineCheck
+from .registries import Registries as Registries
 from .row_lookup import comparable_value as comparable_value
 from .snapshot import (
     FoundRecord as FoundRecord,

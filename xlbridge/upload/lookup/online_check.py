@@ -1,119 +1,25 @@
 """Online check: the rules of a validated sheet that only the remote system can decide.
 
-Codes must exist and be active; records may exist already. Each value is asked for once.
+Names must lead to a record; codes must exist and be active; records may exist already. Each value
+is asked for once.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
-from xlbridge.client import Client, Record
-from xlbridge.client.listings import CompleteListing, ListingCache
-from xlbridge.errors import RemoteRejected
+from xlbridge.client import Client
+from xlbridge.client.listings import ListingCache
 from xlbridge.i18n import Text
-from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Reference, Resource
+from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.context import Progress
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
+from xlbridge.upload.lookup.links import LinkResolver
+from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.lookup.row_lookup import lookups_for, rows_of
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
-
-_NOT_FOUND = 404
-
-
-@dataclass(frozen=True, slots=True)
-class RegistryCodes:
-    """Codes that exist, each with whether it is active.
-
-    ``whole`` says that no others exist, except perhaps those that were ``not_asked``.
-    """
-
-    active: Mapping[str, bool]
-    whole: bool = True
-    not_asked: Collection[str] = frozenset()
-
-    def fault(self, code: str) -> str | None:
-        """Return the finding that a code deserves, None where it may be used."""
-        if code in self.active:
-            return None if self.active[code] else "reference-inactive"
-        return "reference-unknown" if self.proves(code) else "reference-unproven"
-
-    def proves(self, code: str) -> bool:
-        """Tell whether a code is known to exist, or not to."""
-        return code in self.active or (self.whole and code not in self.not_asked)
-
-
-class Registries:
-    """Lookup of codes in registries, each at most once; in one listing where there is one.
-
-    Of a registry that has none, ``most_requests`` codes are asked for at most.
-    """
-
-    def __init__(
-        self, client: Client, listings: ListingCache, most_requests: int = MAX_REQUESTS
-    ) -> None:
-        self._client = client
-        self._listings = listings
-        self._most = most_requests
-        self._one_by_one: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-        self._registered: dict[str, RegistryCodes] = {}
-
-    def look_up(self, name: str, reference: Reference, codes: Collection[str]) -> RegistryCodes:
-        """Return which of the codes exist. Raises what ``Client.records`` raises."""
-        if reference.one_by_one:
-            return self._asked_one_by_one(reference, self._one_by_one[name], codes)
-        if name not in self._registered:
-            listed = self.listed(reference)
-            active = {
-                str(record.get(reference.key)): bool(
-                    reference.active is None or record.get(reference.active, True)
-                )
-                for record in listed.records
-            }
-            self._registered[name] = RegistryCodes(active, listed.complete)
-        return self._registered[name]
-
-    def listed(self, reference: Reference) -> CompleteListing:
-        """Return all records of a registry. Raises what ``Client.records`` raises."""
-        return self._listings.all(reference.operation, reference.cap)
-
-    def asked(self, reference: Reference, field: str, value: str) -> list[Record]:
-        """Return the records that a registry lists for one value of a field of its query.
-
-        Raises what ``Client.records`` raises.
-        """
-        query: Any = reference.operation.query
-        try:
-            return list(self._client.records(reference.operation, query=query(**{field: value})))
-        except RemoteRejected as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return []
-
-    def _asked_one_by_one(
-        self, reference: Reference, known: dict[str, bool], codes: Collection[str]
-    ) -> RegistryCodes:
-        for code in codes:
-            if code not in known and len(known) < self._most:
-                known[code] = self._exists(reference, code)
-        active = {code: True for code in codes if known.get(code)}
-        return RegistryCodes(active, not_asked={code for code in codes if code not in known})
-
-    def _exists(self, reference: Reference, code: str) -> bool:
-        (parameter,) = reference.operation.path_parameters
-        try:
-            for _ in self._client.records(reference.operation, path={parameter: code}):
-                break
-        except RemoteRejected as error:
-            if error.status == _NOT_FOUND:
-                return False
-            raise
-        return True
-
 
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
@@ -141,6 +47,7 @@ class OnlineCheck:
         self._progress = progress
         self._most = most_requests
         self.registries = Registries(client, ListingCache(client), most_requests)
+        self._links = LinkResolver(self.registries)
 
     def add_findings(
         self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NO_CODES
@@ -148,15 +55,17 @@ class OnlineCheck:
         """Add the findings of the remote system to a validated sheet.
 
         ``supplied`` are codes that other sheets of the same undertaking register, by registry:
-        they need not be there yet. Cells with an error are not asked about. Raises what
-        ``Client.records`` raises, and leaves the sheet as it was then.
+        they need not be there yet. Cells with an error are not asked about. Names in linked cells
+        become codes. Raises what ``Client.records`` raises, and leaves the sheet as it was then.
         """
         if judged.resource is None or judged.header_row is None or not judged.rows:
             return
-        found = [
-            *self._references(judged, judged.resource, supplied),
-            *self._records(judged, judged.resource),
-        ]
+        if judged.resource.base is not None:
+            self._progress(Text(pt="Procurando os nomes", en="Looking for the names"))
+        coded = self._links.fill_in(judged)
+        resource = coded.resource or judged.resource
+        found = [*self._references(coded, resource, supplied), *self._records(coded, resource)]
+        judged.resource, judged.frame, judged.findings = resource, coded.frame, coded.findings
         judged.add(found)
 
     def _references(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import REFERENCES, Catalogue, Resource
+from xlbridge.resources import REFERENCES, Catalogue, Resource, registry_called
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -92,26 +92,18 @@ def require_fitting(
 
 
 def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
+    plain = resource.base or resource
     for mapped in mapping.columns:
         place = ("columns", mapped.name)
-        column = resource.by_name.get(mapped.name)
+        column = plain.by_name.get(mapped.name)
         if column is None:
             what = unknown_value(mapped.name, tuple(resource.by_name))
             yield Mistake(mapped.line, format_yaml_path(place), what)
-        elif mapped.link is not None and mapped.link != column.references:
-            registry = column.references or ""
-            what = unknown_value(mapped.link, (registry if registry in REFERENCES else "–",))
+        elif mapped.link is not None and registry_called(mapped.link) != column.references:
+            registry = REFERENCES.get(column.references or "")
+            known = "–" if registry is None else registry.resource or column.references or "–"
+            what = unknown_value(mapped.link, (known,))
             yield Mistake(mapped.line, format_yaml_path((*place, "link")), what)
-        elif mapped.link is not None:
-            yield Mistake(mapped.line, format_yaml_path((*place, "link")), _NO_LINKS)
-
-
-_NO_LINKS = Text(
-    pt="a busca de códigos no sistema ainda não existe em mapeamentos; use values com os códigos, "
-    "ou links num plano de lote.",
-    en="codes cannot be looked up in the system by a mapping yet; use values with the codes, or "
-    "links in a batch plan.",
-)
 
 
 def map_sheet(

@@ -62,6 +62,11 @@ class SheetMapping:
     ignore: tuple[str, ...] = ()
     resource_line: int = 1
 
+    @property
+    def links(self) -> Mapping[str, str]:
+        """The columns whose cells name records, each with the registry of the records."""
+        return {column.name: column.link for column in self.columns if column.link is not None}
+
     def error(self, mistakes: Sequence[Mistake]) -> UsageError:
         """Return the error that the file is mistaken, naming each line."""
         return mapping_error(self.path, mistakes)

@@ -1,0 +1,165 @@
+"""Names in place of codes: by a mapping, by ``--link`` and in Python."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from environment import Xlbridge
+from sandboxes import give_database
+from sheets import write_records, write_rows
+
+import xlbridge as xb
+
+HEADER = ["Filial", "CNPJ/CPF", "Conta", "Categoria", "CC", "Vencto", "Valor", "Histórico", "Doc"]
+MAPPING = """\
+version: 1
+resource: contasreceber
+header: [Filial, CNPJ/CPF, Conta, Categoria, CC, Vencto, Valor, Histórico, Doc]
+columns:
+  codigoDaFilial: {from: Filial, link: filial}
+  codigoDoCliente: {from: CNPJ/CPF, link: cliente}
+  codigoDoItemDeLancamento: {from: Categoria}
+  codigoDoCentroDeCusto: {from: CC, link: centrodecusto}
+  codigoDaContaCorrente: {from: Conta}
+  historico: {from: Histórico}
+  numeroDoDocumento: {from: Doc}
+  dataDeVencimento: {from: Vencto}
+  valorDoLancamento: {from: Valor}
+"""
+NAMED = {
+    "69.879.837/0001-59": 1311,
+    "CLI-01429": 1429,
+    "POUSADA  nova era LTDA": 1311,
+    "1197 - Adriana Medeiros Souza": 1197,
+    76518188731.0: 1197,
+}
+
+
+def row(branch: object, client: object, centre: str, document: str) -> list[object]:
+    """Return a receivable as the house writes it."""
+    due = date(2026, 10, 31)
+    return [branch, client, 1, "1.01.001", centre, due, 99.9, "Mensalidade", document]
+
+
+@pytest.fixture
+def demo(home: Path, tmp_path: Path) -> Path:
+    """Give the home the demo's records, and the mapping; return the sheet's path."""
+    give_database(home, [])
+    (tmp_path / "m.yaml").write_text(MAPPING, "utf-8")
+    return tmp_path / "t.xlsx"
+
+
+def stored(xlbridge: Xlbridge) -> dict[str, dict[str, Any]]:
+    """Return the open receivables that the tests made, by their documents."""
+    answer = json.loads(xlbridge("api", "GET", "/v2/financeiro/contasreceber").stdout)
+    found = {record["numeroDoDocumento"]: record for record in answer["data"]}
+    return {number: record for number, record in found.items() if str(number).startswith("LN-")}
+
+
+def test_names_become_codes_and_are_sent_once(demo: Path, xlbridge: Xlbridge) -> None:
+    rows = [row("matriz SAO paulo", name, "Logistica", f"LN-{n}") for n, name in enumerate(NAMED)]
+    write_rows(demo, HEADER, rows)
+    local = xlbridge("validate", "t.xlsx", "--map", "m.yaml")
+    assert local.returncode == 0, local.stdout
+    assert "codigoDaFilial, codigoDoCliente, codigoDoCentroDeCusto are only" in local.stderr
+    assert xlbridge("validate", "t.xlsx", "--map", "m.yaml", "--online").returncode == 0
+    sent = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert sent.returncode == 0, sent.stderr
+    there = stored(xlbridge)
+    assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(5)] == [*NAMED.values()]
+    assert {record["codigoDoCentroDeCusto"] for record in there.values()} == {"01.003"}
+    assert {record["codigoDaFilial"] for record in there.values()} == {1}
+    again = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert json.loads(again.stdout)["rows"]["unchanged"] == 5
+
+
+def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_sent(
+    demo: Path, xlbridge: Xlbridge
+) -> None:
+    body = '{"nomeComercial": "Pousada Nova Era LTDA", "seuCodigo": "LN-TWIN"}'
+    assert xlbridge("api", "POST", "/v2/cliente", "--data", body).returncode == 0
+    rows = [
+        row("Matriz", "LN-TWIN", "Logística", "LN-A"),
+        row("Matriz São Paulo", "Pousada Nova Era Ltda", "Comércio", "LN-B"),
+        row("Matriz São Paulo", 1311, "01.001", "LN-C"),
+        row("Matriz São Paulo", "LN-TWIN", "01.001", "LN-D"),
+        row("Matriz São Paulo", "ln-twin", "comercial", "LN-D"),
+    ]
+    write_rows(demo, HEADER, rows)
+    judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", "--online", "--format", "json")
+    assert judged.returncode == 1
+    [file] = json.loads(judged.stdout)["files"]
+    found = {one["cell"]: one for one in file["findings"]}
+    assert {cell: one["code"] for cell, one in found.items()} == {
+        "A2": "link-unknown",
+        "B3": "link-ambiguous",
+        "B4": "link-unknown",
+        "E3": "link-unknown",
+        "I6": "duplicate-in-sheet",
+    }
+    assert found["A2"]["message"].endswith("Alike: 1 – Matriz São Paulo.")
+    assert found["B3"]["value"] == "Pousada Nova Era Ltda"
+    assert "1311 – Pousada Nova Era Ltda; " in found["B3"]["message"]
+    assert found["B4"]["message"].endswith("Alike: 1311 – Pousada Nova Era Ltda.")
+    refused = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout)["job"] is None
+    part = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--good-rows")
+    assert part.returncode == 1
+    assert set(stored(xlbridge)) == {"LN-D"}
+
+
+def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_interface(
+    demo: Path, xlbridge: Xlbridge
+) -> None:
+    names = ["Companhia Paulista de Energia", "44.881.234/0001-60"]
+    changes = [
+        {"codigoDoFornecedor": name, "numeroDoDocumento": f"LN-P{n}"}
+        for n, name in enumerate(names)
+    ]
+    write_records(demo, "contaspagar", changes)
+    link = ["--link", "codigoDoFornecedor=fornecedor"]
+    assert xlbridge("validate", "t.xlsx", "--online", *link).returncode == 0
+    sent = xlbridge("upload", "t.xlsx", *link, "--yes")
+    assert sent.returncode == 0, sent.stderr
+    answer = json.loads(xlbridge("api", "GET", "/v2/financeiro/contaspagar").stdout)
+    codes = {one["numeroDoDocumento"]: one["codigoDoFornecedor"] for one in answer["data"]}
+    assert (codes["LN-P0"], codes["LN-P1"]) == (501, 502)
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("codigoDoCliente", "write COLUMN=RESOURCE"),
+        ("historico=cliente", "historico refers to no registry"),
+        ("codigoDoCliente=fornecedor", "allowed here: idws, cnpj, cpf, seuCodigo, cliente"),
+    ],
+)
+def test_a_link_that_cannot_be_ends_with_2(
+    tmp_path: Path, xlbridge: Xlbridge, link: str, words: str
+) -> None:
+    write_records(tmp_path / "t.xlsx", "contasreceber", [{}])
+    done = xlbridge("validate", "t.xlsx", "--link", link)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_a_frame_with_names_is_planned_and_sent(
+    demo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_HOME", str(home))
+    named = ["69.879.837/0001-59", "Ninguém"]
+    write_records(
+        demo, "contasreceber", [{"codigoDoCliente": name, "idws": name} for name in named]
+    )
+    frame = pd.read_excel(demo, dtype=object, engine="openpyxl")
+    links = {"codigoDoCliente": "cliente"}
+    with xb.connect() as erp:
+        good = xb.validate(frame.iloc[:1], "contasreceber", links=links)
+        assert good.ok
+        assert erp.plan(good).counts["create"] == 1
+        refused = erp.upload(xb.validate(frame, "contasreceber", links=links), yes=True)
+    assert (refused.state, refused.job) == ("rejected", None)
+    assert refused.rejected["column"].tolist() == ["codigoDoCliente"]
