@@ -12,6 +12,7 @@ from environment import ROOT
 from good_rows import make_rows
 from hostile_files import CASES, write_hostile
 from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell
+from quick_scanning import scan_quickly
 from sheets import write_rows
 
 from xlbridge.errors import WorkbookRefused
@@ -21,7 +22,6 @@ from xlbridge.workbook.read import RawSheet, read_workbook
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.read.sheet_scan import scan_quickly
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])
 

@@ -6,11 +6,11 @@ from xml.sax.saxutils import escape
 
 from hypothesis import given, settings, strategies as st
 from packing import MAIN
+from quick_scanning import scan_quickly
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.sheet_scan import scan_quickly
 
 SCALING = {2: 100.0}
 

@@ -54,6 +54,11 @@ _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def is_name_of_ours(sheet: str) -> bool:
+    """Return whether a sheet bears a name that xlbridge gives to the sheets that it adds."""
+    return sheet in _FIRST_CELLS
+
+
 def starts_like_ours(sheet: str, first_texts: Iterable[object]) -> bool:
     """Return whether a sheet that bears a name of ours begins as ours do.
 

@@ -15,7 +15,6 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.read.budget import Budget
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
@@ -29,6 +28,7 @@ from xlbridge.workbook.read.parsing import (
     starts_like_ours_at,
 )
 from xlbridge.workbook.read.refusals import too_many_sheets, unreadable
+from xlbridge.workbook.read.sheet_encoder import Budget
 from xlbridge.workbook.read.xls_scan import XlsScan
 from xlbridge.workbook.read.xlsb_scan import XlsbScan
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET

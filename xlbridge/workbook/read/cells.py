@@ -8,7 +8,7 @@ import datetime as dt
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import compress, count, islice
@@ -229,6 +229,10 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
 _OTHER_KINDS: Mapping[CellKind, re.Pattern[bytes]] = {
     kind: re.compile(b"[^%c]" % kind, re.DOTALL) for kind in CellKind if kind is not CellKind.EMPTY
 }
+_TEXTS = re.compile(b"%c" % CellKind.TEXT)
+SHARED_MARK = "\ue000"
+"""Character before the index of a shared text; no text of the same file has it."""
+
 _MAX_KNOWN_TEXTS = 1 << 16
 _MIN_REPEAT_SHARE = 8
 """One in so many texts has to be an old one for the new ones to be remembered."""
@@ -252,6 +256,12 @@ class CellColumn:
         self.kinds += more.kinds
         self.content += more.content
         self.texts += more.texts
+
+    def lengthen(self, height: int) -> None:
+        """Append empty cells, so that there are ``height`` of them at least."""
+        missing = max(0, height - len(self.kinds))
+        self.kinds += bytes(missing)
+        self.content += bytes(8 * missing)
 
     def cell(self, place: int) -> "CellColumn":
         """Return one cell as a column of its own."""
@@ -285,17 +295,24 @@ class CellColumn:
         return self.texts[whole] if kind == CellKind.TEXT else _FROM_INT[kind](whole)
 
 
+class SharedTextMissing(Exception):
+    """A cell refers to a shared text that is not there."""
+
+
 class CellEncoder:
     """Encoder of one column: turns the values that the parser gives into cells, batch by batch.
 
     A text that repeats is kept once, unless too many others came in between, or hardly any repeat.
     ``filled`` counts the cells so far that are not empty, ``letters`` the characters of all texts,
-    repeated or not, ``longest`` those of the longest.
+    repeated or not, ``longest`` those of the longest. A text that begins with ``SHARED_MARK`` is
+    the index of one of the shared texts, where there are some.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Sequence[str] = ()) -> None:
         # A text that is not known yet takes the next index.
         self._known = defaultdict[str, int](count().__next__)
+        self._lengths: list[int] = []
+        self._shared = shared
         self._forgets = False
         self.filled = 0
         self.letters = 0
@@ -322,14 +339,18 @@ class CellEncoder:
                 floats[place] = value
             else:
                 whole[place] = self._whole_of(kind)(value)
-        is_text = common is CellKind.TEXT
-        texts = alike if is_text else [values[p] for p in rest if kinds[p] == CellKind.TEXT]
-        for place in compress(count(), map(not_, values)) if is_text else rest:
-            if values[place] == "":
-                kinds[place] = CellKind.EMPTY
+        texts_at: Sequence[int] = range(len(kinds))
+        indexes: Iterable[int] = whole
+        if rest or common is not CellKind.TEXT:
+            texts_at = [found.start() for found in _TEXTS.finditer(kinds)]
+            indexes = [whole[place] for place in texts_at]
+        learnt = self._learnt_since(before, len(texts_at))
+        lengths = list(map(self._lengths.__getitem__, indexes))
+        for place in compress(texts_at, map(not_, lengths)) if 0 in lengths else ():
+            kinds[place] = CellKind.EMPTY
         self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
-        self.letters += sum(map(len, texts))
-        return CellColumn(kinds, bytearray(content), self._learnt_since(before, len(texts)))
+        self.letters += sum(lengths)
+        return CellColumn(kinds, bytearray(content), learnt)
 
     def _learnt_since(self, before: int, of: int) -> list[str]:
         """Return the texts that came to the first ``before`` known ones, in their order.
@@ -337,11 +358,22 @@ class CellEncoder:
         Where hardly any ``of`` so many texts was known, to remember them would cost more than it
         saves.
         """
-        new = list(islice(reversed(self._known), len(self._known) - before))
+        new = list(islice(reversed(self._known), len(self._known) - before))[::-1]
+        if self._shared:
+            new = [self._text(text) for text in new]
+        self._lengths.extend(map(len, new))
         self.longest = max(self.longest, *map(len, new), 0)
         hardly_any = _MIN_REPEAT_SHARE * (of - len(new)) < of
         self._forgets = hardly_any or len(self._known) > _MAX_KNOWN_TEXTS
-        return new[::-1]
+        return new
+
+    def _text(self, text: str) -> str:
+        if not text.startswith(SHARED_MARK):
+            return text
+        try:
+            return self._shared[int(text[1:])]
+        except (IndexError, ValueError) as error:
+            raise SharedTextMissing from error
 
     def _content(self, kind: CellKind, values: Sequence[Any]) -> memoryview:
         """Return the eight bytes of each of ``values``, which are all of one kind."""

@@ -15,10 +15,15 @@ from itertools import islice
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.settings import CsvForm, WorkbookLimits
-from xlbridge.workbook.read.budget import Budget
-from xlbridge.workbook.read.cells import CellEncoder, RawSheet
-from xlbridge.workbook.read.messages import ParserMessage, RowsRead, SheetStarted, WorkbookStarted
+from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.messages import (
+    ParserMessage,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
 from xlbridge.workbook.read.refusals import csv_unclear, csv_unreadable, text_too_long
+from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 from xlbridge.workbook.read.text_encoding import decode_text
 
 DELIMITERS: Mapping[str, Text] = {
@@ -37,7 +42,6 @@ _KEPT_AS_TEXT = re.compile(r'="([^"]*)"')
 _NUMBER = r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:%s\d{3})+|\d+)%s(?:\d{1,2}|\d{4,})[)%%]?"
 _COMMA_NUMBER = re.compile(_NUMBER % (r"\.", ","), re.ASCII)
 _POINT_NUMBER = re.compile(_NUMBER % (",", r"\."), re.ASCII)
-_ROWS_AT_ONCE = 4096
 _FORBIDDEN_IN_NAMES = re.compile(r"[\[\]:*?/\\]|^'|'$")
 _LONGEST_NAME = 31
 
@@ -93,31 +97,18 @@ def parse_csv(
     while rows and not any(rows[-1]):
         rows.pop()
     width = max(map(len, rows), default=0)
-    budget = Budget(limits)
-    budget.take_cells(len(rows) * width)
+    encoder = SheetEncoder(name, Budget(limits))
+    encoder.reserve(len(rows) - 1, 0, width - 1)
     decimals = _Decimals()
     for row in rows:
         row.extend([""] * (width - len(row)))
         decimals.count(row)
     said = _said(delimiter, encoding, decimals, text)
     yield WorkbookStarted(None, (), said)
-    yield SheetStarted(name, 0, width, RawSheet(only_texts=True))
-    yield from _encoded(rows, width, name, budget)
-
-
-def _encoded(
-    rows: list[list[str]], width: int, name: str, budget: Budget
-) -> Iterator[ParserMessage]:
-    encoders = [CellEncoder() for _ in range(width)]
-    left = iter(rows if width else ())
-    while batch := list(islice(left, _ROWS_AT_ONCE)):
-        columns = [
-            encoder.encode(values)
-            for encoder, values in zip(encoders, zip(*batch, strict=True), strict=True)
-        ]
-        budget.check_texts(name, encoders)
-        yield RowsRead(columns)
-    budget.end_sheet(encoders)
+    yield SheetStarted(name)
+    yield from encoder.encode(0, 0, rows)
+    encoder.end()
+    yield SheetEnded(RawSheet(only_texts=True))
 
 
 def _said(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:

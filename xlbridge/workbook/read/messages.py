@@ -30,22 +30,31 @@ class WorkbookStarted:
 
 @dataclass(frozen=True, slots=True)
 class SheetStarted:
-    """A sheet of ``width`` columns; its rows follow."""
+    """A sheet; its rows follow. One of the same name as the last takes its place."""
 
     name: str
-    first_column: int
-    width: int
-    raw: RawSheet
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """The next rows of the sheet that was begun last, column by column."""
+    """The next rows of the sheet that was begun last, column by column.
 
+    ``top`` and ``left`` are the zero-based places of the first cell. What is not told is empty.
+    """
+
+    top: int
+    left: int
     columns: Sequence[CellColumn]
 
 
-ParserMessage = WorkbookStarted | SheetStarted | RowsRead
+@dataclass(frozen=True, slots=True)
+class SheetEnded:
+    """The end of the sheet that was begun last, and what its values do not show."""
+
+    raw: RawSheet
+
+
+ParserMessage = WorkbookStarted | SheetStarted | RowsRead | SheetEnded
 """Message from the parser process to its caller."""
 
 _MAX_LINE_LENGTH = 1 << 28
@@ -114,10 +123,12 @@ def _pack(message: ParserMessage) -> tuple[dict[str, Any], list[bytes | bytearra
             said = None if message.read_as is None else (message.read_as.pt, message.read_as.en)
             return {"workbook": message.fingerprint, "hidden": message.hidden, "as": said}, []
         case SheetStarted():
-            place = {"sheet": message.name, "left": message.first_column, "width": message.width}
-            return place | {"raw": _pack_raw_sheet(message.raw)}, []
+            return {"sheet": message.name}, []
         case RowsRead():
-            return {"rows": True}, [part for c in message.columns for part in _pack_column(c)]
+            buffers = [part for column in message.columns for part in _pack_column(column)]
+            return {"top": message.top, "left": message.left}, buffers
+        case SheetEnded():
+            return {"raw": _pack_raw_sheet(message.raw)}, []
 
 
 def _unpack(head: dict[str, Any], buffers: Sequence[bytes]) -> ParserMessage:
@@ -125,11 +136,11 @@ def _unpack(head: dict[str, Any], buffers: Sequence[bytes]) -> ParserMessage:
         said = None if head["as"] is None else Text(*head["as"])
         return WorkbookStarted(head["workbook"], head["hidden"], said)
     if "sheet" in head:
-        return SheetStarted(
-            head["sheet"], head["left"], head["width"], _unpack_raw_sheet(head["raw"])
-        )
+        return SheetStarted(head["sheet"])
+    if "raw" in head:
+        return SheetEnded(_unpack_raw_sheet(head["raw"]))
     parts = zip(*[iter(buffers)] * 4, strict=True)
-    return RowsRead([_unpack_column(*part) for part in parts])
+    return RowsRead(head["top"], head["left"], [_unpack_column(*part) for part in parts])
 
 
 def _pack_column(column: CellColumn) -> tuple[bytes | bytearray, ...]:

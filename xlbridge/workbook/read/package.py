@@ -3,6 +3,7 @@
 Runs only where memory and time are limited, or on parts that are known to be small.
 """
 
+import io
 import posixpath
 import re
 import zipfile
@@ -18,6 +19,7 @@ from xlbridge.workbook.signature import (
     TEMPLATE_PROPERTY,
 )
 
+_RELATIONS = "_rels/.rels"
 _WORKBOOK = "xl/workbook.xml"
 _WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _CUSTOM = "docprops/custom.xml"
@@ -83,10 +85,20 @@ class Package:
         tables = (self._parsed(_part_name(target, folder)) for target in targets)
         return {row for table in tables for row in _totals_rows(table)}
 
+    def parser_parts(self) -> dict[str, bytes]:
+        """Return the parts that a parser needs beside a sheet and the shared texts, by name."""
+        needed = (_RELATIONS, _WORKBOOK, _WORKBOOK_RELATIONS, _STYLES)
+        return {self._names[name]: self._read(name) for name in needed if name in self._names}
+
     def shared_size(self) -> int:
         """Return the size of the part that holds the shared texts, in bytes."""
-        name = self._names.get(_SHARED_STRINGS)
+        name = self.shared_part
         return 0 if name is None else self._archive.getinfo(name).file_size
+
+    @property
+    def shared_part(self) -> str | None:
+        """The name of the part that holds the shared texts; None where there is none."""
+        return self._names.get(_SHARED_STRINGS)
 
     @property
     def sheets(self) -> list[str]:
@@ -102,19 +114,19 @@ class Package:
         name = self.sheet_part(sheet)
         return 0 if name is None else self._archive.getinfo(name).file_size
 
-    def sheet_pieces(self, sheet: str) -> Iterator[bytes]:
-        """Yield a sheet's part piece by piece; nothing where there is no such part."""
-        yield from self._pieces(self.sheet_part(sheet))
+    def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
+        """Yield a sheet's part, ``size`` bytes at once; nothing where there is no such part."""
+        yield from self._pieces(self.sheet_part(sheet), size)
 
     def shared_pieces(self) -> Iterator[bytes]:
         """Yield the part of the shared texts piece by piece; nothing where there is none."""
-        yield from self._pieces(self._names.get(_SHARED_STRINGS))
+        yield from self._pieces(self.shared_part)
 
-    def _pieces(self, name: str | None) -> Iterator[bytes]:
+    def _pieces(self, name: str | None, size: int = _CHUNK) -> Iterator[bytes]:
         if name is None:
             return
         with self._archive.open(name) as part:
-            while piece := part.read(_CHUNK):
+            while piece := part.read(size):
                 yield piece
 
     def _read_sheet_parts(self) -> Mapping[str, str]:
@@ -157,6 +169,16 @@ class Package:
             return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
         except ET.ParseError as error:
             raise damaged() from error
+
+
+def packed(parts: Mapping[str, bytes]) -> io.BytesIO:
+    """Return an archive of parts, by name, that are not compressed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    stream.seek(0)
+    return stream
 
 
 def _is_hidden(sheet: ET.Element) -> bool:

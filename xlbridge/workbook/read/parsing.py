@@ -4,11 +4,11 @@ Runs only where memory and time are limited, or on files that are known to be sa
 """
 
 import io
-import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -25,55 +25,56 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.read.budget import Budget
-from xlbridge.workbook.read.cells import CellEncoder, RawSheet
+from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.messages import ParserMessage, RowsRead, SheetStarted, WorkbookStarted
-from xlbridge.workbook.read.package import Package
+from xlbridge.workbook.read.messages import (
+    ParserMessage,
+    SheetEnded,
+    SheetStarted,
+    WorkbookStarted,
+)
+from xlbridge.workbook.read.number_formats import scale_factor
+from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.refusals import (
     duration_too_long,
     too_many_sheets,
     unreadable,
 )
 from xlbridge.workbook.read.shared_texts import SharedTexts
-from xlbridge.workbook.read.sheet_scan import ERROR_CELL, scan_in_background
-from xlbridge.workbook.signature import starts_like_ours
+from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
+from xlbridge.workbook.read.sheet_scan import QuickScan, with_known_errors
+from xlbridge.workbook.read.stretches import UnusualSheet, parse_in_stretches
+from xlbridge.workbook.signature import is_name_of_ours, starts_like_ours
 
-_KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
 _SHEETS_FOLDER = "xl/worksheets/"
 
 
-def with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
+def _workbook_with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
     """Return a workbook for the parser in which a sheet's unknown errors are ``#N/A``.
 
-    The scan of the raw XML names the error of each cell. The workbook has no other sheet than
-    that of ``part``; None where the sheet has no such error.
+    It has no other sheet than that of ``part``; None where the sheet has no such error.
     """
     sheet = archive.read(part)
-    # What looks like a cell in a comment is none.
-    with_known_errors = sheet if b"<!" in sheet else ERROR_CELL.sub(_known_error, sheet)
-    if with_known_errors == sheet:
+    readable = with_known_errors(sheet)
+    if readable == sheet:
         return None
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
         for entry in archive.infolist():
             if entry.filename == part:
-                copy.writestr(entry.filename, with_known_errors)
+                copy.writestr(entry.filename, readable)
             elif _is_needed_part(entry.filename.lower()):
                 copy.writestr(entry.filename, archive.read(entry))
     return stream.getvalue()
-
-
-def _known_error(found: re.Match[bytes]) -> bytes:
-    known = found[3] in _KNOWN_ERRORS or not found[3].startswith(b"#")
-    return found[1] + (found[3] if known else b"#N/A")
 
 
 def _is_needed_part(name: str) -> bool:
     return name.endswith((".xml", ".rels")) and not name.startswith(_SHEETS_FOLDER)
 
 
-_ROWS_AT_ONCE = 4096
+_MAX_EXACT_SIZE = 1 << 16
+"""Size in bytes up to which the exact scan takes less time than to set up the quick one."""
+
 _NOTHING: Mapping[CellPosition, object] = MappingProxyType({})
 _PANIC_MODULE = "pyo3_runtime"
 
@@ -89,20 +90,79 @@ def parse_workbook(
     with zipfile.ZipFile(workbook) as archive:
         package = Package(archive)
         yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
-        formats = package.number_formats()
         with refuse_on_failure():
-            # The parser keeps a copy.
-            workbook.seek(0)
-            book = CalamineWorkbook.from_filelike(workbook)
-            budget, shared = Budget(limits), SharedTexts(package)
-            if len(book.sheets_metadata) > limits.entries:
+            outline = CalamineWorkbook.from_filelike(packed(package.parser_parts()))
+            if len(outline.sheets_metadata) > limits.entries:
                 raise too_many_sheets()
-            for name in _chosen_sheets(book, package, sheet):
-                budget.check_shared(name, shared)
-                with scan_in_background(package, name, formats) as scanned:
-                    content = _open_sheet(book, archive, package, name)
-                    if sheet is not None or not starts_like_ours_at(content):
-                        yield from parse_sheet(content, scanned, budget)
+            parser = _WorkbookParser(workbook, archive, package, Budget(limits))
+            for name in _chosen_sheets(outline, package, sheet):
+                yield from parser.parse(name, may_be_ours=sheet is None)
+
+
+class _WorkbookParser:
+    """Parser of the sheets of one workbook, each in stretches or else as a whole."""
+
+    def __init__(
+        self, workbook: BinaryIO, archive: zipfile.ZipFile, package: Package, budget: Budget
+    ) -> None:
+        self._workbook = workbook
+        self._archive = archive
+        self._package = package
+        self._budget = budget
+        self._shared = SharedTexts(package)
+        self._formats = package.number_formats()
+        self._scaling = {
+            style: scale_factor(code)
+            for style, code in self._formats.items()
+            if scale_factor(code) != 1
+        }
+
+    def parse(self, sheet: str, *, may_be_ours: bool) -> Iterator[ParserMessage]:
+        """Yield a sheet; nothing where it may be one that xlbridge adds, and begins like it."""
+        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
+        if is_large and not (may_be_ours and is_name_of_ours(sheet)):
+            with suppress(UnusualSheet):
+                yield from self._in_stretches(sheet)
+                return
+        self._budget.check_shared(sheet, self._shared)
+        content = self._open_whole(sheet)
+        if not may_be_ours or not starts_like_ours_at(content):
+            yield from parse_sheet(content, partial(self._scanned, sheet), self._budget)
+
+    def _in_stretches(self, sheet: str) -> Iterator[ParserMessage]:
+        scan = QuickScan(self._scaling)
+        yield SheetStarted(sheet)
+        yield from parse_in_stretches(self._package, sheet, scan, self._budget)
+        yield SheetEnded(self._with_facts(scan.raw, sheet))
+
+    def _scanned(self, sheet: str) -> RawSheet:
+        scan = scan_exactly(self._package.sheet_pieces(sheet), self._scaling, sheet)
+        return self._with_facts(scan.raw, sheet)
+
+    def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
+        """Return the facts of a sheet with those that other parts tell."""
+        package = self._package
+        raw.counts_from_1904 = package.counts_from_1904()
+        raw.part, raw.formats = package.sheet_part(sheet) or "", dict(self._formats)
+        raw.struck = package.struck_styles()
+        raw.layout.totals_rows = package.totals_rows(sheet)
+        return raw
+
+    def _open_whole(self, sheet: str) -> CalamineSheet:
+        try:
+            return self._book.get_sheet_by_name(sheet)
+        except CalamineError:
+            part = self._package.sheet_part(sheet)
+            readable = None if part is None else _workbook_with_known_errors(self._archive, part)
+            if readable is None:
+                raise
+        return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(sheet)
+
+    @cached_property
+    def _book(self) -> CalamineWorkbook:
+        # The parser keeps a copy.
+        self._workbook.seek(0)
+        return CalamineWorkbook.from_filelike(self._workbook)
 
 
 @contextmanager
@@ -119,19 +179,6 @@ def refuse_on_failure() -> Iterator[None]:
         if type(error).__module__ == _PANIC_MODULE:
             raise unreadable() from error
         raise
-
-
-def _open_sheet(
-    book: CalamineWorkbook, archive: zipfile.ZipFile, package: Package, name: str
-) -> CalamineSheet:
-    try:
-        return book.get_sheet_by_name(name)
-    except CalamineError:
-        part = package.sheet_part(name)
-        readable = None if part is None else with_known_errors(archive, part)
-        if readable is None:
-            raise
-    return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(name)
 
 
 def starts_like_ours_at(content: CalamineSheet) -> bool:
@@ -170,27 +217,24 @@ def parse_sheet(
     budget: Budget,
     replaced: Mapping[CellPosition, object] = _NOTHING,
 ) -> Iterator[ParserMessage]:
-    """Yield a sheet and its rows; ``scanned`` waits for the facts that its values do not show.
+    """Yield a sheet and its rows; ``scanned`` returns the facts that its values do not show.
 
     ``replaced`` gives the values of cells that the parser takes for something else.
     """
-    _top, left = content.start or (0, 0)
-    bottom, right = content.end or (-1, -1)
-    budget.take_cells((bottom + 1) * (right - left + 1))
-    width = right - left + 1
-    yield SheetStarted(content.name, left, width, scanned())
-    rows = content.iter_rows() if width else iter(())
-    encoders = [CellEncoder() for _ in range(width)]
+    encoder = SheetEncoder(content.name, budget)
+    yield SheetStarted(content.name)
+    left = 0
+    rows: Iterator[list[Any]] = iter(())
+    if content.start is not None and content.end is not None:
+        left = content.start[1]
+        encoder.reserve(content.end[0], left, content.end[1])
+        rows = content.iter_rows()
+    raw = scanned()
     if replaced:
         rows = _with_values(rows, left, replaced)
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        columns = [
-            encoder.encode(values)
-            for encoder, values in zip(encoders, zip(*batch, strict=True), strict=True)
-        ]
-        budget.check_texts(content.name, encoders)
-        yield RowsRead(columns)
-    budget.end_sheet(encoders)
+    yield from encoder.encode(0, left, rows)
+    encoder.end()
+    yield SheetEnded(raw)
 
 
 def _with_values(

@@ -21,7 +21,7 @@ from xlbridge.i18n import Text
 from xlbridge.processes import helper_environment
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.archive import WorkbookArchive, file_content
-from xlbridge.workbook.read.cells import CellColumn, SheetCells
+from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells
 from xlbridge.workbook.read.file_kind import (
     FileKind,
     is_zip,
@@ -32,6 +32,7 @@ from xlbridge.workbook.read.messages import (
     BrokenStream,
     ParserMessage,
     RowsRead,
+    SheetEnded,
     SheetStarted,
     WorkbookStarted,
     receive_messages,
@@ -73,18 +74,32 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
     """Put a workbook together; raises whatever reading the messages raises."""
     begun = WorkbookStarted(None, ())
     sheets: list[SheetCells] = []
-    columns: list[CellColumn] = []
+    name, columns = "", dict[int, CellColumn]()
     for message in messages:
         match message:
             case WorkbookStarted():
                 begun = message
             case SheetStarted():
-                columns = [CellColumn() for _ in range(message.width)]
-                sheets.append(SheetCells(message.name, message.first_column, columns, message.raw))
+                name, columns = message.name, {}
             case RowsRead():
-                for column, more in zip(columns, message.columns, strict=True):
+                for place, more in enumerate(message.columns, message.left):
+                    column = columns.setdefault(place, CellColumn())
+                    column.lengthen(message.top)
                     column.extend(more)
+            case SheetEnded():
+                sheets.append(_sheet(name, columns, message.raw))
     return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
+
+
+def _sheet(name: str, columns: dict[int, CellColumn], raw: RawSheet) -> SheetCells:
+    height = max((len(column.kinds) for column in columns.values()), default=0)
+    first = min(columns, default=0)
+    whole = [
+        columns.get(place, CellColumn()) for place in range(first, max(columns, default=-1) + 1)
+    ]
+    for column in whole:
+        column.lengthen(height)
+    return SheetCells(name, first, whole, raw)
 
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"

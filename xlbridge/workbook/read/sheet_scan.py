@@ -1,29 +1,20 @@
-"""Quick scan of a sheet's raw XML for what the parser does not tell, beside the parser.
+"""Quick scan of a sheet's raw XML for what the parser does not tell.
 
 The quick scan searches by patterns with literal beginnings, at the speed of memory. It knows
 the way in which programs write large sheets; a sheet that is written in another way is left to
 the exact scan (``exact_scan.py``).
 """
 
-import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from itertools import takewhile
+from collections.abc import Mapping
 from operator import lt
-from threading import Event, get_native_id
 
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.exact_scan import blocks_before, scan_exactly
-from xlbridge.workbook.read.number_formats import scale_factor
-from xlbridge.workbook.read.package import Package
 
 _REFERENCE_ATTRIBUTE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 # Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
-ERROR_CELL = re.compile(
+_ERROR_CELL = re.compile(
     rb'(<c\b(?>([^>]*?\st="e"[^>]*+))(?<!/)>(?:(?!</?c\b).)*?<v\b[^>]*+(?<!/)>)([^<]+)(?=<)',
     re.DOTALL,
 )
@@ -66,8 +57,27 @@ _USUAL_CELL = b"".join(
 )
 """A cell after its address, written in a way in which all readers take it for the same value."""
 
+_KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
+
+
+def with_known_errors(block: bytes) -> bytes:
+    """Return a block in which errors that the parser does not know are ``#N/A``.
+
+    The scan names the error of each cell.
+    """
+    # What looks like a cell in a comment is none.
+    return block if b"<!" in block else _ERROR_CELL.sub(_known_error, block)
+
+
+def _known_error(found: re.Match[bytes]) -> bytes:
+    known = found[3] in _KNOWN_ERRORS or not found[3].startswith(b"#")
+    return found[1] + (found[3] if known else b"#N/A")
+
+
 _COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
-_ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
+ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
+"""Beginning of a row or a cell."""
+
 _MAX_COLUMNS = 256
 
 
@@ -90,14 +100,14 @@ class _UsualRows:
         if self._row is None:
             self._learn(block)
         numbers, around = self._split(block)
-        if _ROW_OR_CELL.search(around):
+        if ROW_OR_CELL.search(around):
             self._are_plain = False
             self._learn(block)
             numbers, around = self._split(block)
         self._tables += around.count(b"<sheetData")
         ascending = [self._last, *numbers]
         self._last = ascending[-1]
-        is_whole = self._tables <= 1 and not _ROW_OR_CELL.search(around)
+        is_whole = self._tables <= 1 and not ROW_OR_CELL.search(around)
         if not is_whole or not all(map(lt, ascending, ascending[1:])):
             return None
         return around if self._are_plain else block
@@ -120,28 +130,34 @@ class _UsualRows:
         self._row = re.compile(row)
 
 
-def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
-    """Scan a sheet's part, given piece by piece; None where only the exact scan can tell.
+class QuickScan:
+    """Scan of a sheet's part that is given block by block, each of whole rows.
 
-    ``scaling`` are the cell styles that show a number so many times.
+    ``raw`` holds what was noted so far.
     """
-    raw = RawSheet()
-    styled = _styled_cell_pattern(scaling)
-    usual = _UsualRows()
-    for number, block in enumerate(blocks_before(pieces, b"<row")):
-        if number == 0 and _PREFIXED.search(block):
-            return None
-        rest = usual.rest(block)
+
+    def __init__(self, scaling: Mapping[int, float]) -> None:
+        """``scaling`` are the cell styles that show a number so many times."""
+        self.raw = RawSheet()
+        self._scaling = scaling
+        self._styled = _styled_cell_pattern(scaling)
+        self._usual: _UsualRows | None = None
+
+    def take(self, block: bytes) -> bool:
+        """Note what the next block shows; False where only the exact scan can tell."""
+        if self._usual is None:
+            self._usual = _UsualRows()
+            if _PREFIXED.search(block):
+                return False
+        rest = self._usual.rest(block)
         if rest is None or _is_unusual(rest):
-            return None
+            return False
         computed = _FORMULA_BEGINS.search(rest) is not None
-        if not _note_errors_and_formulas(rest, raw, computed=computed):
-            return None
-        if not raw.layout.note_block(rest, computed=computed):
-            return None
-        if styled and not _note_styles(block, styled, scaling, raw):
-            return None
-    return raw
+        return (
+            _note_errors_and_formulas(rest, self.raw, computed=computed)
+            and self.raw.layout.note_block(rest, computed=computed)
+            and (not self._styled or _note_styles(block, self._styled, self._scaling, self.raw))
+        )
 
 
 def _is_unusual(block: bytes) -> bool:
@@ -152,7 +168,7 @@ def _is_unusual(block: bytes) -> bool:
 def _note_errors_and_formulas(block: bytes, raw: RawSheet, *, computed: bool) -> bool:
     """Note the block's error cells and formulas; False where one has no readable address."""
     if b't="e"' in block:
-        for _, attributes, error in ERROR_CELL.findall(block):
+        for _, attributes, error in _ERROR_CELL.findall(block):
             if (place := _position(attributes)) is None or b"&" in error:
                 return False
             raw.errors[place] = error.decode("utf-8", "replace")
@@ -187,57 +203,3 @@ def _position(attributes: bytes) -> CellPosition | None:
     if reference is None:
         return None
     return int(reference[2]), column_index(reference[1].decode())
-
-
-_NICENESS = 10
-"""The niceness of the scan."""
-
-_MAX_EXACT_SIZE = 1 << 16
-"""Size in bytes up to which the exact scan takes less time than to set up the quick one."""
-
-
-@contextmanager
-def scan_in_background(
-    package: Package, sheet: str, formats: Mapping[int, str]
-) -> Iterator[Callable[[], RawSheet]]:
-    """Scan a sheet's raw XML while the block parses it, which leaves Python free.
-
-    ``formats`` are the number formats of cell styles that show more than a number's digits.
-    What is yielded waits for the scan, and raises ``WorkbookRefused`` when the XML is not
-    well-formed. The scan is given up where the block ends without it.
-    """
-    given_up = Event()
-    scaling = {
-        style: scale_factor(code) for style, code in formats.items() if scale_factor(code) != 1
-    }
-
-    def pieces() -> Iterator[bytes]:
-        return takewhile(lambda _: not given_up.is_set(), package.sheet_pieces(sheet))
-
-    def scan() -> RawSheet:
-        _lower_priority()
-        is_large = package.sheet_size(sheet) > _MAX_EXACT_SIZE
-        raw = scan_quickly(pieces(), scaling) if is_large else None
-        if raw is None:
-            raw = scan_exactly(pieces(), scaling, sheet).raw
-        raw.counts_from_1904 = package.counts_from_1904()
-        raw.part, raw.formats = package.sheet_part(sheet) or "", dict(formats)
-        raw.struck = package.struck_styles()
-        raw.layout.totals_rows = package.totals_rows(sheet)
-        return raw
-
-    with ThreadPoolExecutor(max_workers=1) as other:
-        try:
-            yield other.submit(scan).result
-        finally:
-            given_up.set()
-
-
-def _lower_priority() -> None:
-    """Let this thread run where the others leave a core idle: parsing takes longer than it."""
-    if sys.platform == "linux":
-        # Some systems forbid even this, and nobody may take back what was given up before.
-        with suppress(OSError):
-            thread = get_native_id()
-            niceness = os.getpriority(os.PRIO_PROCESS, thread)
-            os.setpriority(os.PRIO_PROCESS, thread, max(niceness, _NICENESS))

@@ -1,0 +1,171 @@
+"""Parsing of a large sheet in stretches of rows, two at a time, as its part is unpacked.
+
+A parser gives no row before it has read a whole sheet. So each stretch of rows becomes a workbook
+of its own, with the styles of the whole; it is parsed while the next is unpacked and scanned.
+Shared texts are read once: in the stretches their cells hold an index with a mark. A sheet that is
+not written as programs write large ones is left to ``parsing.py``.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
+
+from xlbridge.workbook.read.cells import SHARED_MARK, SharedTextMissing
+from xlbridge.workbook.read.exact_scan import blocks_before
+from xlbridge.workbook.read.messages import RowsRead
+from xlbridge.workbook.read.package import Package, packed
+from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
+from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, QuickScan, with_known_errors
+
+_SIZE = 3 << 20
+"""Bytes of a stretch: enough for what each costs besides to be little."""
+
+_AT_ONCE = 2
+_ROW = b"<row"
+_END_OF_ROWS = b"</sheetData"
+_END = b"</sheetData></worksheet>"
+_SHARED = b't="s"'
+_SHARED_INDEX = b' t="s"><v>'
+_MARK = SHARED_MARK.encode()
+_MARKED_INDEX = b' t="str"><v>' + _MARK
+_END_OF_TEXT = b"</si>"
+_ODD_TEXTS = (b":si", b"<si/", b"</si ", b"<!")
+_TEXTS_IN_ROW = 16
+_TABLE = b"<sheetData"
+_START = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+
+Stretch = tuple[int, int, list[list[Any]]]
+"""Rows of a stretch, and the zero-based row and column that they begin in."""
+
+
+class UnusualSheet(Exception):
+    """A sheet is not written as programs write large sheets, and is to be parsed as a whole."""
+
+
+def parse_in_stretches(
+    package: Package, sheet: str, scan: QuickScan, budget: Budget
+) -> Iterator[RowsRead]:
+    """Yield the rows of a sheet, while ``scan`` notes what they do not show.
+
+    Raises ``UnusualSheet`` at any point, and ``WorkbookRefused`` where a limit is exceeded.
+    """
+    parser = _StretchParser(package, sheet, budget)
+    encoder = SheetEncoder(sheet, budget, parser.shared)
+    parsed: deque[Future[Stretch]] = deque()
+    with ThreadPoolExecutor(_AT_ONCE) as threads, _unusual_where_parsing_fails():
+        for block in blocks_before(package.sheet_pieces(sheet, _SIZE), _ROW):
+            if not scan.take(block):
+                raise UnusualSheet
+            if (part := parser.next_part(block, has_errors=bool(scan.raw.errors))) is not None:
+                parsed.append(threads.submit(parser.parse, part))
+            if len(parsed) > _AT_ONCE:
+                yield from _encoded(encoder, parsed.popleft().result())
+        if not parser.has_ended:
+            raise UnusualSheet
+        while parsed:
+            yield from _encoded(encoder, parsed.popleft().result())
+    encoder.end()
+
+
+@contextmanager
+def _unusual_where_parsing_fails() -> Iterator[None]:
+    try:
+        yield
+    except (CalamineError, SharedTextMissing) as error:
+        raise UnusualSheet from error
+
+
+def _encoded(encoder: SheetEncoder, stretch: Stretch) -> Iterator[RowsRead]:
+    top, left, rows = stretch
+    if rows:
+        encoder.reserve(top + len(rows) - 1, left, left + len(rows[0]) - 1)
+    yield from encoder.encode(top, left, rows)
+
+
+class _StretchParser:
+    """Parser of stretches of one sheet.
+
+    ``shared`` are the shared texts, as soon as a stretch refers to one; ``has_ended`` tells that
+    the last row was seen.
+    """
+
+    def __init__(self, package: Package, sheet: str, budget: Budget) -> None:
+        self.shared: list[str] = []
+        self.has_ended = False
+        self._package = package
+        self._sheet = sheet
+        self._budget = budget
+        self._parts = package.parser_parts()
+        self._before = b""
+
+    def next_part(self, block: bytes, *, has_errors: bool) -> bytes | None:
+        """Return the next block as the part of a sheet of its own; None where it has no rows.
+
+        ``has_errors`` tells that cells with errors may be among them.
+        """
+        rows, end, after = block.partition(_END_OF_ROWS)
+        if not self._before:
+            self._before, row, _ = rows.partition(_ROW)
+            if not row or _TABLE not in self._before:
+                raise UnusualSheet
+            rows = rows[len(self._before) :]
+        if ROW_OR_CELL.search(block if self.has_ended else after):
+            raise UnusualSheet
+        if self.has_ended:
+            return None
+        self.has_ended = bool(end)
+        # The parser knows some errors only; the scan has noted which they are.
+        rows = with_known_errors(rows) if has_errors else rows
+        if self._package.shared_part is not None:
+            rows = self._marked(rows)
+        return b"".join((self._before, rows, _END))
+
+    def parse(self, part: bytes) -> Stretch:
+        """Return the rows of a part."""
+        content = self._open(part, {})
+        if content.start is None or content.end is None:
+            return 0, 0, []
+        self._budget.check_cells(content.height * content.width)
+        return *content.start, content.to_python()
+
+    def _open(self, part: bytes, more: Mapping[str, bytes]) -> CalamineSheet:
+        name = self._package.sheet_part(self._sheet)
+        if name is None:
+            raise UnusualSheet
+        archive = packed({**self._parts, **more, name: part})
+        return CalamineWorkbook.from_filelike(archive).get_sheet_by_name(self._sheet)
+
+    def _marked(self, rows: bytes) -> bytes:
+        """Return rows with marked texts in place of references to shared texts."""
+        if _MARK in rows:
+            raise UnusualSheet
+        if _SHARED not in rows:
+            return rows
+        if not self.shared:
+            self.shared.extend(self._read_shared())
+        rows = rows.replace(_SHARED_INDEX, _MARKED_INDEX)
+        if _SHARED in rows:
+            raise UnusualSheet
+        return rows
+
+    def _read_shared(self) -> list[str]:
+        """Return the shared texts as the parser reads them: those of a sheet that has each once."""
+        content = b"".join(self._package.shared_pieces())
+        if any(odd in content for odd in _ODD_TEXTS):
+            raise UnusualSheet
+        texts = content.count(_END_OF_TEXT)
+        cells = b"".join(
+            (b"" if index % _TEXTS_IN_ROW else b"</row><row>") + b'<c t="s"><v>%d</v></c>' % index
+            for index in range(texts)
+        )
+        part = b"".join((_START, cells.removeprefix(b"</row>"), b"</row>", _END))
+        found = self._open(part, {self._package.shared_part or "": content})
+        read = [str(text) for text in chain.from_iterable(found.to_python())][:texts]
+        if len(read) < texts:
+            raise UnusualSheet
+        return read
