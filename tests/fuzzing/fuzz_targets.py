@@ -4,7 +4,6 @@ A target takes whatever comes and returns; what it raises is a defect. The first
 the rest is taken, so that one file of the corpus holds all of an attempt.
 """
 
-import io
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -46,9 +45,8 @@ def read_sheet(attempt: bytes) -> None:
         gate = WorkbookArchive(content, _LIMITS)
         gate.unpack()
         # Any other file is parsed in a process of its own, which may die of it.
-        if is_safe_to_parse(gate.content):
-            stream = io.BytesIO(gate.content)
-            assemble_workbook(parse_file(stream, None, "fuzz", None, _LIMITS))
+        if is_safe_to_parse(gate):
+            assemble_workbook(parse_file(content, None, "fuzz", None, _LIMITS))
 
 
 @cache

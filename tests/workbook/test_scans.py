@@ -1,6 +1,5 @@
 """The two scans of a sheet's raw XML tell the same, wherever the quick one tells anything."""
 
-import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +17,7 @@ from sheets import write_rows
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read import RawSheet, read_workbook
+from xlbridge.workbook.read import RawSheet, WorkbookArchive, read_workbook
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
@@ -30,15 +29,14 @@ _SMALL = 10**6
 
 
 def scans(path: Path) -> Iterator[tuple[str, RawSheet | None, RawSheet]]:
-    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-        package = Package(archive)
-        formats = package.number_formats()
-        scaling = {
-            style: scale_factor(code) for style, code in formats.items() if scale_factor(code) != 1
-        }
-        for sheet in package.sheets:
-            quick = scan_quickly(package.sheet_pieces(sheet), scaling)
-            yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), scaling).raw
+    package = Package(WorkbookArchive(path.read_bytes(), WorkbookLimits()))
+    formats = package.number_formats()
+    scaling = {
+        style: scale_factor(code) for style, code in formats.items() if scale_factor(code) != 1
+    }
+    for sheet in package.sheets:
+        quick = scan_quickly(package.sheet_pieces(sheet), scaling)
+        yield sheet, quick, scan_exactly(package.sheet_pieces(sheet), scaling).raw
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.name)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +146,6 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
     if not is_zip(content):
         return read_workbook(path, limits, sheet)
     gate = WorkbookArchive(content, limits)
-    gate.unpack()
     memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
     try:
         with (
@@ -164,7 +162,7 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
 
 
 def _parsed(path: Path, content: bytes, sheet: str | None, limits: WorkbookLimits) -> WorkbookCells:
-    messages = parse_file(BytesIO(content), None, path.stem, sheet, limits)
+    messages = parse_file(content, None, path.stem, sheet, limits)
     return assemble_workbook(messages)
 
 

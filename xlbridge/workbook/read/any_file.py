@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from io import BytesIO
 from typing import BinaryIO, Protocol
 from zipfile import BadZipFile
 
@@ -15,6 +16,7 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
@@ -54,20 +56,23 @@ _SCANS: Mapping[FileKind, Callable[[BinaryIO, WorkbookLimits], _Scan]] = {
 
 
 def parse_file(
-    stream: BinaryIO, kind: FileKind | None, name: str, sheet: str | None, limits: WorkbookLimits
+    content: bytes, kind: FileKind | None, name: str, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
     """Yield what a file holds: one sheet, or all visible ones that may hold data.
 
     ``kind`` is None for a zip archive, which tells its own; ``name`` is that of the file without
     its extension. Raises as ``parse_workbook`` does.
     """
-    kind = kind_of_archive(stream) if kind is None else kind
-    stream.seek(0)
     if kind is FileKind.CSV:
-        return parse_csv(stream.read(), name, sheet, limits)
+        return parse_csv(content, name, sheet, limits)
+    if kind is FileKind.XLS:
+        return _parse_other(content, kind, sheet, limits)
+    archive = WorkbookArchive(content, limits)
+    kind = kind_of_archive(archive)
     if kind in _SCANS:
-        return _parse_other(stream, kind, sheet, limits)
-    return parse_workbook(stream, sheet, limits)
+        archive.unpack()
+        return _parse_other(content, kind, sheet, limits)
+    return parse_workbook(archive, sheet, limits)
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, struct.error, zlib.error, BadZipFile)
@@ -83,12 +88,11 @@ def _refuse_damage() -> Iterator[None]:
 
 
 def _parse_other(
-    stream: BinaryIO, kind: FileKind, sheet: str | None, limits: WorkbookLimits
+    content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
     with refuse_on_failure(), _refuse_damage():
-        scan = _SCANS[kind](stream, limits)
-        stream.seek(0)
-        book = CalamineWorkbook.from_filelike(stream)
+        scan = _SCANS[kind](BytesIO(content), limits)
+        book = CalamineWorkbook.from_filelike(BytesIO(content))
         if len(book.sheets_metadata) > limits.entries:
             raise too_many_sheets()
         names = [s.name for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
@@ -101,11 +105,9 @@ def _parse_other(
             require_sheet(sheet, names)
         budget = Budget(limits)
         for one in [name for name in names if name not in hidden] if sheet is None else [sheet]:
-            content = book.get_sheet_by_name(one)
-            if sheet is not None or not starts_like_ours_at(content):
-                yield from parse_sheet(
-                    content, partial(scan.sheet, one), budget, scan.booleans(one)
-                )
+            rows = book.get_sheet_by_name(one)
+            if sheet is not None or not starts_like_ours_at(rows):
+                yield from parse_sheet(rows, partial(scan.sheet, one), budget, scan.booleans(one))
 
 
 def _hidden_data(names: Sequence[str], hidden: Sequence[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """Safety checks of a zip archive as raw bytes, before anything in it is understood.
 
-Every part is unpacked here once, piece by piece and under limits, so that a zip bomb, a false
-size or a document type definition is refused with its own message. The parts are parsed
-elsewhere, under limits of memory and time.
+Every part is unpacked here, piece by piece and under limits, so that a zip bomb, a false size or a
+document type definition is refused with its own message. The pieces are parsed elsewhere, where
+memory and time are limited.
 """
 
 import io
@@ -11,7 +11,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from xlbridge.errors import UsageError, os_error_reason
@@ -56,7 +56,7 @@ _ZIP_ERRORS = (
 
 
 class WorkbookArchive:
-    """A file that is a zip archive with an orderly directory; its parts are not unpacked yet.
+    """A zip archive with an orderly directory, whose parts are checked as they are unpacked.
 
     ``declared_size`` is what the directory says that the parts have in all, in bytes.
     """
@@ -71,50 +71,63 @@ class WorkbookArchive:
             self._package = zipfile.ZipFile(io.BytesIO(self.content))
         except _ZIP_ERRORS as error:
             raise damaged() from error
-        self._entries = self._package.infolist()
-        _check_directory(self._entries)
-        self.declared_size = sum(entry.file_size for entry in self._entries)
+        entries = self._package.infolist()
+        _check_directory(entries)
+        self._entries = {entry.filename: entry for entry in entries}
+        self._unpacked: dict[str, int] = {}
+        self.declared_size = sum(entry.file_size for entry in entries)
         if self.declared_size > limits.total_size:
             raise too_large(_CONTENT, limits.total_size)
 
-    def unpack(self) -> None:
-        """Unpack every part under the limits, keeping nothing.
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all parts."""
+        return self._entries.keys()
 
-        Raises ``WorkbookRefused`` when a limit is exceeded or a part is damaged or suspicious.
+    def size(self, name: str) -> int:
+        """Return the size of a part, as the directory says, in bytes."""
+        return self._entries[name].file_size
+
+    def read(self, name: str) -> bytes:
+        """Return a part. Raises as ``pieces`` does."""
+        return b"".join(self.pieces(name))
+
+    def pieces(self, name: str, size: int = _CHUNK) -> Iterator[bytes]:
+        """Yield a part, ``size`` bytes at once, each piece checked.
+
+        Raises ``WorkbookRefused`` when a limit is exceeded or the part is damaged or suspicious.
         """
-        limits, total = self._limits, 0
-        for entry in self._entries:
-            size = 0
-            for piece in self._pieces(entry):
-                size += piece
-                total += piece
-                if size > limits.part_size:
-                    raise too_large(Text(pt="uma parte", en="a part"), limits.part_size)
-                if total > limits.total_size:
-                    raise too_large(_CONTENT, limits.total_size)
-                if total > limits.ratio_from and total > limits.ratio * len(self.content):
-                    raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
-            if size != entry.file_size:
-                raise hostile(Text(pt="tamanho de parte falso", en="a false part size"))
-
-    def _pieces(self, entry: zipfile.ZipInfo) -> Iterator[int]:
-        """Unpack a part, yielding the size of each piece."""
-        name = entry.filename.lower()
-        # A picture may well be an SVG document with a type; nothing else may.
-        may_be_read = not name.startswith(_PICTURES)
-        tail = b""
+        entry, unpacked, tail = self._entries[name], 0, b""
+        others = sum(size for other, size in self._unpacked.items() if other != name)
         try:
             with self._package.open(entry) as part:
-                while chunk := part.read(_CHUNK):
-                    yield len(chunk)
-                    if not tail and name.endswith(_XML_ENDINGS):
-                        _check_encoding(chunk[:256])
-                    if may_be_read:
-                        _refuse_document_type(tail + chunk[:_MAX_MARK_LENGTH])
-                        _refuse_document_type(chunk)
-                    tail = chunk[-_MAX_MARK_LENGTH:]
+                while piece := part.read(size):
+                    unpacked += len(piece)
+                    self._check_size(unpacked, others)
+                    _check_markup(name.lower(), piece, tail)
+                    yield piece
+                    tail = piece[-_MAX_MARK_LENGTH:]
         except _ZIP_ERRORS as error:
             raise damaged() from error
+        if unpacked != entry.file_size:
+            raise hostile(Text(pt="tamanho de parte falso", en="a false part size"))
+        self._unpacked[name] = unpacked
+
+    def unpack(self) -> None:
+        """Unpack every part that was not yet, keeping nothing. Raises as ``pieces`` does."""
+        for name in self._entries:
+            if name not in self._unpacked:
+                for _ in self.pieces(name):
+                    pass
+
+    def _check_size(self, part: int, others: int) -> None:
+        limits, total = self._limits, part + others
+        if part > limits.part_size:
+            raise too_large(Text(pt="uma parte", en="a part"), limits.part_size)
+        if total > limits.total_size:
+            raise too_large(_CONTENT, limits.total_size)
+        if total > limits.ratio_from and total > limits.ratio * len(self.content):
+            raise hostile(Text(pt="compressão fora do comum", en="uncommon compression"))
 
 
 _CONTENT = Text(pt="o conteúdo", en="the content")
@@ -158,6 +171,16 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
         if entry.header_offset < end:
             raise hostile(Text(pt="partes sobrepostas", en="overlapping parts"))
         end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
+
+
+def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
+    """Check a piece of a part; ``tail`` is the end of the piece before, empty for the first."""
+    if not tail and name.endswith(_XML_ENDINGS):
+        _check_encoding(piece[:256])
+    # A picture may well be an SVG document with a type; nothing else may.
+    if not name.startswith(_PICTURES):
+        _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
+        _refuse_document_type(piece)
 
 
 def _check_encoding(start: bytes) -> None:

@@ -1,14 +1,12 @@
 """Kind of a file, told by its content: a zip archive, an old workbook, or a text."""
 
 import re
-import zipfile
-import zlib
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO
 
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.refusals import (
-    damaged,
     empty_file,
     encrypted,
     no_workbook,
@@ -82,22 +80,21 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
     raise no_workbook()
 
 
-def kind_of_archive(stream: BinaryIO) -> FileKind:
-    """Return the kind of the workbook in a zip archive that passed the gate.
+def kind_of_archive(archive: WorkbookArchive) -> FileKind:
+    """Return the kind of the workbook in a zip archive.
 
     Raises ``WorkbookRefused`` when there is none in it, or it is encrypted.
     """
-    with zipfile.ZipFile(stream) as archive:
-        names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
+    names = {name.lower(): name for name in archive.names}
 
-        def part(name: str) -> bytes:
-            return archive.read(names[name]) if name in names else b""
+    def part(name: str) -> bytes:
+        return archive.read(names[name]) if name in names else b""
 
-        if part(_MIMETYPE).startswith(_OPEN_DOCUMENT):
-            if _ENCRYPTED_PART in part(_MANIFEST):
-                raise part_encrypted()
-            return FileKind.ODS
-        types = part(_CONTENT_TYPES)
+    if part(_MIMETYPE).startswith(_OPEN_DOCUMENT):
+        if _ENCRYPTED_PART in part(_MANIFEST):
+            raise part_encrypted()
+        return FileKind.ODS
+    types = part(_CONTENT_TYPES)
     kind = next((kind for mark, kind in _MAIN_PARTS if mark in types), None)
     if kind is None:
         raise other_archive()
@@ -106,15 +103,10 @@ def kind_of_archive(stream: BinaryIO) -> FileKind:
 
 def kind_of_file(path: Path) -> FileKind:
     """Return the kind of a file that was read before. Raises as the two others do."""
-    with path.open("rb") as file:
-        if is_zip(file.read(len(_ZIP))):
-            file.seek(0)
-            try:
-                return kind_of_archive(file)
-            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise damaged() from error
-        file.seek(0)
-        return kind_of_plain_file(path, file.read())
+    content = path.read_bytes()
+    if is_zip(content):
+        return kind_of_archive(WorkbookArchive(content, WorkbookLimits()))
+    return kind_of_plain_file(path, content)
 
 
 def require_xlsx(path: Path) -> None:

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.number_formats import struck_styles, style_number_formats
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
@@ -33,12 +34,12 @@ _STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
 
 
 class Package:
-    """An .xlsx archive that passed the gate."""
+    """An .xlsx archive."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: WorkbookArchive) -> None:
         """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
         self._archive = archive
-        self._names = {entry.filename.lower(): entry.filename for entry in archive.infolist()}
+        self._names = {name.lower(): name for name in archive.names}
         if _WORKBOOK not in self._names:
             raise unreadable()
         self._sheet_parts = self._read_sheet_parts()
@@ -93,7 +94,7 @@ class Package:
     def shared_size(self) -> int:
         """Return the size of the part that holds the shared texts, in bytes."""
         name = self.shared_part
-        return 0 if name is None else self._archive.getinfo(name).file_size
+        return 0 if name is None else self._archive.size(name)
 
     @property
     def shared_part(self) -> str | None:
@@ -112,7 +113,7 @@ class Package:
     def sheet_size(self, sheet: str) -> int:
         """Return the size of a sheet's part, in bytes."""
         name = self.sheet_part(sheet)
-        return 0 if name is None else self._archive.getinfo(name).file_size
+        return 0 if name is None else self._archive.size(name)
 
     def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield a sheet's part, ``size`` bytes at once; nothing where there is no such part."""
@@ -123,11 +124,8 @@ class Package:
         yield from self._pieces(self.shared_part)
 
     def _pieces(self, name: str | None, size: int = _CHUNK) -> Iterator[bytes]:
-        if name is None:
-            return
-        with self._archive.open(name) as part:
-            while piece := part.read(size):
-                yield piece
+        if name is not None:
+            yield from self._archive.pieces(name, size)
 
     def _read_sheet_parts(self) -> Mapping[str, str]:
         targets = {
@@ -165,7 +163,7 @@ class Package:
 
     def _parsed(self, name: str) -> ET.Element:
         try:
-            # The gate refused definitions and bounded the size.
+            # The archive refuses definitions and bounds the size.
             return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
         except ET.ParseError as error:
             raise damaged() from error

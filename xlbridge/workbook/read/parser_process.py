@@ -30,7 +30,9 @@ def main() -> None:
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()
     kind = None if arguments["kind"] is None else FileKind(arguments["kind"])
-    messages = parse_file(sys.stdin.buffer, kind, arguments["name"], arguments["sheet"], limits)
+    messages = parse_file(
+        sys.stdin.buffer.read(), kind, arguments["name"], arguments["sheet"], limits
+    )
     send_messages(sys.stdout.buffer, messages)
 
 

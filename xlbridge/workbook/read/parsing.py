@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from python_calamine import (
     CalamineError,
@@ -25,6 +25,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import (
@@ -49,7 +50,7 @@ from xlbridge.workbook.signature import is_name_of_ours, starts_like_ours
 _SHEETS_FOLDER = "xl/worksheets/"
 
 
-def _workbook_with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | None:
+def _workbook_with_known_errors(archive: WorkbookArchive, part: str) -> bytes | None:
     """Return a workbook for the parser in which a sheet's unknown errors are ``#N/A``.
 
     It has no other sheet than that of ``part``; None where the sheet has no such error.
@@ -60,11 +61,11 @@ def _workbook_with_known_errors(archive: zipfile.ZipFile, part: str) -> bytes | 
         return None
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
-        for entry in archive.infolist():
-            if entry.filename == part:
-                copy.writestr(entry.filename, readable)
-            elif _is_needed_part(entry.filename.lower()):
-                copy.writestr(entry.filename, archive.read(entry))
+        for name in archive.names:
+            if name == part:
+                copy.writestr(name, readable)
+            elif _is_needed_part(name.lower()):
+                copy.writestr(name, archive.read(name))
     return stream.getvalue()
 
 
@@ -80,32 +81,29 @@ _PANIC_MODULE = "pyo3_runtime"
 
 
 def parse_workbook(
-    workbook: BinaryIO, sheet: str | None, limits: WorkbookLimits
+    archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
     """Yield what the workbook holds: one sheet, or all visible ones that may hold data.
 
     Raises ``UsageError`` when there is no such sheet, ``WorkbookRefused`` when the content cannot
     be read or exceeds the limits.
     """
-    with zipfile.ZipFile(workbook) as archive:
-        package = Package(archive)
-        yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
-        with refuse_on_failure():
-            outline = CalamineWorkbook.from_filelike(packed(package.parser_parts()))
-            if len(outline.sheets_metadata) > limits.entries:
-                raise too_many_sheets()
-            parser = _WorkbookParser(workbook, archive, package, Budget(limits))
-            for name in _chosen_sheets(outline, package, sheet):
-                yield from parser.parse(name, may_be_ours=sheet is None)
+    package = Package(archive)
+    yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
+    with refuse_on_failure():
+        outline = CalamineWorkbook.from_filelike(packed(package.parser_parts()))
+        if len(outline.sheets_metadata) > limits.entries:
+            raise too_many_sheets()
+        parser = _WorkbookParser(archive, package, Budget(limits))
+        for name in _chosen_sheets(outline, package, sheet):
+            yield from parser.parse(name, may_be_ours=sheet is None)
+    archive.unpack()
 
 
 class _WorkbookParser:
     """Parser of the sheets of one workbook, each in stretches or else as a whole."""
 
-    def __init__(
-        self, workbook: BinaryIO, archive: zipfile.ZipFile, package: Package, budget: Budget
-    ) -> None:
-        self._workbook = workbook
+    def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
         self._archive = archive
         self._package = package
         self._budget = budget
@@ -160,9 +158,9 @@ class _WorkbookParser:
 
     @cached_property
     def _book(self) -> CalamineWorkbook:
-        # The parser keeps a copy.
-        self._workbook.seek(0)
-        return CalamineWorkbook.from_filelike(self._workbook)
+        # The parser unpacks what it likes by itself.
+        self._archive.unpack()
+        return CalamineWorkbook.from_filelike(io.BytesIO(self._archive.content))
 
 
 @contextmanager
@@ -253,18 +251,17 @@ _MAX_SAFE_CELLS = 1_000_000
 _MAX_SAFE_TEXT = 64 * 2**20
 
 
-def is_safe_to_parse(content: bytes) -> bool:
+def is_safe_to_parse(archive: WorkbookArchive) -> bool:
     """Tell whether every sheet's cells are in order and near one another, and all in them bounded.
 
-    ``content`` is an .xlsx archive that passed the gate and is small when unpacked. Raises
-    ``WorkbookRefused`` when it is no workbook at all.
+    ``archive`` is that of an .xlsx workbook, was unpacked, and is small. Raises ``WorkbookRefused``
+    when it is no workbook at all.
     """
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        package = Package(archive)
-        try:
-            return all(_is_safe_sheet(package, sheet) for sheet in package.sheets)
-        except WorkbookRefused:
-            return False
+    package = Package(archive)
+    try:
+        return all(_is_safe_sheet(package, sheet) for sheet in package.sheets)
+    except WorkbookRefused:
+        return False
 
 
 def _is_safe_sheet(package: Package, sheet: str) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from io import BytesIO
 from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
@@ -203,20 +202,19 @@ def _reading_archive(
 ) -> Iterator[PendingWorkbook]:
     if gate.declared_size <= _MAX_IN_PROCESS_SIZE:
         gate.unpack()
-        kind = kind_of_archive(BytesIO(gate.content))
+        kind = kind_of_archive(gate)
         # Nothing waits for these where a process beside this one parses.
         from xlbridge.workbook.read.parsing import is_safe_to_parse
 
-        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(gate.content):
+        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(gate):
             yield _parsed_here(path, gate.content, kind, sheet, limits)
             return
     if not MEMORY_LIMITS_ENFORCED:
         gate.unpack()
-    with parse_in_child(path, None, sheet, limits, gate.declared_size) as workbook:
-        if MEMORY_LIMITS_ENFORCED:
-            gate.unpack()
-        # Its content is for the process alone from here on.
-        del gate
+    size = gate.declared_size
+    # Its content is for the process alone from here on.
+    del gate
+    with parse_in_child(path, None, sheet, limits, size) as workbook:
         yield workbook
 
 
@@ -226,7 +224,7 @@ def _parsed_here(
     from xlbridge.workbook.read.any_file import parse_file
 
     return PendingWorkbook(
-        lambda: assemble_workbook(parse_file(BytesIO(content), kind, path.stem, sheet, limits)),
+        lambda: assemble_workbook(parse_file(content, kind, path.stem, sheet, limits)),
         is_here=lambda: True,
     )
 

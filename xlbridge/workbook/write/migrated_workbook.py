@@ -2,7 +2,6 @@
 
 import datetime as dt
 import warnings
-import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,13 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Kind, Resource
+from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook import style
 from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.edit import edit_package
 from xlbridge.workbook.edit.comments import read_comments
 from xlbridge.workbook.edit.sheets import SheetList
-from xlbridge.workbook.read import CellColumn
+from xlbridge.workbook.read import CellColumn, WorkbookArchive
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
 from xlbridge.workbook.write.template import template_workbook
@@ -62,8 +62,7 @@ class SourceFormatting:
         with edit_package(source) as package:
             sheets = SheetList(package)
             self.notes = read_comments(package, sheets.part(sheet))
-        with zipfile.ZipFile(source) as archive:
-            own = Package(archive).own_sheets()
+        own = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).own_sheets()
         self.other_sheets = [name for name in sheets.names if name not in own]
 
     def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellLook]]:
