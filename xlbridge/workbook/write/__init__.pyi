@@ -1,3 +1,4 @@
+from .clean_workbook import write_records as write_records
 from .data_sheet import cell_format as cell_format
 from .migrated_workbook import (
     MigratedColumn as MigratedColumn,
@@ -12,10 +13,7 @@ from .new_workbook import (
     write_plain_text as write_plain_text,
 )
 from .plain_workbook import as_xlsx as as_xlsx
-from .records import (
-    write_records as write_records,
-    write_rejects as write_rejects,
-)
+from .records import write_rejects as write_rejects
 from .template import (
     template_workbook as template_workbook,
     write_template as write_template,

@@ -1,4 +1,4 @@
-"""Typed rows written into workbooks: the payload that is sent, and the rejected rows."""
+"""Rejects workbooks: the rejected rows in the layout of the template, with the reasons."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,9 @@ from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import REJECTS_COLUMNS
+from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.data_sheet import cell_format
-from xlbridge.workbook.write.new_workbook import (
-    looks_like_formula,
-    new_workbook,
-    write_plain_text,
-)
+from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
 from xlbridge.workbook.write.template import template_workbook
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
@@ -29,27 +26,6 @@ _NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
 _NONE_WRONG: Mapping[int, Collection[str]] = MappingProxyType({})
 _EMPTY = object()
 """Stands for the value of an empty cell that is marked."""
-
-_EPOCH = pd.Timestamp(1899, 12, 30)
-_FIRST_OF_MARCH_1900 = 61  # Excel counts a 29 February 1900 that never was
-
-
-def write_records(path: Path, resource: Resource, frame: pd.DataFrame) -> None:
-    """Write a clean workbook of the frame's rows: nothing of the analyst's file but the values.
-
-    One sheet, named as the resource; the columns' exact names in row 1, one row per frame row from
-    row 2. Optional columns without any value are left out. Money is rounded to the cent; a missing
-    value is an empty cell. The same rows give the same bytes.
-
-    Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
-    the rows.
-    """
-    columns = [c for c in resource.columns if c.required or frame[c.name].notna().any()]
-    with new_workbook(path) as book:
-        sheet: Worksheet = book.add_worksheet(resource.name)
-        for index, column in enumerate(columns):
-            sheet.write_string(0, index, column.name)
-        _write_rows(_column_writers(book, sheet, columns, frame))
 
 
 def write_rejects(
@@ -115,7 +91,7 @@ def _column_writers(
     return [
         _ColumnWriter(
             _cell_writer(sheet, column.kind),
-            _cell_values(column.kind, frame[column.name]),
+            cell_values(column.kind, frame[column.name]),
             cell_format(book, column),
         )
         for column in columns
@@ -182,15 +158,6 @@ def _cell_writer(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Forma
     if kind.is_text:
         return partial(write_plain_text, sheet)
     return sheet.write_boolean if kind is Kind.BOOLEAN else sheet.write_number
-
-
-def _cell_values(kind: Kind, series: pd.Series) -> list[Any]:
-    if kind is Kind.DATE:
-        days = (series - _EPOCH) / pd.Timedelta(days=1)
-        series = days.where(days >= _FIRST_OF_MARCH_1900, days - 1)
-    elif kind is Kind.MONEY:
-        series = series.round(2)
-    return series.astype(object).where(series.notna(), None).tolist()
 
 
 def _write_rows(writers: Sequence[_ColumnWriter]) -> None:
