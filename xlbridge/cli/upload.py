@@ -63,7 +63,6 @@ def command(
     require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.cli.map_run import remember
         from xlbridge.cli.upload_run import (
             forbid_yes_in_production,
             report_invalid_sheet,
@@ -72,7 +71,10 @@ def command(
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads, may_be_sent
-        from xlbridge.validation.mapping import read_mapping
+
+        if mapping is not None:
+            from xlbridge.cli.map_run import remember
+            from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
         with show_progress(Text(pt="Conferindo {f}", en="Checking {f}").format(f=file)):

@@ -20,35 +20,29 @@ from xlbridge.resources import Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.row_lookup import RowValues, rows_of
+from xlbridge.upload.lookup.row_lookup import RowValues, column_values, rows_of
 from xlbridge.validation import ParseOptions, match_header, type_rows
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import write_records
 
+_AS_JSON = json.JSONEncoder().encode
+
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
-    names = sorted(frame.columns)
+    named = [_named_values(name, frame[name]) for name in sorted(frame.columns)]
+    opening = f"[{json.dumps(resource.name)}"
     return [
-        hashlib.blake2b(
-            json.dumps([resource.name, *filter(_is_filled, zip(names, row, strict=True))]).encode(),
-            digest_size=16,
-        ).hexdigest()
-        for row in row_texts(frame[names])
+        hashlib.blake2b(f"{opening}{''.join(row)}]".encode(), digest_size=16).hexdigest()
+        for row in zip(*named, strict=True)
     ]
 
 
-def _is_filled(named: tuple[str, str | None]) -> bool:
-    return named[1] is not None
-
-
-def row_texts(frame: pd.DataFrame) -> list[tuple[str | None, ...]]:
-    """Return the values of each row as texts, None where a cell is empty."""
-    texts = [
-        [str(cell) if filled else None for cell, filled in zip(column, column.notna(), strict=True)]
-        for _, column in frame.items()
-    ]
-    return list(zip(*texts, strict=True))
+def _named_values(name: str, column: pd.Series) -> list[str]:
+    """Return each value of a column as an item of a JSON list, nothing for an empty cell."""
+    texts = [None if cell is None else str(cell) for cell in column_values(column)]
+    opening = f", [{json.dumps(name)}, "
+    return ["" if text is None else f"{opening}{_AS_JSON(text)}]" for text in texts]
 
 
 def sheet_digest(rows: Sequence[str]) -> str:

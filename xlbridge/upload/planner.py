@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from json import dumps
+from json import JSONEncoder, dumps
 from typing import Any
 
 from xlbridge.client import Client
@@ -58,15 +58,19 @@ def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[s
     if declared is None:
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
+    opening = f"[{dumps(resource.name)}"
+    names = {column: f", [{dumps(column)}, " for way in declared.lookups for column in way.key}
+    as_json = JSONEncoder().encode
+
+    def item(column: str, value: Any) -> str:
+        return f"{names[column]}{as_json(matcher.comparable(column, value))}]"
 
     def digest(row: RowValues, way: Lookup) -> str:
-        key = [resource.name, *zip(way.key, matcher.key_of_row(row, way.key), strict=True)]
-        return blake2b(dumps(key).encode(), digest_size=16).hexdigest()
+        key = "".join([item(column, row[column]) for column in way.key])
+        return blake2b(f"{opening}{key}]".encode(), digest_size=16).hexdigest()
 
     return [
-        tuple(
-            digest(row, way) for way in lookups_for(resource, row) if way is not declared.by_number
-        )
+        tuple([digest(row, w) for w in lookups_for(resource, row) if w is not declared.by_number])
         for row in rows
     ]
 

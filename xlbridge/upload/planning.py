@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.client import Client
+from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
@@ -206,15 +207,16 @@ def plan_source(
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """
-    rows = source.to_plan()
-    reading = read_rows(client, source.resource, rows, options)
-    place = Place(client.identity, client.target.profile, source.resource.name)
-    claims = RowClaims(rows.digests, rows.keys)
-    claimed = context.journal.claimed(place, claims, own)
-    elsewhere = context.claimed_elsewhere(place, claims)
-    everywhere = reduce(ClaimedRows.joined, elsewhere.values(), claimed)
-    plan = plan_rows(source.resource, rows, reading, everywhere, options)
-    return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
+    with gc_paused():
+        rows = source.to_plan()
+        reading = read_rows(client, source.resource, rows, options)
+        place = Place(client.identity, client.target.profile, source.resource.name)
+        claims = RowClaims(rows.digests, rows.keys)
+        claimed = context.journal.claimed(place, claims, own)
+        elsewhere = context.claimed_elsewhere(place, claims)
+        everywhere = reduce(ClaimedRows.joined, elsewhere.values(), claimed)
+        plan = plan_rows(source.resource, rows, reading, everywhere, options)
+        return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
 
 
 def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:

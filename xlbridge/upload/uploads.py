@@ -14,6 +14,7 @@ from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.files import lock_or_fail
+from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
@@ -190,7 +191,8 @@ class Uploads:
             if check is not None:
                 check(planned.plan)
             try:
-                return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
+                with gc_paused():
+                    return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
             except PlanOutdated:
                 if attempt == _PLANS:
                     raise

@@ -43,6 +43,12 @@ _MAX_TOKEN_LENGTH = 16
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
 """Limits of a number: digits, and power of ten; none of a business comes near."""
 
+_SAMPLE_STEP = 50
+_SAMPLED_DIGITS = re.compile(rf"[0-9]{{{_MAX_DIGITS // _SAMPLE_STEP}}}")
+"""Sampled characters of a whole number that is too long: digits, all of them."""
+
+_OBJECT_OPENING = re.compile(r'\{"[^"\\]+"')
+
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
 """Text that may follow the beginning of a number where a piece ends."""
 
@@ -64,10 +70,13 @@ ParseNumber = Callable[[str], Any]
 
 
 @cache
-def exact_decoder(numbers: ParseNumber | None = None) -> json.JSONDecoder:
+def exact_decoder(
+    numbers: ParseNumber | None = None, *, short_wholes: bool = False
+) -> json.JSONDecoder:
     """Return a decoder of exact numbers within bounds; it raises ``ValueError``.
 
-    ``numbers`` makes a value of a number's text, whole ones included.
+    ``numbers`` makes a value of a number's text, whole ones included. ``short_wholes`` promises
+    that no whole number is too long, which saves a call for each.
     """
     make_decimal, make_whole = numbers or Decimal, numbers or int
 
@@ -81,7 +90,11 @@ def exact_decoder(numbers: ParseNumber | None = None) -> json.JSONDecoder:
             raise InvalidJson
         return make_whole(text)
 
-    return json.JSONDecoder(parse_float=decimal, parse_int=whole, parse_constant=refuse_constant)
+    return json.JSONDecoder(
+        parse_float=decimal,
+        parse_int=numbers if short_wholes else whole,
+        parse_constant=refuse_constant,
+    )
 
 
 def _require_bounded(text: str) -> None:
@@ -103,10 +116,12 @@ class JsonReader:
 
     def __init__(self, pieces: Iterator[bytes], numbers: ParseNumber | None = None) -> None:
         self._pieces = pieces
+        self._numbers = numbers
         self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0
+        self._one_by_one = False
 
     def peek(self) -> str:
         """Return the next character that is no blank, "" at the end."""
@@ -155,14 +170,41 @@ class JsonReader:
                 return value
 
     def items(self) -> Iterator[Any]:
-        """Read a list item by item."""
+        """Read a list, and yield its items."""
         self.expect("[")
         if self.accept("]"):
             return
+        yield from self._objects_at_once()
         yield self.value()
         while self.accept(","):
+            yield from self._objects_at_once()
             yield self.value()
         self.expect("]")
+
+    def _objects_at_once(self) -> list[Any]:
+        """Read the objects of a list that are whole in the text so far, but for the last.
+
+        They go up to where an object seems to begin as the first did. What stands before that, put
+        in brackets, is one list only where no text, no inner list and no number was cut. Nothing
+        is read where it is not: then each item is read by itself.
+        """
+        self.peek()
+        opening = None if self._one_by_one else _OBJECT_OPENING.match(self._text, self._at)
+        end = -1 if opening is None else self._text.rfind(f"}},{opening[0]}", self._at)
+        if end == -1:
+            return []
+        # Of what is left of this text, nothing is tried twice.
+        self._one_by_one = True
+        text = f"[{self._text[self._at : end + 1]}]"
+        short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
+        try:
+            items, length = exact_decoder(self._numbers, short_wholes=short).raw_decode(text)
+        except (ValueError, RecursionError):
+            return []
+        if length != len(text):
+            return []
+        self._at = end + 2
+        return list(items)
 
     def opening(self, length: int) -> str:
         """Return what comes next, as far as it has come in."""
@@ -188,7 +230,7 @@ class JsonReader:
             missing -= len(text)
             if ended:
                 break
-        self._text, self._at = rest + "".join(came), 0
+        self._text, self._at, self._one_by_one = rest + "".join(came), 0, False
         return any(came)
 
     def _decoded(self) -> tuple[str, bool]:

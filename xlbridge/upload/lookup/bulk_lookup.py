@@ -197,8 +197,7 @@ class _RecordReader:
                     self._forget()
                     return False
                 left = None if left is None else left - 1
-                for record in records:
-                    self._sort_in(record, operation, sought)
+                self._sort_in(records, operation, sought)
         for one in self._sought.values():
             one.proven = self._shows(one.fields.values())
         decided = all(
@@ -259,8 +258,7 @@ class _RecordReader:
         for operation in number.lookup.operations:
             for records, whole in self._answers(operation):
                 number.proven &= whole
-                for record in records:
-                    self._sort_in(record, operation, [number])
+                self._sort_in(records, operation, [number])
 
     def _answers(self, operation: Operation) -> Iterator[tuple[Iterable[Record], bool]]:
         """Yield the answers to a listing; one that the system does not find is empty."""
@@ -287,11 +285,9 @@ class _RecordReader:
             and operation.name in one.lookup.operation_names
         ]
         try:
-            for record in self._client.records(operation, query=query):
-                # What the record does not show is what it was asked for by.
-                self._sort_in(record, operation, sought, filters)
-                if number is not None:
-                    self._sort_in(record, operation, [number])
+            # What a record does not show is what it was asked for by.
+            records = self._client.records(operation, query=query)
+            self._sort_in(records, operation, sought, filters, number)
         except RemoteRejected as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return True
@@ -302,22 +298,34 @@ class _RecordReader:
 
     def _sort_in(
         self,
-        record: Record,
+        records: Iterable[Record],
         operation: Operation,
         sought: Iterable[_Sought],
         asked: Mapping[str, object] = _NOTHING,
+        number: _Sought | None = None,
     ) -> None:
-        """Store a record whose key is sought; ``asked`` are fields that it may leave out."""
-        self._carried.update(record)
-        shown = {**asked, **record} if asked else record
-        for one in sought:
-            column, name, values = one.telling
-            if self._matcher.comparable(column, shown.get(name)) not in values:
-                continue
-            there = one.found.get(self._matcher.key_of_record(shown, one.fields))
-            if there is not None:
-                kept = {name: record[name] for name in self._kept if name in record}
-                there.append(ListedRecord(kept, operation.name))
+        """Store the records whose keys are sought; ``asked`` are fields that they may leave out.
+
+        A ``number`` is sought besides, in what the records themselves show.
+        """
+        ways = [(one, asked, *one.telling) for one in sought]
+        if number is not None:
+            ways.append((number, _NOTHING, *number.telling))
+        carried, comparable = self._carried, self._matcher.comparable
+        for record in records:
+            if not record.keys() <= carried:
+                carried.update(record)
+            for one, known, column, name, values in ways:
+                value = record[name] if name in record else known.get(name)
+                if comparable(column, value) in values:
+                    self._keep(record, {**known, **record}, operation, one)
+
+    def _keep(self, record: Record, shown: Record, operation: Operation, sought: _Sought) -> None:
+        """Store a record of which ``shown`` is known, if its key is sought."""
+        there = sought.found.get(self._matcher.key_of_record(shown, sought.fields))
+        if there is not None:
+            kept = {name: record[name] for name in self._kept if name in record}
+            there.append(ListedRecord(kept, operation.name))
 
     def _shows(self, fields: Iterable[str]) -> bool:
         """Tell whether the records have the fields; where there is no record, nothing is there."""

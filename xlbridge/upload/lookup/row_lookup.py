@@ -12,6 +12,7 @@ from xlbridge.resources.checks import bare_document
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_PLAIN_KINDS = frozenset(Kind) - _NUMBER_KINDS - {Kind.DATE, Kind.CNPJ, Kind.CPF}
 _MAX_EXPONENT = 400
 _MOST_KNOWN = 20_000  # values whose comparable text is kept
 _DATE_LENGTH = 10  # of an ISO date and time
@@ -32,9 +33,15 @@ class ListedRecord(NamedTuple):
 
 def rows_of(frame: pd.DataFrame) -> list[RowValues]:
     """Return the rows of a typed frame."""
-    columns = {name: frame[name].astype(object) for name in frame}
-    plain = pd.DataFrame({n: c.where(c.notna(), None) for n, c in columns.items()}, dtype=object)
-    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False)]
+    names = list(map(str, frame))
+    columns = [column_values(frame[name]) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def column_values(series: pd.Series) -> list[Any]:
+    """Return the values of a typed column, None where a cell is empty."""
+    values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
+    return values
 
 
 def comparable_value(kind: Kind, value: Any) -> str | None:
@@ -67,12 +74,14 @@ def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     if declared is None:
         return []
     number = () if declared.by_number is None else (declared.by_number,)
-    return [
-        way
-        for way in (*number, *declared.lookups)
-        if all(row.get(name) is not None for name in way.key)
-        and all(row.get(name) in allowed for name, allowed in way.when.items())
-    ]
+    return [way for way in (*number, *declared.lookups) if _serves(way, row)]
+
+
+def _serves(way: Lookup, row: RowValues) -> bool:
+    for name in way.key:
+        if row.get(name) is None:
+            return False
+    return not way.when or all(row.get(name) in allowed for name, allowed in way.when.items())
 
 
 class RowMatcher:
@@ -86,8 +95,9 @@ class RowMatcher:
         self._read_back = read_back
         self._compare = read_back.compare
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
+        self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
         self._meant_columns = tuple(dict.fromkeys((*self._compare, *read_back.renamed)))
-        self._as_row = read_back.as_row
+        self._as_row = read_back.as_row if read_back.renamed else None
         own_names = {c: c for c in self._compare}
         renamed = {c: f for way in read_back.lookups for c, f in way.key.items() if c != f}
         self._field_of = own_names | renamed
@@ -110,17 +120,22 @@ class RowMatcher:
         """Return a value of a column as text; a number of the system compares as a number."""
         if value is None:
             return None
-        # Most values of a listing come again and again; equal ones of two types may differ.
+        if value.__class__ is int:
+            return str(value)
+        if value.__class__ is str and column in self._plain_texts:
+            return " ".join(value.split()) if value else None
+        kind = self._kinds.get(column, Kind.INTEGER)
+        # Most other values of a listing come again; equal ones of two types may differ.
         key = (column, value.__class__, value)
         try:
             return self._known[key]
         except KeyError:
             pass
         except TypeError:
-            return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
+            return comparable_value(kind, value)
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        found = self._known[key] = comparable_value(self._kinds.get(column, Kind.INTEGER), value)
+        found = self._known[key] = comparable_value(kind, value)
         return found
 
     def snapshot(
@@ -133,18 +148,31 @@ class RowMatcher:
         """Compare a row with the records of its key; the last one of a number counts."""
         key = {name: self.comparable(name, row[name]) or "" for name in lookup.key}
         once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
-        sent = {name: self.comparable(name, row.get(name)) for name in self._compare}
-        meant = self._meant(row, carried) if once else {}
+        sent = self._comparables(row)
+        meant = self._meant(row, sent, carried) if once else {}
         return RowSnapshot(
             key, sent, tuple(self._found(listed, sent, meant) for listed in once.values())
         )
 
-    def _meant(self, row: RowValues, carried: Collection[str]) -> Mapping[str, str | None]:
+    def _comparables(self, values: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the compared values of a row or a record."""
+        comparable = self.comparable
+        return {
+            name: None if (value := values.get(name)) is None else comparable(name, value)
+            for name in self._compare
+        }
+
+    def _meant(
+        self, row: RowValues, sent: Mapping[str, str | None], carried: Collection[str]
+    ) -> Mapping[str, str | None]:
         """Return the values that a row gives its record, empty cells included."""
         declared = self._read_back
-        meant = {}
+        meant: dict[str, str | None] = {}
         for name in self._meant_columns:
             if self._field_of.get(name) not in carried:
+                continue
+            if sent.get(name) is not None:
+                meant[name] = sent[name]
                 continue
             value = row.get(name)
             if value is None:
@@ -159,9 +187,10 @@ class RowMatcher:
         self, listed: ListedRecord, sent: Mapping[str, str | None], meant: Mapping[str, str | None]
     ) -> FoundRecord:
         record = listed.record
-        values = {name: self.comparable(name, record.get(name)) for name in sent}
-        there = self._as_row(record)
-        theirs = {name: self.comparable(name, there[name]) for name in meant}
+        values = theirs = self._comparables(record)
+        if self._as_row is not None:
+            there = self._as_row(record)
+            theirs = {name: self.comparable(name, there[name]) for name in meant}
         differing = {n: (value, theirs[n]) for n, value in meant.items() if theirs[n] != value}
         return FoundRecord(
             code="/".join(str(record.get(name, "?")) for name in self._read_back.codes),
