@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -58,6 +59,35 @@ def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
     text = written.encode("utf-8", "surrogatepass" if ascii_only else "replace")
     wanted = json.loads(text, parse_float=Decimal)
     assert list(JsonReader(pieces(text, sizes)).items()) == wanted
+
+
+confusing_objects = st.fixed_dictionaries(
+    {"a": st.integers() | st.sampled_from(['},{"a"', "}", 1.5, [{"a": 1}, {"a": [{"a": 2}]}]])},
+    optional={"b": st.lists(st.fixed_dictionaries({"a": st.integers()}), max_size=3)},
+)
+
+
+@settings(deadline=None)
+@given(st.lists(confusing_objects | json_values, max_size=12), st.lists(st.integers(0, 200)))
+def test_objects_are_read_the_same_many_at_once_or_one_by_one(
+    values: list[Any], sizes: list[int]
+) -> None:
+    text = json.dumps(values, default=float, separators=(",", ":")).encode()
+    wanted = json.loads(text, parse_float=Decimal)
+    assert list(JsonReader(pieces(text, sizes)).items()) == wanted
+    assert list(JsonReader(pieces(text, [1] * len(text))).items()) == wanted
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ['{"a":}', '{"a":1}}', '{"a":NaN}', '{"a":' + "9" * 401 + "}", '{"a":1e401}', '{"a":"}'],
+)
+def test_what_is_wrong_among_many_objects_is_found_where_it_stands(wrong: str) -> None:
+    text = ("[" + '{"a":1},' * 3 + wrong + "," + '{"a":2},' * 3 + "3]").encode()
+    items = JsonReader(pieces(text, [])).items()
+    assert list(islice(items, 3)) == [{"a": 1}] * 3
+    with pytest.raises(InvalidJson):
+        list(items)
 
 
 @pytest.mark.parametrize("number", ["-0.001", "1.5e+10", "12E-3", "7"])
