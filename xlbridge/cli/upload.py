@@ -105,7 +105,9 @@ def command(
             target, uploads = client.target, Uploads(context, client)
             judged = uploads.with_codes(judged)
             if not may_be_sent(judged, good_rows=good_rows):
-                return report_invalid_sheet(judged, arguments.options.mode, arguments.form)
+                csv = context.settings.limits.csv
+                mode = arguments.options.mode
+                return report_invalid_sheet(judged, request, csv, mode, arguments.form)
             forbid_yes_in_production(target.production, arguments, choice.mode)
             remark(
                 _SUMMARY.format(
