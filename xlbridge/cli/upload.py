@@ -1,6 +1,7 @@
 """``xlbridge upload``: validate a workbook, then send it."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,10 +95,15 @@ def command(
         if request.mapping is not None:
             remember(request.mapping, [judged], context.settings)
         good_rows = arguments.options.good_rows
+        tell_invalid = partial(
+            report_invalid_sheet,
+            request=request,
+            csv=context.settings.limits.csv,
+            mode=arguments.options.mode,
+            form=arguments.form,
+        )
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
-            return report_invalid_sheet(
-                judged, request, context.settings.limits.csv, arguments.options.mode, arguments.form
-            )
+            return tell_invalid(judged)
         choice = choose_mode(judged.resource, arguments.options.mode)
         resource_name = judged.resource.name
         _mention_warnings(judged)
@@ -105,9 +111,7 @@ def command(
             target, uploads = client.target, Uploads(context, client)
             judged = uploads.with_codes(judged)
             if not may_be_sent(judged, good_rows=good_rows):
-                csv = context.settings.limits.csv
-                mode = arguments.options.mode
-                return report_invalid_sheet(judged, request, csv, mode, arguments.form)
+                return tell_invalid(judged)
             forbid_yes_in_production(target.production, arguments, choice.mode)
             remark(
                 _SUMMARY.format(

@@ -102,7 +102,9 @@ def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:
         ),
         "--encoding": csv.encoding,
     }
-    return [text for name, value in given.items() if value for text in (name, str(value))]
+    links = [("--link", f"{column}={by}") for column, by in request.links.items()]
+    pairs = [(name, str(value)) for name, value in given.items() if value]
+    return [text for pair in (*pairs, *links) for text in pair]
 
 
 _NOTHING_FIXED = Text(
