@@ -16,7 +16,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-slow fuzz reliability truth lint format bench templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-slow fuzz reliability truth lint format bench schemas templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -73,13 +73,15 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/records.py
 	$(BIN)/python benchmarks/batch.py
 
-templates: $(VENV)/.runtime ## writes templates/ anew from schemas/
+templates: schemas ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates --force
 
-reference: $(VENV)/.runtime ## writes docs/reference/, the client's stub and the fields of models anew from the code
-	$(BIN)/python docs/generate_model_fields.py
+reference: schemas ## writes docs/reference/ and the client's stub anew from the code
 	$(BIN)/python docs/generate_reference.py
 	$(BIN)/python docs/generate_client_stub.py
+
+schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
+	$(BIN)/python docs/generate_shipped_schemas.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-users out dist .pytest_cache .mypy_cache .ruff_cache

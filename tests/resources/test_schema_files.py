@@ -14,10 +14,9 @@ import xlbridge
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Kind, Mode, column_changes_since, load_catalogue, schema_file_format
-from xlbridge.resources.catalogue import read_schema_file
+from xlbridge.resources.catalogue import SHIPPED_FILE, read_schema_file
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.extensions import shipped_folder
-from xlbridge.resources.model_columns import FIELDS_FILE
 
 GOOD = """\
 schema_type: dataframe
@@ -438,9 +437,16 @@ def test_a_column_with_a_dtype_is_as_the_file_states_it(tmp_path: Path) -> None:
     assert (code.kind, code.checks, code.references, code.description) == (Kind.TEXT, {}, None, "")
 
 
-def test_what_the_models_say_of_fields_is_written_down_anew(tmp_path: Path) -> None:
-    written = tmp_path / FIELDS_FILE
-    script = Path(__file__).parents[2] / "docs" / "generate_model_fields.py"
+def test_the_shipped_files_are_written_down_as_they_are(tmp_path: Path) -> None:
+    written = tmp_path / SHIPPED_FILE
+    script = Path(__file__).parents[2] / "docs" / "generate_shipped_schemas.py"
     subprocess.run([sys.executable, script, written], check=True)
-    committed = Path(xlbridge.__file__).parent / "resources" / FIELDS_FILE
-    assert committed.read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
+    committed = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
+    assert committed.read_text(encoding="utf-8") == written.read_text(encoding="utf-8"), (
+        "run: make reference"
+    )
+
+
+def test_a_shipped_resource_is_that_of_its_file() -> None:
+    for name, resource in load_catalogue().items():
+        assert read_schema_file(resource.source) == resource, name

@@ -8,7 +8,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.validation import NoFittingResource, RefusedFile, ValidatedSheet, ValidationResult
+from xlbridge.validation import ValidatedSheet, ValidationResult
 from xlbridge.validation.mapping import (
     CONFIDENCE_WORDS,
     MappingProposal,
@@ -99,33 +99,18 @@ def remember(mapping: SheetMapping, results: list[ValidationResult], settings: S
         remark(_NOT_REMEMBERED.format(why=error.message))
 
 
-def offer(results: list[ValidationResult], settings: Settings) -> None:
+def offer(file: Path, settings: Settings) -> None:
     """Name the command that reads a sheet whose header fits no resource."""
-    for item in results:
-        if not _is_foreign(item):
-            continue
-        known = None
-        try:
-            chosen = settings_for(settings, choose_profile(settings))
-            known = known_mapping(item.file, chosen, None, None)
-        except XlbridgeError:
-            # What cannot be read has its own message.
-            continue
-        if known is None:
-            remark(_MAP_IT.format(file=item.file))
-        else:
-            remark(_KNOWN.format(file=item.file, mapping=known.path, resource=known.resource))
-
-
-def _is_foreign(item: ValidationResult) -> bool:
-    """Return whether a result tells that a sheet has another header."""
-    if isinstance(item, RefusedFile):
-        return isinstance(item.refusal, NoFittingResource)
-    if not isinstance(item, ValidatedSheet):
-        return False
-    codes = {finding.kind.code for finding in item.findings if finding.row is None}
-    missing = [f for f in item.error_findings() if f.kind.code == "column-missing"]
-    return "header-not-found" in codes or len(missing) > 1
+    try:
+        chosen = settings_for(settings, choose_profile(settings))
+        known = known_mapping(file, chosen, None, None)
+    except XlbridgeError:
+        # What cannot be read has its own message.
+        return
+    if known is None:
+        remark(_MAP_IT.format(file=file))
+    else:
+        remark(_KNOWN.format(file=file, mapping=known.path, resource=known.resource))
 
 
 _NOT_REMEMBERED = Text(

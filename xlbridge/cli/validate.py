@@ -129,17 +129,20 @@ def command(**options: Any) -> ExitCode:
             )
             results = list(chain.from_iterable(found))
         # Like what validates, it needs pandas.
-        from xlbridge.cli.validate_run import report_results
+        from xlbridge.cli.validate_run import has_foreign_header, report_results
 
         try:
             return report_results(task, requests[0], results, settings)
         finally:
-            from xlbridge.cli.map_run import offer, remember
+            if mapping is not None:
+                from xlbridge.cli.map_run import remember
 
-            if mapping is None:
-                offer(results, settings)
-            else:
                 remember(mapping, results, settings)
+            else:
+                for item in filter(has_foreign_header, results):
+                    from xlbridge.cli.map_run import offer
+
+                    offer(item.file, settings)
 
 
 def _mapping(task: ValidateArguments) -> "SheetMapping | None":

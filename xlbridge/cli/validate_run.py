@@ -1,9 +1,10 @@
 """Work of ``xlbridge validate`` once files are validated: fix, ask the system, report, mark."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
@@ -21,7 +22,13 @@ from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeE
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings
-from xlbridge.validation import ValidatedSheet, ValidationRequest, ValidationResult
+from xlbridge.validation import (
+    NoFittingResource,
+    RefusedFile,
+    ValidatedSheet,
+    ValidationRequest,
+    ValidationResult,
+)
 from xlbridge.validation.cross_sheet import registered_codes
 from xlbridge.validation.reports import (
     FORMS,
@@ -87,6 +94,19 @@ def report_results(
     if unasked is not None:
         raise unasked
     return gravest([_exit_code(report), unwritten])
+
+
+def has_foreign_header(item: ValidationResult) -> bool:
+    """Return whether a result tells that a sheet has another header than those of resources."""
+    if isinstance(item, RefusedFile):
+        return isinstance(item.refusal, NoFittingResource)
+    if not isinstance(item, ValidatedSheet):
+        return False
+    header = item.header_row or 0
+    # They come first: in a bad sheet there are as many others as cells.
+    layout = takewhile(lambda finding: (finding.row or 0) <= header, item.findings)
+    codes = Counter(finding.kind.code for finding in layout)
+    return "header-not-found" in codes or codes["column-missing"] > 1
 
 
 def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:

@@ -1,7 +1,10 @@
 """Catalogue of importable resources, read from the shipped and the user's own schema files."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import cache
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +15,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
-from xlbridge.resources.model_columns import completed
 from xlbridge.resources.resource import (
     ControlTotals,
     ExistingPolicy,
@@ -27,11 +29,13 @@ from xlbridge.resources.resource import (
     layout_changes,
     wire_model,
 )
-from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:
     from xlbridge.wire import WireModel
 
+
+SHIPPED_FILE = "shipped_schemas.json"
+"""Contents of the shipped schema files by their names, completed from the models of their rows."""
 
 _Content = Mapping[str, Any]
 
@@ -49,12 +53,6 @@ def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
     return _resource(
         path, validated_document(path, {other.name: other.source for other in beside}).content
     )
-
-
-def read_shipped_file(path: Path) -> Resource:
-    """Read a schema file that came with xlbridge, which is known to be right."""
-    content = YamlDocument(path.read_text(encoding="utf-8")).content
-    return _resource(path, completed(content))
 
 
 def _resource(path: Path, root: _Content) -> Resource:
@@ -238,9 +236,15 @@ def _own_files(folder: Path) -> list[Path]:
 
 @cache
 def _shipped_resources() -> tuple[Resource, ...]:
-    return tuple(
-        read_shipped_file(path) for path in sorted(shipped_folder("schemas").glob("*.yaml"))
-    )
+    """Return the resources of the shipped files, as ``docs/generate_shipped_schemas.py`` writes
+    them down: to read YAML and to ask the models takes many times longer."""
+    text = files("xlbridge.resources").joinpath(SHIPPED_FILE).read_text(encoding="utf-8")
+    folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
+    return tuple(_resource(folder / name, content) for name, content in contents.items())
+
+
+def _with_dates(block: dict[str, Any]) -> Any:
+    return date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
 
 
 def row_model(resource: Resource) -> "type[WireModel] | None":

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from xlbridge.i18n import Text
@@ -136,6 +137,7 @@ class Column:
         return tuple(self.checks["isin"]["value"]) if has_list else ()
 
 
+@lru_cache(maxsize=4096)
 def normalize_header(header: str) -> str:
     """Return a header in the form in which headers are compared: no case, accents, asterisk or
     colon at its end."""
@@ -144,6 +146,8 @@ def normalize_header(header: str) -> str:
 
 def strip_accents(text: str) -> str:
     """Return a text without accents, and compatibility characters as the plain ones."""
+    if text.isascii():
+        return text
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(part for part in decomposed if not unicodedata.combining(part))
 

@@ -1,17 +1,13 @@
 """Columns that a schema file leaves to the interface: dtype, obligation and limits of a field.
 
 A file that names a ``model`` says of a column without a dtype only what the model lacks. What the
-same column is called in every sheet stands once, in ``schemas/shared/columns.yaml``. What the
-models say is read from ``model_fields.json``, as the models themselves take long to import;
-``docs/generate_model_fields.py`` writes it.
+same column is called in every sheet stands once, in ``schemas/shared/columns.yaml``.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -25,9 +21,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 _Content = Mapping[str, Any]
-
-FIELDS_FILE = "model_fields.json"
-"""Facts that the models of shipped files state of their fields, by model and field."""
 
 INTEGER_LIMIT = 2**31 - 1
 NUMBER_LIMIT = 10**12
@@ -113,23 +106,13 @@ def _fields(model: object) -> Mapping[str, _Content]:
     """Return what a model says of its fields, nothing where there is no such model."""
     if not isinstance(model, str):
         return {}
-    known = _known_fields().get(model)
-    if known is not None:
-        return known
     try:
-        return fields_of_model(model)
+        return _fields_of_model(model)
     except (ImportError, AttributeError, ValueError):
         return {}
 
 
-@cache
-def _known_fields() -> Mapping[str, Mapping[str, _Content]]:
-    text = files("xlbridge.resources").joinpath(FIELDS_FILE).read_text(encoding="utf-8")
-    known: Mapping[str, Mapping[str, _Content]] = json.loads(text)
-    return known
-
-
-def fields_of_model(model: str) -> dict[str, dict[str, Any]]:
+def _fields_of_model(model: str) -> dict[str, dict[str, Any]]:
     """Return what a model of the interface says of those of its fields that a cell can hold.
 
     Each has its dtype, whether it is required, and its limits as rules of a column. Raises

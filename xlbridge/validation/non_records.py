@@ -187,15 +187,14 @@ def _mark_totals(marks: _Marks) -> None:
 
 def _mark_sums(marks: _Marks) -> None:
     """Mark the rows, however full, that say "total" or the like beside the sum of rows above."""
-    numbers = np.array(marks.typed.rows, dtype=np.int64)
-    for name, place in marks.header.columns.items():
-        column = marks.cells.columns[place]
-        said = [text for text in column.texts if _says_total(text)]
-        if not said or not marks.resource.by_name[name].kind.is_text:
+    sums = _positions_of_sums(marks)
+    for name in marks.header.columns:
+        if not marks.resource.by_name[name].kind.is_text:
             continue
-        positions, which, texts = ColumnCells(column, numbers).distinct_texts()
-        total = np.array([_says_total(text) for text in texts])
-        marks.add(_positions_of_sums(marks, positions[total[which]]), "row-total", name)
+        for position in sums:
+            text = marks.value(position, name)
+            if isinstance(text, str) and _says_total(text):
+                marks.add([position], "row-total", name)
 
 
 def _says_total(text: str) -> bool:
@@ -203,30 +202,39 @@ def _says_total(text: str) -> bool:
     return any(form.fullmatch(bare) for form in (_TOTAL, _STATISTIC))
 
 
-def _positions_of_sums(marks: _Marks, positions: Positions) -> Iterator[int]:
-    """Yield those of some rows in which an amount is the sum of two or more rows just above."""
+def _positions_of_sums(marks: _Marks) -> list[int]:
+    """Return the positions at which an amount is the sum of two or more rows just above."""
+    found: set[int] = set()
     for column in marks.resource.columns:
         if column.kind is not Kind.MONEY:
             continue
         cents = np.round(100 * marks.typed.frame[column.name].to_numpy(float, na_value=0.0))
         sums = np.concatenate([[0.0], np.cumsum(cents)])
-        firsts = dict(zip(reversed(sums.tolist()), reversed(range(len(sums))), strict=True))
-        for position in positions.tolist():
-            first = firsts.get(float(sums[position] - cents[position]), position)
-            if cents[position] and position - first > 1:
-                yield position
+        different, firsts = np.unique(sums, return_index=True)
+        above = sums[:-1] - cents
+        places = np.minimum(np.searchsorted(different, above), len(different) - 1)
+        summed = np.arange(len(cents)) - firsts[places]
+        is_sum = (different[places] == above) & (cents != 0) & (summed > 1)
+        found.update(np.flatnonzero(is_sum).tolist())
+    return sorted(found)
 
 
 def _mark_lines(marks: _Marks) -> None:
     """Mark the rows whose filled cells hold nothing but lines of dashes or the like."""
-    numbers = np.array(marks.typed.rows, dtype=np.int64)
+    typed, columns = marks.typed, marks.resource.columns
+    without_values = np.ones(len(typed.rows), dtype=bool)
+    for column in columns:
+        if not column.kind.is_text:
+            without_values &= typed.frame[column.name].isna().to_numpy()
+    bare = np.flatnonzero(without_values)
+    if not len(bare):
+        return
+    numbers = np.array(typed.rows, dtype=np.int64)[bare]
     drawn: Counter[int] = Counter()
     for place in marks.header.columns.values():
-        column = marks.cells.columns[place]
-        if any(_LINE.fullmatch(text.strip()) for text in column.texts):
-            positions, which, texts = ColumnCells(column, numbers).distinct_texts()
-            lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts])
-            drawn.update(positions[lines[which]].tolist())
+        positions, which, texts = ColumnCells(marks.cells.columns[place], numbers).distinct_texts()
+        lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts], dtype=bool)
+        drawn.update(bare[positions[lines[which]]].tolist())
     rows = (p for p, cells in drawn.items() if cells == len(marks.filled_columns(p)))
     marks.add(rows, "row-note")
 

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
@@ -31,8 +32,6 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheets,
     list_sheet_names,
 )
-from xlbridge.validation.mapping.application import map_sheet
-from xlbridge.validation.mapping.model import SheetMapping
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules
@@ -51,6 +50,9 @@ from xlbridge.workbook.read import (
     read_workbook,
 )
 
+if TYPE_CHECKING:
+    from xlbridge.validation.mapping import SheetMapping
+
 
 def validate_workbook(
     path: str | Path,
@@ -62,7 +64,7 @@ def validate_workbook(
     limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
-    mapping: SheetMapping | None = None,
+    mapping: "SheetMapping | None" = None,
 ) -> ValidatedSheet:
     """Validate one sheet of a workbook by its resource's schema; every error comes out at once.
 
@@ -76,6 +78,9 @@ def validate_workbook(
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
         if mapping is not None:
+            # Most sheets have none, and it takes the interface, long to import.
+            from xlbridge.validation.mapping.application import map_sheet
+
             mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
             wanted = catalogue[mapping.resource]
             lookup = partial(cell_number_formats, path, mapped.choice.cells.raw)

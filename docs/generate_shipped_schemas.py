@@ -1,0 +1,48 @@
+"""Write ``xlbridge/resources/shipped_schemas.json``: the schema files, completed from their models.
+
+Usage: python docs/generate_shipped_schemas.py [FILE]
+"""
+
+import json
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import xlbridge
+from xlbridge.resources.catalogue import SHIPPED_FILE
+from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources.model_columns import completed
+from xlbridge.resources.yaml_files import YamlDocument
+
+SHIPPED = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
+
+
+def shipped_json() -> str:
+    """Return the content of the schema files by their names, one line for each of its blocks."""
+    files = []
+    for path in sorted(shipped_folder("schemas").glob("*.yaml")):
+        content = completed(YamlDocument(path.read_text(encoding="utf-8")).content)
+        blocks = (f"  {_json(key)}: {_lines(value)}" for key, value in content.items())
+        files.append(f"{_json(path.name)}: {{\n" + ",\n".join(blocks) + "\n}")
+    return "{\n" + ",\n".join(files) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, dict):
+        return _json(value)
+    lines = (f"    {_json(key)}: {_json(part)}" for key, part in value.items())
+    return "{\n" + ",\n".join(lines) + "\n  }"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_date)
+
+
+def _date(value: date) -> dict[str, str]:
+    return {"date": value.isoformat()}
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else SHIPPED
+    target.write_text(shipped_json(), encoding="utf-8")
