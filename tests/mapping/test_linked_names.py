@@ -112,6 +112,21 @@ def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_s
     assert set(stored(xlbridge)) == {"LN-D"}
 
 
+def test_a_proposal_looks_documents_and_names_up(demo: Path, xlbridge: Xlbridge) -> None:
+    header = ["Loja", "CNPJ", *HEADER[2:]]
+    write_rows(demo, header, [row(1, "69.879.837/0001-59", "01.001", "LN-1")])
+    done = xlbridge("map", "t.xlsx", "--resource", "contasreceber")
+    assert "codigoDoCliente: {from: CNPJ, link: cliente}" in done.stdout
+    assert "medium confidence: they are documents; the code of each is looked up" in done.stdout
+    write_rows(
+        demo,
+        ["Sacado" if text == "CNPJ" else text for text in header],
+        [row(1, "Pousada Nova Era Ltda", "01.001", "LN-1")],
+    )
+    named = xlbridge("map", "t.xlsx", "--resource", "contasreceber")
+    assert "codigoDoCliente: {from: Sacado, link: cliente}" in named.stdout
+
+
 def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_interface(
     demo: Path, xlbridge: Xlbridge
 ) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import REFERENCES, Column, Kind, Resource
 from xlbridge.validation.mapping.model import (
     TO_FILL_IN,
     DocumentKind,
@@ -20,6 +20,7 @@ from xlbridge.validation.mapping.model import (
 from xlbridge.validation.mapping.name_fit import NameMatcher
 from xlbridge.validation.mapping.synonyms import mapping_words
 from xlbridge.validation.mapping.value_fit import (
+    LISTED_CODES,
     ForeignColumn,
     fit,
     listed_values,
@@ -27,6 +28,10 @@ from xlbridge.validation.mapping.value_fit import (
 )
 
 _TOLD, _HIGH, _MEDIUM, _LEAST, _FITS, _CLOSE = 0.88, 0.86, 0.6, 0.42, 0.85, 0.06
+_LINKED = 0.7
+_PARTIES = frozenset({"cliente", "fornecedor"})
+_DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
+_CALLED = frozenset({"nome", "razao", "fantasia", "name"})
 _JOINED = ("tipo", "especie", "referencia", "parcela", "complemento")
 _DOCUMENTS: Mapping[Kind, DocumentKind] = {Kind.CNPJ: "cnpj", Kind.CPF: "cpf"}
 _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
@@ -128,6 +133,7 @@ def propose(
     _take_documents(resource, columns, choice)
     matcher = NameMatcher(resource, known)
     candidates = [one for foreign in columns for one in _candidates(matcher, resource, foreign)]
+    candidates += [one for foreign in columns for one in _links(matcher, resource, foreign)]
     _take_best(candidates, choice)
     _join_parts(resource, columns, choice)
     _fill_missing(resource, choice, earlier)
@@ -184,6 +190,28 @@ def _candidates(
         elif fits > 1 / 2:
             doubtful = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits
             yield _Candidate(foreign, column, doubtful, _partly(reason), body)
+
+
+def _links(
+    matcher: NameMatcher, resource: Resource, foreign: ForeignColumn
+) -> Iterator[_Candidate]:
+    """Yield the columns of codes whose records a header names, by documents or as people do."""
+    words, kinds = mapping_words(foreign.header), foreign.document_kinds()
+    has_documents = any(column.kind in _DOCUMENTS for column in resource.columns)
+    for column in resource.columns:
+        if column.references is None or column.name in LISTED_CODES:
+            continue
+        registry = REFERENCES[column.references].resource or column.references
+        body = {"from": foreign.header, "link": registry}
+        is_party = registry in _PARTIES and not has_documents
+        if is_party and kinds and words & _DOCUMENT_WORDS:
+            yield _Candidate(foreign, column, _LINKED, _BY_DOCUMENT, body)
+        elif column.kind is Kind.INTEGER and foreign.are_names():
+            named = matcher.fit(foreign.header, column)
+            if named is not None and named.score >= _MEDIUM:
+                yield _Candidate(foreign, column, _LINKED, _BY_NAME, body)
+            elif is_party and words & _CALLED:
+                yield _Candidate(foreign, column, _LEAST, _BY_NAME, body)
 
 
 def _tells_by_values(column: Column, foreign: ForeignColumn) -> bool:
@@ -307,6 +335,14 @@ _PARTLY = Text(
     pt="{reason}, mas nem todos os valores servem", en="{reason}, but not all values fit"
 )
 _BY_VALUES = Text(pt="os valores são desta coluna", en="the values are those of this column")
+_BY_DOCUMENT = Text(
+    pt="são documentos; o código de cada um é procurado no sistema",
+    en="they are documents; the code of each is looked up in the system",
+)
+_BY_NAME = Text(
+    pt="são nomes; o código de cada um é procurado no sistema",
+    en="they are names; the code of each is looked up in the system",
+)
 _WITH_RIVALS = Text(
     pt="{reason}; poderia ser também: {others}", en="{reason}; it could also be: {others}"
 )

@@ -85,6 +85,12 @@ class ForeignColumn:
         known = [kind for kind in kinds if kind is not None]
         return set(known) if kinds and len(known) >= _MOSTLY * len(kinds) else set()
 
+    def are_names(self) -> bool:
+        """Tell whether nearly all values are words, as names of people and things are."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        named = sum(_LETTERS.search(text) is not None for text in texts)
+        return bool(texts) and named >= _MOSTLY * len(self.values)
+
     def are_emails(self) -> bool:
         """Tell whether nearly all values are e-mail addresses."""
         values = self.texts
