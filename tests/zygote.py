@@ -11,20 +11,31 @@ long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line
 
 import gc
 import importlib
+import io
 import json
 import multiprocessing
 import os
 import pkgutil
 import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import xlbridge
-from xlbridge.resources import load_catalogue
+from xlbridge.cli.main import main as run_command
+from xlbridge.client import session
+from xlbridge.wire import WireModel
 
 _NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
 """The program itself, and what brings threads and is only for who has a cluster."""
 
+_LATE = ("certifi", "encodings.idna", "httpcore", "jinja2", "pyarrow.compute", "stdnum.br.cnpj")
+"""What commands import when they first use it."""
+
+_SAMPLES = Path(__file__).parents[1] / "samples"
 _PATIENCE = 10.0
 
 
@@ -49,7 +60,7 @@ def main() -> None:
     for module in pkgutil.walk_packages(xlbridge.__path__, "xlbridge."):
         if module.name not in _NOT_FIRST:
             importlib.import_module(module.name)
-    load_catalogue()
+    warm_up()
     gc.freeze()
     save_coverage()
     forking = multiprocessing.get_context("fork")
@@ -70,6 +81,32 @@ def main() -> None:
             process.join()
         answer(status=process.exitcode)
     os.close(kept_open)
+
+
+def warm_up() -> None:
+    """Do beforehand what each process would do when it first uses a thing.
+
+    Imports, models of the interface, checks of columns, templates of pages. A kept token's proof,
+    which takes long on purpose, costs next to nothing, as a sandbox's logins do.
+    """
+    for name in _LATE:
+        importlib.import_module(name)
+    for model in (WireModel, *models_below(WireModel)):
+        model.model_rebuild()
+    session.PROOF_COST = session.ProofCost(n=2, r=1, p=1)
+    with TemporaryDirectory(prefix="xlbridge-") as home:
+        os.environ["XLBRIDGE_HOME"] = home
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            for sample in ("cliente", "contasreceber-com-erros"):
+                run_command(["validate", f"{_SAMPLES / sample}.xlsx", "--format", "html"])
+            run_command(["template", "cliente", "-o", f"{home}/cliente.xlsx"])
+
+
+def models_below(model: type[WireModel]) -> Iterator[type[WireModel]]:
+    """Yield all models that are derived from a model."""
+    for derived in model.__subclasses__():
+        yield derived
+        yield from models_below(derived)
 
 
 def save_coverage() -> None:

@@ -46,7 +46,18 @@ from xlbridge.wire.authentication import (
 )
 
 _EXPIRY_MARGIN = timedelta(minutes=1)
-_SCRYPT_OPTIONS = {"n": 2**14, "r": 8, "p": 1}
+
+
+class ProofCost(NamedTuple):
+    """Cost of scrypt: its work, block size and parallelism."""
+
+    n: int
+    r: int
+    p: int
+
+
+PROOF_COST = ProofCost(n=2**14, r=8, p=1)
+"""Cost of the proof that a stored token is its reader's own."""
 
 
 class TokenFile:
@@ -77,9 +88,8 @@ class TokenFile:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
             if not _is_unexpired(stored["expiration"]) or stored["who"] != self._who:
                 return None
-            same = secrets.compare_digest(
-                stored["proof"], self._proof(bytes.fromhex(stored["salt"]))
-            )
+            salt, cost = bytes.fromhex(stored["salt"]), stored.get("cost", PROOF_COST)
+            same = secrets.compare_digest(stored["proof"], self._proof(salt, ProofCost(*cost)))
             return str(stored["token"]) if same else None
         except (OSError, ValueError, KeyError, TypeError):
             # Whatever is not what ``write`` leaves is no token; a login makes a new one.
@@ -95,7 +105,8 @@ class TokenFile:
             "who": self._who,
             "expiration": answer.expiration,
             "salt": salt.hex(),
-            "proof": self._proof(salt),
+            "cost": PROOF_COST,
+            "proof": self._proof(salt, PROOF_COST),
             "token": answer.accessToken,
         }
         write_private(self._path, json.dumps(stored))
@@ -104,8 +115,8 @@ class TokenFile:
         """Keep no token."""
         self._path.unlink(missing_ok=True)
 
-    def _proof(self, salt: bytes) -> str:
-        return hashlib.scrypt(self._password, salt=salt, **_SCRYPT_OPTIONS).hex()
+    def _proof(self, salt: bytes, cost: ProofCost) -> str:
+        return hashlib.scrypt(self._password, salt=salt, **cost._asdict()).hex()
 
 
 def _is_unexpired(expiration: str | None) -> bool:
