@@ -11,12 +11,14 @@ STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/u
 	tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
 	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
 	tests/export/test_round_trip.py tests/batch/test_linked_batch.py
+OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
+	tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-slow fuzz reliability truth lint format bench schemas templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -35,6 +37,12 @@ test-strict: $(VENV)/.dev ## what sends to a sandbox once more, to the strict on
 
 test-strict-sample: ## a share of test-strict, for every change
 	$(MAKE) test-strict PYTEST_ARGS='$(STRICT_SAMPLE)'
+
+test-other-shapes: $(VENV)/.dev ## the same, by a stand-in that answers what is not shown in other shapes
+	$(PYTEST) --other-shapes $(or $(PYTEST_ARGS),$(SENDING))
+
+test-other-shapes-sample: ## a share of test-other-shapes, for every change
+	$(MAKE) test-other-shapes PYTEST_ARGS='$(OTHER_SHAPES_SAMPLE)'
 
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)

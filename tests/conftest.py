@@ -34,12 +34,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--strict-sandbox", action="store_true", help="every sandbox with --strict, but one's own"
     )
+    parser.addoption(
+        "--other-shapes",
+        action="store_true",
+        help="every sandbox behind one that answers in other shapes whatever is not shown",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     databases.choose(config.getoption("--db"))
     if config.getoption("--strict-sandbox"):
         sandboxes.be_strict()
+    if config.getoption("--other-shapes"):
+        sandboxes.answer_in_other_shapes()
     _heed_signals()
 
 

@@ -7,7 +7,7 @@ fields less.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,6 +19,13 @@ WORDS = {"Pendente": "Na fila", "Processando": "Em andamento", "Finalizado": "Co
 LOG_WORDS = "Na fila=pending; Em andamento=running; Concluído=finished"
 """``XLBRIDGE_LOG_WORDS`` for these."""
 
+SPELT_OTHERWISE = {
+    "Pendente": "PENDENTE",
+    "Processando": "processando ",
+    "Finalizado": "FINALIZADO",
+}
+"""Words that need no setting."""
+
 _UNSHOWN = {"ultimaAtualizacao", "recurso", "nomeDoArquivo", "dataDeInclusao", "dataDeBaixa"}
 """Fields that the interface promises nowhere, or not of all records."""
 
@@ -26,8 +33,11 @@ _ANSWERED_WITH_NULL = ("/v2/cliente/idws", "/processar/", "processar-arquivo", "
 
 
 @contextmanager
-def other_shapes(target: str) -> Iterator[str]:
-    """Run the stand-in before ``target`` for the length of the block; give its address."""
+def other_shapes(target: str, words: Mapping[str, str] = WORDS) -> Iterator[str]:
+    """Run the stand-in before ``target`` for the length of the block; give its address.
+
+    ``words`` are what logs tell their states by, in place of the sandbox's.
+    """
     http = httpx.Client(base_url=target, timeout=60, verify=False)
 
     class Handler(BaseHTTPRequestHandler):
@@ -37,8 +47,12 @@ def other_shapes(target: str) -> Iterator[str]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             dropped = {"host", "content-length", "connection"}
             headers = {n: v for n, v in self.headers.items() if n.lower() not in dropped}
-            answer = http.request(self.command, self.path, content=body, headers=headers)
-            status, content = reshaped(self.command, self.path.partition("?")[0], answer)
+            try:
+                answer = http.request(self.command, self.path, content=body, headers=headers)
+            except httpx.TransportError:
+                self.close_connection = True
+                return
+            status, content = reshaped(self.command, self.path.partition("?")[0], answer, words)
             self.send_response(status)
             self.send_header("Content-Type", answer.headers.get("Content-Type", "text/plain"))
             self.send_header("Content-Length", str(len(content)))
@@ -63,20 +77,22 @@ def other_shapes(target: str) -> Iterator[str]:
         http.close()
 
 
-def reshaped(method: str, path: str, answer: httpx.Response) -> tuple[int, bytes]:
+def reshaped(
+    method: str, path: str, answer: httpx.Response, words: Mapping[str, str] = WORDS
+) -> tuple[int, bytes]:
     """Return the status and the body in place of a sandbox's own."""
-    if path.endswith("/autenticar") or not answer.content:
+    if path.endswith("/autenticar") or "json" not in answer.headers.get("Content-Type", ""):
         return answer.status_code, answer.content
     document = json.loads(answer.content)
     if not isinstance(document, dict) or document.get("success") is not True:
         return answer.status_code, answer.content
-    data = _other_data(method, path, document["data"])
+    data = _other_data(method, path, document["data"], words)
     written = method != "GET" and answer.status_code == httpx.codes.OK
     status = httpx.codes.CREATED if written else answer.status_code
     return status, json.dumps({"versao": "6.0.303", "success": True, "data": data}).encode()
 
 
-def _other_data(method: str, path: str, data: Any) -> Any:
+def _other_data(method: str, path: str, data: Any, words: Mapping[str, str]) -> Any:
     if path == "/v2/compras/pedido" and method == "POST":
         return data
     if method != "GET" and any(part in path for part in _ANSWERED_WITH_NULL):
@@ -86,13 +102,18 @@ def _other_data(method: str, path: str, data: Any) -> Any:
     if "/importacao/" in path and method == "POST":
         return next(value for value in data.values() if isinstance(value, list))
     if "/log-importacao/" in path:
-        return _other_log(data)
+        return _other_log(data, words)
     return None if data == [] else _other_record(data)
 
 
-def _other_log(log: dict[str, Any]) -> dict[str, Any]:
-    lines = [f"Linha {line['linha']}: {line['mensagem']}" for line in log["linhasRejeitadas"]]
-    return {"Situacao": WORDS[log["situacao"]], "LinhasRejeitadas": lines}
+def _other_log(log: dict[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    lines = [_other_line(line) for line in log["linhasRejeitadas"]]
+    return {"Situacao": words[log["situacao"]], "LinhasRejeitadas": lines}
+
+
+def _other_line(line: dict[str, Any]) -> Any:
+    message = f"Linha {line['linha']}: {line['mensagem']}"
+    return {"Key": line["coluna"], "Value": message} if line.get("coluna") else message
 
 
 def _other_record(value: Any) -> Any:

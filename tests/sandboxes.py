@@ -3,12 +3,14 @@
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from forked import shared_zygote
+from other_shapes import SPELT_OTHERWISE, other_shapes
 from processes_seen import awaited, lives
 from sqlalchemy import text
 
@@ -23,6 +25,7 @@ _NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
 
 _at_end = ExitStack()
 _always: list[str] = []
+_before_each: list[Callable[[str], AbstractContextManager[str]]] = []
 
 
 def be_strict() -> None:
@@ -30,11 +33,22 @@ def be_strict() -> None:
     _always.append("--strict")
 
 
+def answer_in_other_shapes() -> None:
+    """Put before every sandbox of the run what answers in other shapes."""
+    _before_each.append(lambda address: other_shapes(address, SPELT_OTHERWISE))
+
+
 @contextmanager
 def sandbox_process(
-    home: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    home: Path,
+    options: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    *,
+    as_it_is: bool = False,
 ) -> Iterator[RunningSandbox]:
     """Run a sandbox in a process of its own, and end it afterwards.
+
+    One ``as_it_is`` has the options that are given, whatever the run says of all.
 
     Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from one that imported
     everything.
@@ -43,12 +57,17 @@ def sandbox_process(
     give_database(home, options)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
-        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready), *_always, *options]
+        command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready)]
+        command += [*([] if as_it_is else _always), *options]
         own = sandbox_environment(home, environment)
         with shared_zygote().running(own, command, log=log) as pid:
             found = awaited(lambda: read_ready_file(ready) or not lives(pid))
             assert isinstance(found, RunningSandbox), log.read_text("utf-8")
-            yield found
+            with ExitStack() as stack:
+                address = found.base_url
+                for stand_in in [] if as_it_is else _before_each:
+                    address = stack.enter_context(stand_in(address))
+                yield replace(found, base_url=address)
 
 
 def end() -> None:

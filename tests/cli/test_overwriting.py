@@ -79,6 +79,14 @@ def test_reports_and_copies_are_the_owner_s(tmp_path: Path, option: str) -> None
     assert written.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
+def test_a_template_is_for_everybody(tmp_path: Path) -> None:
+    blank = tmp_path / "cliente.xlsx"
+    assert main(["template", "cliente", "-o", str(blank)]) == 0
+    (tmp_path / "plain").touch()
+    assert blank.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
 def test_a_check_replaces_its_own_reports_and_marked_copies(tmp_path: Path) -> None:
     for option, name in (("--annotate", "marked.xlsx"), ("-o", "report.json")):
         check = ["validate", str(SAMPLE), option, str(tmp_path / name)]

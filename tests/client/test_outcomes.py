@@ -97,6 +97,7 @@ EXECUTED = {
     "no data": (ok(None), None),
     "nothing but success": (answer(200, {"success": True}), None),
     "the records": (ok([{"nomeComercial": "A"}, {"nomeComercial": "B"}]), 2),
+    "the only record": (ok([{"nomeComercial": "A"}]), 1),
     "their number": (ok(7), 7),
     "another shape": (ok({"registros": [{"nomeComercial": "A"}], "totalDeRegistros": "muitos"}), 1),
     "notifications that are none of this operation's": (

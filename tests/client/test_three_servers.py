@@ -61,7 +61,9 @@ def server(
     options = ["--seed", "demo", *database_options(folder)]
     options += ["--strict"] if request.param == "strict" else []
     with ExitStack() as stack:
-        running = stack.enter_context(sandbox_process(folder, options, clean_environment(folder)))
+        running = stack.enter_context(
+            sandbox_process(folder, options, clean_environment(folder), as_it_is=True)
+        )
         address, words = running.base_url, ""
         if request.param == "other shapes":
             address, words = stack.enter_context(other_shapes(running.base_url)), LOG_WORDS

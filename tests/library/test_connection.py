@@ -9,9 +9,11 @@ from pathlib import Path
 import httpx
 import pandas as pd
 import pytest
-from environment import ROOT, clean_environment
+from environment import ROOT, clean_environment, credentials
 from forked import Zygote
+from lossy_proxy import Fate, lossy_proxy
 from sandboxes import sandbox_process
+from upload_parts import new_cnpj
 
 import xlbridge as xb
 from xlbridge.profiles import Profile, save_profile
@@ -86,6 +88,31 @@ def test_a_plan_names_the_action_of_each_row_and_confirms_it(
     ]
     outcome = erp.upload(xb.validate(frame, "cliente"), confirm=plan.token)
     assert (outcome.ok, outcome.rows["accepted"], outcome.rows["held"]) == (False, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fate", "action"),
+    [("lose answer", "unchanged"), ("html", "unchanged"), ("lose request", "create")],
+)
+def test_a_write_in_doubt_is_settled_by_a_plan_of_its_row(
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    empty_sandbox: RunningSandbox,
+    fate: Fate,
+    action: str,
+) -> None:
+    row = {"nomeComercial": "Padaria Sol", "cnpj": new_cnpj()}
+    with lossy_proxy(empty_sandbox.base_url) as proxy:
+        for name, value in credentials(empty_sandbox).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XLBRIDGE_BASE_URL", proxy.base_url)
+        with xb.connect() as connection:
+            proxy.lose_once(fate, "/v2/cliente")
+            with pytest.raises(xb.errors.InDoubt):
+                connection.client.registry.clients.create(**row)
+            plan = connection.plan(xb.validate(pd.DataFrame([row]), "cliente"))
+    assert plan.rows["action"].tolist() == [action]
+    assert proxy.seen.count(("POST", "/v2/cliente")) == 1
 
 
 def test_a_report_with_errors_is_not_sent(erp: xb.Connection) -> None:

@@ -61,7 +61,7 @@ def test_a_harmed_journal_stops_every_upload_until_a_person_accepts_it(
     assert callable(harm)
     harm(home)
     refused = xlbridge("upload", path, "--yes", **environment)
-    assert refused.returncode != 0
+    assert refused.returncode == 6
     assert "journal.db" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert count(client) == before
@@ -86,12 +86,12 @@ def test_an_older_copy_and_another_home_s_journal_are_refused(
     before = count(client)
     shutil.copy(older, home / "journal.db")
     refused = xlbridge("upload", path, "--yes", **environment)
-    assert (refused.returncode != 0, count(client)) == (True, before)
+    assert (refused.returncode, count(client)) == (2, before)
     assert "older" in refused.stderr or "antigo" in refused.stderr
     other = environment | {"XLBRIDGE_HOME": str(tmp_path / "other-home")}
     assert xlbridge("upload", more, "--yes", **other).returncode == 0
     shutil.copy(older, tmp_path / "other-home" / "journal.db")
-    assert xlbridge("upload", path, "--yes", **other).returncode != 0
+    assert xlbridge("upload", path, "--yes", **other).returncode == 2
     assert count(client) == before
 
 

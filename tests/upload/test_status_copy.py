@@ -50,6 +50,8 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{SEVERITY_FILLS[Severity.ERROR]}"
     assert [sheet.column_dimensions[letter].width for letter in "DEF"] == [18, 60, 22]
     assert sheet.auto_filter.ref == "A3:F5"
+    # A reason is the system's word, and the analyst edits beside it.
+    assert [cell.quotePrefix for cell in sheet[5][3:5]] == [True, True]
     again = validate_workbook(copy, context.catalogue)
     assert (again.ok, again.warnings) == (True, 0)
 

@@ -23,7 +23,7 @@ from xlbridge.export import (
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
-from xlbridge.upload import known_log_ids
+from xlbridge.upload import known_numbers
 
 
 def export_overview(batch: Batch, step: ExportStep, before: Sequence[UnitOverview]) -> UnitOverview:
@@ -100,11 +100,12 @@ def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> 
 
 def _with_known(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
     """Return an export with the numbers that the journal knows, where no listing has them."""
-    if not prepared.is_by_number:
+    if not prepared.takes_known:
         return prepared
     client = batch.environments.client(step.profile)
     settings = batch.environments.context(step.profile).settings
-    return prepared.with_known(known_log_ids(settings, client.identity, client.target.profile))
+    name, profile = prepared.listing.name, client.target.profile
+    return prepared.with_known(known_numbers(settings, name, client.identity, profile))
 
 
 def run_exports_on_cluster(

@@ -32,7 +32,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload import known_log_ids
+from xlbridge.upload import known_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +67,9 @@ def run_export(task: ExportArguments) -> ExitCode:
     export = _prepare(task, settings)
     with connect(settings, remark) as client, show_progress(export.listing.title) as activity:
         profile = client.target.profile
-        if export.is_by_number:
-            export = export.with_known(known_log_ids(settings, client.identity, profile))
+        if export.takes_known:
+            name = export.listing.name
+            export = export.with_known(known_numbers(settings, name, client.identity, profile))
         if task.since_last:
             export = export.since_last(settings.exports, profile)
         if task.scheduler is None:

@@ -67,7 +67,7 @@ def command(
     if output is None:
         print_result(text.rstrip())
         return
-    with replace_atomically(output) as partial:
+    with replace_atomically(output, shared=True) as partial:
         partial.write_text(text, encoding="utf-8")
     remark(
         Text(

@@ -123,7 +123,7 @@ def new_command(
     if output is None:
         print_result(proposal.schema_file().rstrip())
     else:
-        with replace_atomically(output) as partial:
+        with replace_atomically(output, shared=True) as partial:
             partial.write_text(proposal.schema_file(), encoding="utf-8")
         remark(Text(pt="Proposta em {path}", en="Proposal in {path}").format(path=output))
     remark(

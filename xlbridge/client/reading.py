@@ -40,11 +40,11 @@ def _read_as_far_as_it_goes(model: type[WireModel], data: Any) -> WireModel:
 
     Raises ``ValueError`` where the interface promises what is missing then.
     """
-    if isinstance(data, list) and len(data) == 1:
-        data = data[0]
     try:
         return model.model_validate(data)
     except ValidationError as error:
+        if isinstance(data, list) and len(data) == 1:
+            return _read_as_far_as_it_goes(model, data[0])
         if not isinstance(data, Mapping):
             return model.model_validate({})
         names = spellings(model)

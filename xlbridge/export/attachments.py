@@ -91,7 +91,10 @@ class AttachmentDownloads:
     def _write(self, target: Path, content: Iterator[bytes]) -> None:
         """Write a file; one that is there already stays, and is refused unless it is the same."""
         if not target.exists():
-            with replace_atomically(target) as temporary, temporary.open("wb") as stream:
+            with (
+                replace_atomically(target, shared=True) as temporary,
+                temporary.open("wb") as stream,
+            ):
                 stream.writelines(content)
         elif not _is_same(target, content):
             raise _Refused(

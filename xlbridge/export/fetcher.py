@@ -168,6 +168,8 @@ class Fetcher:
         given = self._filters.given.get(each.given) if each.given else None
         if given is None and each.source is not None:
             paths = self._source_keys(each, each.source)
+            if each.known and not self._filters.given:
+                paths = self._with_known(each, paths)
         else:
             (parameter,) = each.path
             if given is None:
@@ -202,6 +204,20 @@ class Fetcher:
                 self._one_by_one = (self._one_by_one or 0) - 1
             else:
                 yield dict(zip(each.path, key, strict=True))
+
+    def _with_known(
+        self, each: PerRecord, paths: Iterator[dict[str, object]]
+    ) -> Iterator[dict[str, object]]:
+        """Yield the source's keys, then those that are known from elsewhere and were not there."""
+        (parameter,) = each.path
+        there = set()
+        for path in paths:
+            there.add(str(path[parameter]))
+            yield path
+        others = [str(code) for code in self._known_ids or () if str(code) not in there]
+        self._one_by_one = (self._one_by_one or 0) + len(others)
+        for code in others:
+            yield {parameter: code}
 
     def _keys_of(
         self, source: Listing, fields: tuple[str, ...], filters: Filters

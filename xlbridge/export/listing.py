@@ -31,13 +31,14 @@ class PerRecord:
 
     ``path`` gives the field of a source record for each parameter of the path. ``given`` is the
     filter that names the records in place of the source. Without a source that is ``ID``, or the
-    records are those known from elsewhere. ``counted`` is a further parameter that counts from 1
-    until nothing is found.
+    records are those known from elsewhere; with ``known`` those are read besides the source's.
+    ``counted`` is a further parameter that counts from 1 until nothing is found.
     """
 
     source: "Listing | None"
     path: Mapping[str, str]
     given: Filter | None = None
+    known: bool = False
     counted: str | None = None
 
 
@@ -85,6 +86,11 @@ class Listing:
     def is_by_number(self) -> bool:
         """True when the interface lists the records nowhere, and their numbers must be known."""
         return self.each is not None and self.each.source is None
+
+    @property
+    def takes_known(self) -> bool:
+        """True when records whose numbers are known from elsewhere belong to it."""
+        return self.each is not None and (self.each.source is None or self.each.known)
 
     @property
     def filters(self) -> tuple[Filter, ...]:

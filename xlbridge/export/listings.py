@@ -151,10 +151,11 @@ _SALES = (
     Listing(
         name="nfe",
         title=_title(
-            "NF-e dos pedidos de venda, ou as de --id", "Invoices of sales orders, or those of --id"
+            "NF-e dos pedidos de venda e as gravadas por este computador, ou as de --id",
+            "Invoices of sales orders and those written from this computer, or those of --id",
         ),
         operation=product_invoices.PRODUCT_INVOICE_GET,
-        each=PerRecord(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID),
+        each=PerRecord(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID, known=True),
         key=("idNF",),
         totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao"),
     ),

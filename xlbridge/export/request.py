@@ -116,9 +116,9 @@ class PreparedExport:
         return replace(self, filters=filters)
 
     @property
-    def is_by_number(self) -> bool:
-        """True when the interface lists the records nowhere, and their numbers must be known."""
-        return self.listing.is_by_number
+    def takes_known(self) -> bool:
+        """True when records whose numbers are known from elsewhere belong to it."""
+        return self.listing.takes_known
 
     def with_known(self, known: tuple[int, ...]) -> "PreparedExport":
         """Return the same export, of records whose numbers are known."""

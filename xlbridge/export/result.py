@@ -108,7 +108,7 @@ class ExportResult:
 
     def write_manifest(self, path: Path) -> None:
         """Write the manifest, whole or not at all. Raises ``UsageError`` where it cannot be."""
-        with replace_atomically(path) as temporary:
+        with replace_atomically(path, shared=True) as temporary:
             document = json.dumps(self.manifest(), ensure_ascii=False, indent=2)
             temporary.write_text(document + "\n", encoding="utf-8")
 

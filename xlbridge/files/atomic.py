@@ -38,13 +38,14 @@ _MAX_PREFIX_LENGTH = 200
 
 
 @contextmanager
-def replace_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
+def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
     """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
 
     Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
     other file behind. The content is on the disk before the name is. Nothing is written through a
-    link: one that comes to be there meanwhile is replaced itself. ``private`` makes the file for
-    its owner only.
+    link: one that comes to be there meanwhile is replaced itself. The file is for its owner only,
+    unless it is ``shared``: then the user's mask decides, as for what holds no records of anybody,
+    and for exports, which are made for others.
 
     Raises ``UsageError`` when the file cannot be written there, and for what is no file: a link, a
     device, a pipe; ``LocalFailure`` when this computer fails.
@@ -53,7 +54,7 @@ def replace_atomically(path: Path, *, private: bool = False) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path):
-            temporary.touch(_OWNER_ONLY if private else _OF_ALL, exist_ok=False)
+            temporary.touch(_OF_ALL if shared else _OWNER_ONLY, exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
@@ -96,7 +97,6 @@ def write_private(path: Path, content: str) -> None:
     with report_write_errors(path):
         make_private_folder(path.parent)
     with replace_atomically(path) as temporary:
-        temporary.chmod(_OWNER_ONLY)
         temporary.write_text(content, encoding="utf-8")
 
 

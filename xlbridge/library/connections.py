@@ -39,7 +39,7 @@ from xlbridge.library.uploads import (
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
-from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions, known_log_ids
+from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions, known_numbers
 
 _LOGGER = logging.getLogger("xlbridge")
 
@@ -277,7 +277,7 @@ class Connection:
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
-        known = self._known_log_ids() if wanted.is_by_number else None
+        known = self._known_numbers(wanted.name) if wanted.takes_known else None
         request = ExportRequest(
             listing=wanted.name,
             filters=read_filters(given),
@@ -292,8 +292,9 @@ class Connection:
         load = partial(load_catalogue, self._settings.schemas)
         return export_request(self._client, request, load, on_progress)
 
-    def _known_log_ids(self) -> tuple[int, ...]:
-        return known_log_ids(self._settings, self._client.identity, self._client.target.profile)
+    def _known_numbers(self, listing: str) -> tuple[int, ...]:
+        client = self._client
+        return known_numbers(self._settings, listing, client.identity, client.target.profile)
 
     def close(self) -> None:
         """Close the connections, and end the embedded sandbox where this started it."""

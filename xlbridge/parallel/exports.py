@@ -96,7 +96,7 @@ def _write_files(task: ExportTask, exported: _ExportedFiles) -> ExportResult | X
     try:
         for name, content in exported.files.items():
             path = task.output.path.with_name(name)
-            with report_write_errors(path), replace_atomically(path) as temporary:
+            with report_write_errors(path), replace_atomically(path, shared=True) as temporary:
                 temporary.write_bytes(content)
     except XlbridgeError as error:
         return error

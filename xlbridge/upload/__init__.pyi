@@ -8,7 +8,7 @@ from .context import (
     UploadContext as UploadContext,
     UploadOptions as UploadOptions,
     choose_mode as choose_mode,
-    known_log_ids as known_log_ids,
+    known_numbers as known_numbers,
     open_context as open_context,
 )
 from .evidence import ensure_evidence as ensure_evidence

@@ -17,24 +17,37 @@ from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlanOptions
 
 if TYPE_CHECKING:
     from xlbridge.wire.imports import ImportLog, ImportState
 
 
-def known_log_ids(settings: Settings, system: str, profile: str) -> tuple[int, ...]:
-    """Return the numbers of the import logs of uploads to a system, oldest first.
+def known_numbers(settings: Settings, listing: str, system: str, profile: str) -> tuple[int, ...]:
+    """Return the numbers of a listing's records that the home's journal knows, in order.
 
-    They are those of the home's journal, whatever the system's profile was called then.
+    Of import logs these are the uploads' own, of other records those that jobs have written one by
+    one, whatever the system's profile was called then.
     """
     if not settings.journal.exists():
         return ()
+    found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        jobs = [one for job in journal.jobs() for one in (job, *journal.parts_of(job))]
-    logs = (job.last("log_id") for job in jobs if job.is_of(system, profile))
-    return tuple(sorted({int(log) for log in logs if log is not None}))
+        whole = journal.jobs()
+        for job in (*whole, *(part for parent in whole for part in journal.parts_of(parent))):
+            if not job.is_of(system, profile):
+                continue
+            if listing == _LOGS:
+                found.add(str(job.last("log_id") or ""))
+            if job.what.resource == listing and job.undo_of is None:
+                writes = journal.writes.of(job.id)
+                found |= {one.record for one in writes if one.state is WriteState.APPLIED}
+    return tuple(sorted(int(number) for number in found if number.isdecimal()))
 
+
+_LOGS = "importacao"
+"""Listing of the import logs."""
 
 Progress = Callable[[Text], None]
 """Receives a line about each step of an upload; it may be called often."""

@@ -83,8 +83,6 @@ def _write_beside(
         target = context.settings.home / "evidence" / target.name
         make_private_folder(target.parent)
         write(context, job, target)
-    # It holds people's documents and amounts.
-    target.chmod(0o600)
     return target
 
 

@@ -75,7 +75,7 @@ class Journal:
         self._db.close()
 
     def require_whole(self) -> None:
-        """Check every page of the file. Raises ``JournalError`` when it is damaged."""
+        """Check every page of the file. Raises ``LocalDatabaseError`` when it is damaged."""
         self._marker.require_whole(self._db)
 
     def create(

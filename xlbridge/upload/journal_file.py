@@ -110,8 +110,8 @@ _COLUMNS_OF_LAYOUT_1 = {
 def open_journal_file(path: Path) -> LocalDatabase:
     """Open the file, or make it; one of an earlier layout is copied and migrated first.
 
-    Raises ``JournalError`` for a file of a newer layout, one that is not whole or does not belong
-    to its home, and what ``open_local_database`` raises.
+    Raises ``JournalError`` for a file of a newer layout or one that does not belong to its home,
+    ``LocalDatabaseError`` for one that is not whole, and what ``open_local_database`` raises.
     """
     marker = JournalMarker(path)
     marker.require_file()

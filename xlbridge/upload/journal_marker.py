@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from xlbridge.errors import JournalError
+from xlbridge.errors import JournalError, LocalDatabaseError
 from xlbridge.files import LocalDatabase, file_lock, write_private
 from xlbridge.i18n import Text
 
@@ -31,12 +31,12 @@ class JournalMarker:
         self._file = path.with_suffix(".id")
 
     def require_file(self) -> None:
-        """Raise ``JournalError`` when the file is lost, empty or cut, and was not always so."""
+        """Raise ``LocalDatabaseError`` when the file is lost, empty or cut, and once was not."""
         there = self._path.is_file() and self._path.stat().st_size > 0
         if not there and is_expected(self._path):
-            raise _refusal(self._path, _LOST)
+            raise _damage(self._path, _LOST)
         if there and _is_cut(self._path):
-            raise _refusal(self._path, _CUT)
+            raise _damage(self._path, _CUT)
 
     def require_own(self, db: LocalDatabase) -> None:
         """Raise ``JournalError`` when the journal is another home's, or older than the home.
@@ -67,9 +67,9 @@ class JournalMarker:
         self._write({"journal": token_hex(16), "last_job": newest[0] if newest else None})
 
     def require_whole(self, db: LocalDatabase) -> None:
-        """Check every page. Raises ``JournalError`` when one is damaged."""
+        """Check every page. Raises ``LocalDatabaseError`` when one is damaged."""
         if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-            raise _refusal(self._path, _CUT)
+            raise _damage(self._path, _CUT)
 
     def note_job(self, job_id: str) -> None:
         """Note the last job; it is in the journal by now."""
@@ -90,7 +90,7 @@ class JournalMarker:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise _refusal(self._file, _CUT) from error
+            raise _damage(self._file, _CUT) from error
         return known
 
     def _write(self, known: Mapping[str, Any]) -> None:
@@ -142,15 +142,19 @@ def _give_id(db: LocalDatabase, journal: str, reason: str) -> None:
 
 
 def _refusal(path: Path, reason: Text) -> JournalError:
-    return JournalError(
-        Text(
-            pt="O diário de envios não pode ser usado: {path} {reason}.",
-            en="The journal of uploads cannot be used: {path} {reason}.",
-        ).format(path=path, reason=reason),
-        _WHAT_NOW,
-    )
+    """Return the error of a journal that somebody has put there: it is whole, and not the one."""
+    return JournalError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
 
 
+def _damage(path: Path, reason: Text) -> LocalDatabaseError:
+    """Return the error of a file that this computer has lost or damaged."""
+    return LocalDatabaseError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
+
+
+_UNUSABLE = Text(
+    pt="O diário de envios não pode ser usado: {path} {reason}.",
+    en="The journal of uploads cannot be used: {path} {reason}.",
+)
 _LOST = Text(pt="sumiu ou está vazio", en="is gone or empty")
 _CUT = Text(pt="está incompleto ou ilegível", en="is incomplete or cannot be read")
 _FOREIGN = Text(pt="é de outra pasta", en="belongs to another folder")

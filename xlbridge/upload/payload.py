@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from xlbridge.errors import JournalError
+from xlbridge.errors import LocalFailure
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
@@ -73,11 +73,11 @@ def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
 
 
 def load_payload(folder: Path, content: str) -> bytes:
-    """Return a stored payload. Raises ``JournalError`` when it is gone or no longer the same."""
+    """Return a stored payload. Raises ``LocalFailure`` when it is gone or no longer the same."""
     path = payload_path(folder, content)
     payload = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(payload).hexdigest() != content:
-        raise JournalError(
+        raise LocalFailure(
             Text(
                 pt="O arquivo guardado deste envio sumiu ou mudou: {path}",
                 en="The stored file of this upload is gone or has changed: {path}",
@@ -89,7 +89,7 @@ def load_payload(folder: Path, content: str) -> bytes:
 def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
     """Return the typed rows of a job as they are sent, read from its stored payload.
 
-    Raises ``JournalError`` when the payload is gone or no longer the same.
+    Raises ``LocalFailure`` when the payload is gone or no longer the same.
     """
     return frame_of_payload(context, context.catalogue.named(job.what.resource), job.what.payload)
 

@@ -71,7 +71,7 @@ class SheetSource:
     def of_job(cls, context: UploadContext, job: Job) -> "SheetSource":
         """Return the rows that a job was planned for, from what was stored of them.
 
-        Raises ``JournalError`` when the stored workbook is gone or no longer the same.
+        Raises ``LocalFailure`` when the stored workbook is gone or no longer the same.
         """
         what = job.what
         resource = context.catalogue.named(what.resource)
@@ -222,7 +222,7 @@ def plan_source(
 def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
     """Plan the rows of a job once more, with the options that it was made with.
 
-    Raises what ``plan_source`` raises, and ``JournalError`` when the stored workbook is gone.
+    Raises what ``plan_source`` raises, and ``LocalFailure`` when the stored workbook is gone.
     """
     first = job if job.parent is None else context.journal.job(job.parent)
     options = PlanOptions(**first.events[0].detail.get("planning", {}))

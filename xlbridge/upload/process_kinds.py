@@ -103,6 +103,7 @@ def _inventory_state(inventory: Record, _state_of_log: StateOfLog) -> tuple[Stan
     return Standing.CLOSED, _NOT_ALLOWED.format(situation=situation)
 
 
+_REJECTED = "registrosRejeitados"
 _BY_IMPORT_STATE = {
     ImportState.PENDING: Standing.OPEN,
     ImportState.RUNNING: Standing.RUNNING,
@@ -150,6 +151,8 @@ class ProcessKind:
         """Return the state of a record that was read, or that an answer shows."""
         standing, remark = self.judge(record, state_of_log)
         given = {name: record[name] for name in self.given if record.get(name) not in (None, "")}
+        if self.is_queued and (rejected := ImportLog.model_validate(record).rejected) is not None:
+            given[_REJECTED] = rejected
         return RecordState(standing, given, remark)
 
 
@@ -227,7 +230,7 @@ KINDS: Mapping[str, ProcessKind] = {
             number="id",
             headers=("id",),
             judge=_log_state,
-            given=("totalDeRegistros", "registrosImportados", "registrosRejeitados"),
+            given=("totalDeRegistros", "registrosImportados", _REJECTED),
             noun=Text(pt="arquivo", en="file"),
             final=Text(
                 pt="É definitivo: as linhas dos arquivos são gravadas no sistema.",

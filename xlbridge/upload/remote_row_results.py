@@ -42,9 +42,7 @@ def verdict_of_log(job: JobSpec, log: ImportLog) -> Verdict | None:
     """
     lines = log.linhasRejeitadas or []
     named = {line.linha for line in lines}
-    rejected = log.registrosRejeitados
-    if rejected is None and log.linhasRejeitadas is not None:
-        rejected = len(named)
+    rejected = log.rejected
     if rejected is None and log.registrosImportados is not None:
         rejected = len(job.rows) - log.registrosImportados
     if rejected is None or len(named) != rejected:

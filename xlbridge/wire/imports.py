@@ -139,6 +139,13 @@ class ImportLog(WireModel):
     linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
     mensagem: _Remark = None
 
+    @property
+    def rejected(self) -> int | None:
+        """Number of rejected lines, as it is counted, else as they are listed; None if untold."""
+        if self.registrosRejeitados is not None or self.linhasRejeitadas is None:
+            return self.registrosRejeitados
+        return len({line.linha for line in self.linhasRejeitadas})
+
 
 def _log_id(value: Any) -> Any:
     """Read an id that came alone, or as the one that an object names."""

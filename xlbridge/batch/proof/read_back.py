@@ -10,7 +10,7 @@ from xlbridge.batch.proof.inputs import SentFile, SentRow
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus
 from xlbridge.client import Client
-from xlbridge.errors import JournalError, RemoteRejected
+from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
 from xlbridge.upload import RowOutcome, UploadContext, planned_rows, sent_rows
@@ -165,7 +165,7 @@ def _rows_of_job(
         first = pairs[0][1]
         read_rows = sent_rows if first.planned is None else planned_rows
         values = read_rows(context, first.job)
-    except JournalError as error:
+    except LocalFailure as error:
         unknown = (None,) * len(resource.totals.by)
         return [
             (ReadBackRow(file, sent, unknown, reason=error.message, payload_missing=True), None)

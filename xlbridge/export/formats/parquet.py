@@ -46,7 +46,7 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
     with ExitStack() as files:
         book = _ParquetOutput()
         for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
-            temporary = files.enter_context(replace_atomically(target))
+            temporary = files.enter_context(replace_atomically(target, shared=True))
             schema = pa.schema([(column.name, _type(column)) for column in sheet.columns])
             book.writers[sheet.name] = files.enter_context(
                 pq.ParquetWriter(str(temporary), schema, compression="zstd")

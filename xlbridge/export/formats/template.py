@@ -37,7 +37,7 @@ def _open_template(
     (sheet,) = sheets
     own = len(resource.columns)
     numbers = {column.name: _NUMBER_WIDTH for column in sheet.columns[own:]}
-    with template_workbook(path, resource, numbers) as (book, worksheet):
+    with template_workbook(path, resource, numbers, shared=True) as (book, worksheet):
         for index in range(own, len(sheet.columns)):
             worksheet.write_comment(0, index, _DO_NOT_EDIT)
         plain = book.add_format()

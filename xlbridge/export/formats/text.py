@@ -37,7 +37,7 @@ def open_text(
     with ExitStack() as files:
         streams: dict[str, BinaryIO] = {}
         for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
-            temporary = files.enter_context(replace_atomically(target))
+            temporary = files.enter_context(replace_atomically(target, shared=True))
             streams[sheet.name] = files.enter_context(temporary.open("wb"))
             streams[sheet.name].write(opening(sheet).encode())
         yield _TextOutput(streams, form)

@@ -279,7 +279,7 @@ def open_xlsx(
 
     Memory does not grow with the rows.
     """
-    with replace_atomically(path) as temporary:
+    with replace_atomically(path, shared=True) as temporary:
         yield _XlsxOutput(temporary, sheets[0].name, rows_per_sheet)
 
 

@@ -41,7 +41,7 @@ class ReportForm:
             self._function("write")(report, target)
             return
         with (
-            replace_atomically(target, private=True) as temporary,
+            replace_atomically(target) as temporary,
             temporary.open("w", encoding="utf-8") as file,
         ):
             last = "\n"

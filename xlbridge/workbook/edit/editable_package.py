@@ -223,7 +223,7 @@ class EditablePackage:
         """
         written = set()
         with (
-            replace_atomically(target, private=True) as temporary,
+            replace_atomically(target) as temporary,
             zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as copy,
         ):
             for entry in self._source.infolist():

@@ -77,9 +77,11 @@ def _write_columns(
             raise ValueError(f"{part} is no worksheet")
         rows = dict(_numbered_rows(data))
         first = _first_free_column(rows) if known_at is None else known_at
+        quoted = styles.with_quote_prefix(0)
         for number, row in rows.items():
             if number in texts:
-                _write_row(row, number, first, texts[number], styled=number == header_row)
+                style = None if number == header_row else quoted
+                _write_row(row, number, first, texts[number], style)
         dimension = find_child(root, "dimension")
         if dimension is not None:
             root.remove(dimension)
@@ -144,14 +146,18 @@ def _first_free_column(rows: Mapping[int, Element]) -> int:
 
 
 def _write_row(
-    row: Element, number: int, first: int, texts: Sequence[str], *, styled: bool
+    row: Element, number: int, first: int, texts: Sequence[str], style: str | None
 ) -> None:
-    """Put texts into a row's cells from column ``first`` on, in place of what is there."""
+    """Put texts into a row's cells from column ``first`` on, in place of what is there.
+
+    Without a ``style`` they look like the cell before them.
+    """
     cells = list(_cells_by_column(row))
     for column, cell in cells:
         if cell.get("r") is None:
             cell.set("r", cell_address(number, column))
-    style = next((cell.get("s") for column, cell in reversed(cells) if column < first), None)
+    if style is None:
+        style = next((cell.get("s") for column, cell in reversed(cells) if column < first), None)
     later = [cell for column, cell in cells if column >= first + len(texts)]
     for column, cell in cells:
         if first <= column < first + len(texts):
@@ -162,7 +168,7 @@ def _write_row(
         cell = etree.Element(
             tag_like(row, "c"), r=cell_address(number, first + place), t="inlineStr"
         )
-        if styled and style is not None:
+        if style is not None:
             cell.set("s", style)
         written = add_child(add_child(cell, "is"), "t")
         written.text = cell_text(text)

@@ -74,15 +74,31 @@ class WorkbookStyles:
         font: Mapping[str, str] | None = None,
         fill: str | None = None,
         alignment: Mapping[str, str] | None = None,
+        quoted: bool = False,
     ) -> str:
-        """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``."""
+        """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``.
+
+        ``quoted`` is that of ``with_quote_prefix``.
+        """
         style = etree.Element(tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
         style.set("fontId", self._add("fonts", self._font(font or {})))
         style.set("fillId", "0" if fill is None else self._add("fills", self._fill(fill)))
         for applied in ("applyFont", "applyFill", "applyAlignment"):
             style.set(applied, "1")
+        if quoted:
+            style.set("quotePrefix", "1")
         add_child(style, "alignment", **{"vertical": "top", **(alignment or {})})
         return self._add("cellXfs", style)
+
+    def with_quote_prefix(self, style: int) -> str:
+        """Return the id of a cell style that keeps a text a text when somebody edits the cell.
+
+        Without it a program takes a text that begins with ``=``, ``+``, ``-`` or ``@`` for a
+        formula then.
+        """
+        quoted = deepcopy(list_entries(self._root, "cellXfs")[style])
+        quoted.set("quotePrefix", "1")
+        return self._add("cellXfs", quoted)
 
     def number_format(self, style: int) -> tuple[int, str]:
         """Return the number format of a cell style: its id and its code, empty if built in."""

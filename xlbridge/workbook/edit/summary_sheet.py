@@ -132,7 +132,7 @@ def _add_styles(looks: WorkbookStyles) -> _StyleIds:
             fill=style.STRONG,
             alignment={"vertical": "center"},
         ),
-        text=looks.cell(font={"sz": size}, alignment=wrapped),
+        text=looks.cell(font={"sz": size}, alignment=wrapped, quoted=True),
         link=looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
         severity={
             severity: looks.cell(

@@ -77,18 +77,20 @@ def new_workbook(
     author: str = "xlbridge",
     created: datetime = _CREATED,
     signature: tuple[str, str] | None = None,
+    shared: bool = False,
 ) -> Iterator[xlsxwriter.Workbook]:
     """Yield a workbook that is in ``target`` at the end.
 
     A file is replaced as a whole; its cells must be written row by row, so that memory does not
     grow with them. For a stream the workbook is built in memory, in any order. Text stays text:
     what begins with ``=`` or ``http`` is no formula and no link, what looks like an escape is none.
-    ``signature`` is the name and value of a custom property.
+    ``signature`` is the name and value of a custom property, ``shared`` says that the file is not
+    for its owner only.
 
     Raises ``UsageError`` when the file cannot be written.
     """
     properties = {"created": created, "author": author} | ({"title": title} if title else {})
-    with _storage(target) as (file, options):
+    with _storage(target, shared) as (file, options):
         try:
             with xlsxwriter.Workbook(file, _OPTIONS | options) as book:
                 book.worksheet_class = _EscapedWorksheet
@@ -101,13 +103,15 @@ def new_workbook(
 
 
 @contextmanager
-def _storage(target: Path | BinaryIO) -> Iterator[tuple[str | BinaryIO, dict[str, Any]]]:
+def _storage(
+    target: Path | BinaryIO, shared: bool
+) -> Iterator[tuple[str | BinaryIO, dict[str, Any]]]:
     """Yield the file for xlsxwriter to write, and the options for building it."""
     if not isinstance(target, Path):
         yield target, {"in_memory": True}
         return
     with (
-        replace_atomically(target) as temporary,
+        replace_atomically(target, shared=shared) as temporary,
         TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
     ):
         yield str(temporary), {"constant_memory": True, "tmpdir": scratch}

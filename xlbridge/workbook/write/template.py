@@ -178,7 +178,7 @@ def write_template(path: Path, resource: Resource) -> None:
 
     The same schema gives the same bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    with template_workbook(path, resource):
+    with template_workbook(path, resource, shared=True):
         pass
 
 
@@ -203,14 +203,19 @@ def write_templates(
 
 @contextmanager
 def template_workbook(
-    path: Path, resource: Resource, remarks: Mapping[str, int] | None = None
+    path: Path,
+    resource: Resource,
+    remarks: Mapping[str, int] | None = None,
+    *,
+    shared: bool = False,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Worksheet]]:
     """Give a workbook laid out as the template, and its data sheet, to be filled from row 2 on.
 
     ``remarks`` are the names and widths of columns to add after the resource's own. Rows must be
     written in their order. Raises ``UsageError`` when the file cannot be written.
     """
-    with new_workbook(path, signature=(TEMPLATE_PROPERTY, resource.fingerprint)) as book:
+    signature = (TEMPLATE_PROPERTY, resource.fingerprint)
+    with new_workbook(path, signature=signature, shared=shared) as book:
         yield book, add_data_sheet(book, resource, remarks or {})
         add_instructions_sheet(book, resource)
         add_lists_sheet(book, resource)
