@@ -1,0 +1,67 @@
+"""All tables of a sandbox, and the checks whether they fit one another."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from xlbridge.sandbox.tables import metadata
+
+Row = Mapping[str, Any]
+Finding = str | None
+"""What contradicts, None for one record that was looked at and fits."""
+
+CENT = Decimal("0.01")
+ZERO = Decimal(0)
+
+
+class Tables:
+    """All tables of one database, each read once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._rows = {
+            table.name: [
+                dict(row)
+                for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()
+            ]
+            for table in metadata.sorted_tables
+        }
+
+    def __getitem__(self, name: str) -> list[dict[str, Any]]:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        return iter(self._rows.items())
+
+    def by(self, name: str, *key: str) -> dict[Any, list[dict[str, Any]]]:
+        """Group a table's rows by some of its columns."""
+        grouped: defaultdict[Any, list[dict[str, Any]]] = defaultdict(list)
+        for row in self[name]:
+            values = tuple(row[column] for column in key)
+            grouped[values if len(values) > 1 else values[0]].append(row)
+        return grouped
+
+
+@dataclass(slots=True)
+class Report:
+    """How many records each check looked at, and what contradicts."""
+
+    examined: Counter[str] = field(default_factory=Counter)
+    contradictions: list[str] = field(default_factory=list)
+
+
+CHECKS: dict[str, Callable[[Tables], Iterator[Finding]]] = {}
+
+
+def check(function: Callable[[Tables], Iterator[Finding]]) -> Callable[[Tables], Iterator[Finding]]:
+    """Register a check: it yields None for each record that fits, a text for one that does not."""
+    CHECKS[function.__name__] = function
+    return function
+
+
+def told(fits: bool, where: object, *values: object) -> Finding:
+    """Return the finding of one record."""
+    return None if fits else f"{where}: {', '.join(map(str, values))}"
