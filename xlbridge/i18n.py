@@ -48,6 +48,14 @@ def language_from_environment(environment: Mapping[str, str]) -> Language:
     return "pt-BR" if wanted.lower().startswith(_PORTUGUESE) else "en"
 
 
+def language_named(name: str) -> Language | None:
+    """Return the language that a name as ``pt``, ``pt_BR`` or ``en-us`` is for."""
+    plain = name.strip().lower().replace("_", "-").partition(".")[0]
+    if re.fullmatch("pt(-[a-z]{2})?|portuguese|portugues|português", plain):
+        return "pt-BR"
+    return "en" if re.fullmatch("en(-[a-z]{2})?|english", plain) else None
+
+
 def _locale_name(environment: Mapping[str, str]) -> str:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environment.get(variable):

@@ -1,13 +1,17 @@
 """What click itself tells is told in the language of all other messages."""
 
 import ast
+import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from environment import Xlbridge
+from environment import Xlbridge, clean_environment
+from sheets import write_records
 
 from xlbridge.cli.click_texts import BY_ENGLISH
 from xlbridge.cli.examples import EXAMPLES
@@ -90,6 +94,80 @@ def test_click_speaks_the_chosen_language(
             assert word in told.out + told.err
 
 
+@pytest.mark.parametrize("name", ["pt", "pt_BR", "pt-br", "PT", "pt_BR.UTF-8", "en", "en_US"])
+def test_a_language_has_several_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--lang", name, "nada"], ["nada", f"--lang={name}"]):
+        assert main(arguments) == 2
+        begin = "Erro: " if name.lower().startswith("pt") else "Error: "
+        assert begin in capsys.readouterr().err
+
+
+_HELPS = """
+from click import Context
+from xlbridge.cli.main import main, root
+for name in root.list_commands(Context(root)):
+    parts = getattr(root.get_command(Context(root), name), "commands", {})
+    for words in ([name], *([name, part] for part in parts)):
+        main([*words, "--help"])
+"""
+
+
+@pytest.mark.parametrize("language", ["pt-BR", "en"])
+def test_helps_fit_a_narrow_terminal_without_a_broken_word(tmp_path: Path, language: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _HELPS],
+        env=clean_environment(tmp_path, XLBRIDGE_LANG=language, COLUMNS="80"),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=120,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) > 500
+    assert [line for line in lines if len(line) > 80 and "xlbridge" not in line] == []
+    assert [line for line in lines if re.search(r"\w-$", line)] == []
+
+
+def test_many_options_are_in_groups(xlbridge: Xlbridge) -> None:
+    upload = xlbridge("upload", "--help").stdout
+    titles = [line for line in upload.splitlines() if re.fullmatch(r"\S.*:", line)]
+    assert titles == [
+        "Options:",
+        "The sheet and how it is read:",
+        "What is checked and written:",
+        "What is sent:",
+        "Consent:",
+        "Environment and computer:",
+    ]
+    assert upload.index("--resource") < upload.index("--mode") < upload.index("--profile")
+    few = xlbridge("listings", "--help").stdout
+    assert few.count("Options:") == 1
+    assert "Environment" not in few
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate", "a.xlsx", "--resource", "wrong"),
+        ("validate", "absent.xlsx"),
+        ("validate", "absent-1.xlsx", "absent-2.xlsx"),
+    ],
+)
+def test_nothing_is_told_twice(
+    xlbridge: Xlbridge, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    write_records(tmp_path / "a.xlsx", "cliente", [{}])
+    done = xlbridge(*arguments)
+    assert done.returncode == 2
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line]
+    assert len(lines) == len(set(lines))
+    said = done.stdout + done.stderr
+    assert [said.count(told) for told in ("no resource", "does not exist")] == [
+        "wrong" in arguments,
+        sum(name.startswith("absent") for name in arguments),
+    ]
+
+
 def test_the_environment_chooses_too(xlbridge: Xlbridge) -> None:
     done = xlbridge("export", "estoque", XLBRIDGE_LANG="pt-BR")
     assert done.returncode == 2
@@ -130,7 +208,8 @@ def test_what_names_no_language_stays_where_it_is(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     assert main(arguments) == 2
-    assert "--lang" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "--lang" in told.out + told.err
 
 
 def test_values_are_called_what_the_language_calls_them(

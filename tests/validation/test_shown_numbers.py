@@ -8,7 +8,7 @@ from openpyxl import Workbook
 from sheets import GOOD
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import validate_workbook
+from xlbridge.validation import ParseOptions, validate_workbook
 from xlbridge.workbook.read import shown_number
 
 RESOURCES = {
@@ -40,6 +40,23 @@ def written(path: Path, column: str, value: object, form: str, writer: str) -> P
         sheet.write_row(1, 0, row)
         sheet.write(1, len(row), value, workbook.add_format({"num_format": form}))
     return path
+
+
+@pytest.mark.parametrize(
+    ("column", "told"), [("codigoDoCliente", "1001."), ("valorDoLancamento", "1001.0.")]
+)
+def test_a_whole_number_is_told_as_one(
+    tmp_path: Path, catalogue: Catalogue, column: str, told: str
+) -> None:
+    good = {**GOOD["contasreceber"], column: "1001.0", "historico": "1,5"}
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as workbook:
+        sheet = workbook.add_worksheet()
+        sheet.write_row(0, 0, list(good))
+        sheet.write_row(1, 0, list(good.values()))
+    options = ParseOptions(numbers="en")
+    judged = validate_workbook(tmp_path / "a.xlsx", catalogue, reading=options)
+    (finding,) = [one for one in judged.findings if one.kind.code == "number-as-text"]
+    assert finding.message.en.endswith(f"read as {told}")
 
 
 @pytest.mark.parametrize("writer", ["openpyxl", "xlsxwriter"])

@@ -16,6 +16,7 @@ from xlbridge.cli.batch_common import (
     run_options,
 )
 from xlbridge.cli.batch_rehearse import rehearse_command
+from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
@@ -81,7 +82,7 @@ def plan_command(
         )
     ),
 )
-@click.argument("batch_id", metavar="[BATCH]", required=False)
+@click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
 @format_option
 def status_command(batch_id: str | None, form: str) -> ExitCode:
@@ -136,7 +137,7 @@ def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options
         )
     ),
 )
-@click.argument("batch_id", metavar="[BATCH]", required=False)
+@click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @run_options
 def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
     with open_known_batch(batch_id) as batch:
@@ -152,7 +153,7 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
         )
     ),
 )
-@click.argument("batch_id", metavar="[BATCH]", required=False)
+@click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
 @format_option
 def proof_command(batch_id: str | None, form: str) -> ExitCode:

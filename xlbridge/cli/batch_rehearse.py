@@ -46,8 +46,8 @@ _EXIT_CODES = {
     default="",
     help=str(
         Text(
-            pt="As falhas, como sandbox --faults as recebe: cut-after@0.05,error-before@0.1.",
-            en="The faults, as sandbox --faults takes them: cut-after@0.05,error-before@0.1.",
+            pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
+            en="For example cut-after@0.05,error-before@0.1 (as of sandbox --faults).",
         )
     ),
 )

@@ -4,6 +4,7 @@ import os
 
 import click
 
+from xlbridge.cli.completion import complete_profiles
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings, read_settings
@@ -72,7 +73,12 @@ def command_settings() -> Settings:
 
 def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:
     return click.Option(
-        names, metavar=metavar, help=str(help_text), expose_value=False, callback=_remember
+        names,
+        metavar=metavar,
+        help=str(help_text),
+        expose_value=False,
+        callback=_remember,
+        shell_complete=complete_profiles if names == ["--profile"] else None,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.export_run import ExportArguments, run_export
 from xlbridge.cli.options import force_option, scheduler_option
@@ -41,7 +42,7 @@ def _parameter_of(name: Filter) -> str:
 @click.command(
     "export", help=str(Text(pt="Exporta uma listagem.", en="Exports a listing into a file."))
 )
-@click.argument("listing")
+@click.argument("listing", shell_complete=complete_listings)
 @click.option(
     "-o",
     "--output",

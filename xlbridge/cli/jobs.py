@@ -1,11 +1,12 @@
 """``xlbridge jobs``: past uploads and their state; nothing is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, status_copy_option
@@ -29,7 +30,7 @@ from xlbridge.upload import (
         Text(pt="Os envios feitos e o estado de cada um.", en="Past uploads and their state.")
     ),
 )
-@click.argument("job_id", metavar="[JOB]", required=False)
+@click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @status_copy_option
 @format_option
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
@@ -85,6 +86,14 @@ _HEADER = (
     Text(pt="ambiente", en="profile"),
     Text(pt="arquivo", en="file"),
 )
+_MODES: Mapping[str, Text] = {
+    "direct": Text(pt="direto", en="direct"),
+    "preview": Text(pt="prévia", en="preview"),
+    "queue": Text(pt="fila", en="queue"),
+    "records": Text(pt="registros", en="records"),
+    "undo": Text(pt="desfazer", en="undo"),
+    "process": Text(pt="processar", en="process"),
+}
 _COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "unknown")
 _FIRST_COUNT = 5
 
@@ -110,7 +119,7 @@ def _cells(job: Job) -> list[str]:
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",
         str(state_name(job.state)),
-        what.mode,
+        str(_MODES[what.mode]),
         what.resource,
         *(str(counted[name]) for name in _COUNTS),
         what.profile,

@@ -6,13 +6,16 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from functools import partial
+from typing import Any, NoReturn
 
 import click
 
 from xlbridge import __version__
 from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
 from xlbridge.cli.examples import examples_of
+from xlbridge.cli.option_groups import format_in_groups
 from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
 from xlbridge.cli.process import (
     exit_at_once,
@@ -21,7 +24,14 @@ from xlbridge.cli.process import (
     treat_signals_as_interrupts,
 )
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
-from xlbridge.i18n import LANGUAGES, Language, Text, language_from_environment, set_language
+from xlbridge.i18n import (
+    LANGUAGES,
+    Language,
+    Text,
+    language_from_environment,
+    language_named,
+    set_language,
+)
 
 _ABOUT = Text(
     pt="Valida planilhas de importação, envia-as ao sistema de gestão e exporta listagens.",
@@ -100,7 +110,7 @@ class _LazyGroup(click.Group):
         with heavy_imports():
             command: click.Command = importlib.import_module(f"xlbridge.cli.{module}").command
         command.options_metavar = str(_OPTIONS)
-        _add_examples(cmd_name, command)
+        _complete_help(cmd_name, command)
         if cmd_name in _WITHOUT_ENVIRONMENT:
             return command
         from xlbridge.cli.environment import add_environment_options
@@ -137,10 +147,24 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
 
 
-def _add_examples(name: str, command: click.Command) -> None:
+def _complete_help(name: str, command: click.Command) -> None:
+    """Add examples to a command's help, and put its options into groups."""
     command.epilog = examples_of(name)
-    for part, below in getattr(command, "commands", {}).items():
-        below.epilog = examples_of(f"{name} {part}")
+    parts = getattr(command, "commands", {})
+    for part, below in parts.items():
+        _complete_help(f"{name} {part}", below)
+    if not parts:
+        shown: Any = command
+        shown.format_options = partial(format_in_groups, command)
+
+
+class _LanguageChoice(click.Choice[Language]):
+    """Choice of a language by any of its usual names."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Language:
+        return language_named(str(value)) or super().convert(value, param, ctx)
 
 
 def _choose_language(
@@ -156,7 +180,7 @@ def _choose_language(
 )
 @click.option(
     "--lang",
-    type=click.Choice(LANGUAGES),
+    type=_LanguageChoice(LANGUAGES),
     callback=_choose_language,
     is_eager=True,
     expose_value=False,
@@ -170,6 +194,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     set_language(language_from_environment(os.environ))
     translate_click()
+    if COMPLETION_VARIABLE in os.environ:
+        know_powershell()
     code = _run(_language_first(arguments))
     failure = _stdout_failure()
     return code if failure is None else _report_stdout(failure, code)
@@ -182,7 +208,8 @@ def _language_first(arguments: Sequence[str]) -> list[str]:
     for place in range(end):
         width = 2 if given[place] == "--lang" else 1
         asked = given[place : min(place + width, end)]
-        if "=".join(asked) in {f"--lang={language}" for language in LANGUAGES}:
+        name, _, value = "=".join(asked).partition("=")
+        if name == "--lang" and language_named(value):
             return [*asked, *given[:place], *given[place + width :]]
     return given
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from xlbridge.cli.completion import complete_resources
 from xlbridge.i18n import Text
 from xlbridge.settings import (
     CSV_DELIMITER_VARIABLE,
@@ -132,6 +133,7 @@ sheet_options = combined(
     [
         option(
             "--resource",
+            shell_complete=complete_resources,
             pt="O recurso; sem ele, é deduzido do arquivo.",
             en="The resource; without it, it is recognised from the workbook.",
         ),

@@ -46,7 +46,8 @@ def doubt_kept(code: int) -> Iterator[None]:
 def remark(text: Text | str) -> None:
     """Tell the user something that is not the result."""
     with stderr_failures_ignored():
-        click.echo(str(text), err=True)
+        for line in fit_to_terminal(str(text).splitlines() or [""], sys.stderr):
+            click.echo(line, err=True)
 
 
 @contextmanager
@@ -76,8 +77,11 @@ def print_result(text: Text | str) -> None:
 
 
 def print_lines(lines: Iterable[Text | str]) -> None:
-    """Print the lines of the result. Raises ``StdoutFailed``, ``BrokenPipeError``."""
-    for line in lines:
+    """Print the lines of the result, as wide as a terminal is.
+
+    Raises ``StdoutFailed``, ``BrokenPipeError``.
+    """
+    for line in fit_to_terminal(map(str, lines), sys.stdout):
         print_result(line)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, option
@@ -54,7 +55,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
         ).format(names=", ".join(KINDS))
     ),
 )
-@click.argument("listing")
+@click.argument("listing", shell_complete=complete_listings)
 @click.argument("file", type=click.Path(readable=False, path_type=Path), required=False)
 @option(
     "--id",

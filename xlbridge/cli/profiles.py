@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import click
 
+from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
@@ -29,6 +30,7 @@ from xlbridge.settings import Settings, read_settings
 @click.option(
     "--default",
     metavar="NAME",
+    shell_complete=complete_profiles,
     help=str(
         Text(
             pt="Usa esse perfil quando nenhum é escolhido; nunca um de produção.",
@@ -39,6 +41,7 @@ from xlbridge.settings import Settings, read_settings
 @click.option(
     "--remove",
     metavar="NAME",
+    shell_complete=complete_profiles,
     help=str(
         Text(
             pt="Retira o perfil e sua senha; o diário fica.",

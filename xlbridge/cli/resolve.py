@@ -2,6 +2,7 @@
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
@@ -20,7 +21,7 @@ from xlbridge.upload import Resolution, open_context
         )
     ),
 )
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @click.option(
     "--as",
     "seen",
@@ -28,8 +29,8 @@ from xlbridge.upload import Resolution, open_context
     required=True,
     help=str(
         Text(
-            pt="applied: as linhas estão no sistema; not-applied: nenhuma está.",
-            en="applied: the rows are in the system; not-applied: none of them is.",
+            pt="As linhas estão no sistema (applied), ou nenhuma está (not-applied).",
+            en="The rows are in the system (applied), or none of them is (not-applied).",
         )
     ),
 )

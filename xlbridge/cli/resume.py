@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
@@ -21,7 +22,7 @@ from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
 @click.command(
     "resume", help=str(Text(pt="Continua um envio interrompido.", en="Continues an upload."))
 )
-@click.argument("job_id", metavar="[JOB]", required=False)
+@click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options
 @format_option
 def command(job_id: str | None, **given: Any) -> ExitCode:

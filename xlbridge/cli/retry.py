@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, parse_options
@@ -31,7 +32,7 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, Validation
         )
     ),
 )
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @click.option(
     "--file",
     type=click.Path(path_type=Path),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from xlbridge.cli.completion import complete_resources
 from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, schemas_option
 from xlbridge.cli.output import remark
 from xlbridge.errors import UsageError
@@ -18,7 +19,7 @@ from xlbridge.workbook.write import write_template, write_templates
     "template",
     help=str(Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook.")),
 )
-@click.argument("resource", required=False)
+@click.argument("resource", required=False, shell_complete=complete_resources)
 @click.option(
     "-o",
     "--output",

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option
@@ -23,7 +24,7 @@ from xlbridge.upload import open_context
         )
     ),
 )
-@click.argument("job_id", metavar="JOB")
+@click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options
 @at_once_option
 @format_option

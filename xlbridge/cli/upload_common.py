@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.output import doubt_kept, print_error, print_json, print_result, remark
+from xlbridge.cli.output import doubt_kept, print_error, print_json, print_lines, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
@@ -116,8 +116,7 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
         if form == "json":
             print_json(job_document(context, job))
         else:
-            for line in job_lines(job, settled_rows(context.journal, job)):
-                print_result(line)
+            print_lines(job_lines(job, settled_rows(context.journal, job)))
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
 
 
@@ -131,8 +130,7 @@ def _print_processing(context: UploadContext, job: Job, form: str) -> ExitCode:
         if form == "json":
             print_json(job_document(context, job))
         else:
-            for line in process_lines(context.journal, job):
-                print_result(line)
+            print_lines(process_lines(context.journal, job))
     rejected = has_rejected(context.journal, job)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and rejected else code
 
@@ -147,7 +145,6 @@ def _print_undo(job: Job, form: str) -> ExitCode:
         if form == "json":
             print_json(undo_json(job))
         else:
-            for line in undo_lines(job):
-                print_result(line)
+            print_lines(undo_lines(job))
     left = undo_counts(job)["left"]
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and left else code

@@ -10,7 +10,6 @@ from pathlib import Path
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.options import ValidateArguments
 from xlbridge.cli.output import (
-    fit_to_terminal,
     print_error,
     print_json,
     print_lines,
@@ -61,7 +60,7 @@ def _print_report(report: Report, form: str) -> None:
         print_json(report_document(report))
     elif form == "text":
         lines = chain(report_lines(report), closing_lines(report))
-        print_lines(fit_to_terminal(lines, sys.stdout))
+        print_lines(lines)
     else:
         print_pieces(FORMS[form].render(report))
 
@@ -82,6 +81,9 @@ def report_results(
     if task.fixed is not None:
         with failures.noted(_NOTHING_FIXED):
             results = _fix(task.fixed, request, results, settings)
+    told = task.form == "text" and task.output is None
+    if told:
+        _require_any(results)
     report = Report.of(results, task.limit, reading_options(request, settings.limits.csv))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
@@ -93,7 +95,15 @@ def report_results(
     unwritten = failures.report()
     if unasked is not None:
         raise unasked
-    return gravest([_exit_code(report), unwritten])
+    return gravest([_exit_code(report, told), unwritten])
+
+
+def _require_any(results: Sequence[ValidationResult]) -> None:
+    """Raise ``UsageError`` where nothing was validated, for one and the same reason."""
+    told = [item.refusal for item in results if isinstance(item, RefusedFile)]
+    wrong = [error for error in told if isinstance(error, UsageError)]
+    if len(wrong) == len(results) and len({error.message for error in wrong}) == 1:
+        raise wrong[0]
 
 
 def has_foreign_header(item: ValidationResult) -> bool:
@@ -199,10 +209,15 @@ _NOT_LOOKED_UP = Text(
 )
 
 
-def _exit_code(report: Report) -> ExitCode:
-    """Return the gravest outcome's code. Raises the first ``UsageError`` among the refusals."""
+def _exit_code(report: Report, told: bool) -> ExitCode:
+    """Return the gravest outcome's code.
+
+    Raises the first ``UsageError`` among the refusals, unless a person was told of all.
+    """
     for refused in report.refused:
         if isinstance(refused.refusal, UsageError):
+            if told:
+                return exit_code_of(refused.refusal)
             raise refused.refusal
     if report.refused:
         return ExitCode.REFUSED

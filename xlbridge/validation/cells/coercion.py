@@ -139,9 +139,9 @@ def _numbers(
             continue
         numbers[position] = float(value)
         corrected = value if certain else None
-        problems.add(
-            position, "number-as-text", {"read": localised_number(value)}, corrected=corrected
-        )
+        whole = column.kind is Kind.INTEGER and value == value.to_integral_value()
+        read = localised_number(value.quantize(Decimal(1)) if whole else value)
+        problems.add(position, "number-as-text", {"read": read}, corrected=corrected)
     return numbers
 
 

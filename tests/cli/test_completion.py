@@ -1,0 +1,112 @@
+"""Names that shells complete, and what each shell loads for it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from environment import Xlbridge, credentials
+from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
+
+PROFILES = """
+[profiles.homologacao]
+base_url = "https://h.example"
+email = "a@h.example"
+"""
+
+
+def completed(xlbridge: Xlbridge, line: str, **settings: str) -> list[str]:
+    """Return the names that bash is given for a line, its last word being completed."""
+    words = line.split(" ")
+    done = xlbridge(
+        _XLBRIDGE_COMPLETE="bash_complete",
+        COMP_WORDS=line,
+        COMP_CWORD=str(len(words) - 1),
+        **settings,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [told.partition(",")[2] for told in done.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("xlbridge template clientec", ["clientecontato"]),
+        ("xlbridge validate a.xlsx --resource contasr", ["contasreceber"]),
+        ("xlbridge export contasreceber-", ["contasreceber-baixados"]),
+        ("xlbridge process pedidos-c", ["pedidos-compra", "pedidos-compra-encerrados"]),
+        ("xlbridge whoami --profile hom", ["homologacao"]),
+        ("xlbridge profiles --default hom", ["homologacao"]),
+        ("xlbridge valid", ["validate"]),
+        ("xlbridge jobs ", []),
+        ("xlbridge batch proof ", []),
+    ],
+)
+def test_names_are_completed(xlbridge: Xlbridge, home: Path, line: str, names: list[str]) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "profiles.toml").write_text(PROFILES, "utf-8")
+    assert completed(xlbridge, line) == names
+
+
+def test_jobs_and_batches_are_completed(
+    xlbridge: Xlbridge, empty_sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    settings = credentials(empty_sandbox)
+    write_records(tmp_path / "r.xlsx", "cliente", [{"cnpj": "61.186.888/0001-93"}])
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("version: 1\nname: outubro\nsteps:\n  r: {upload: r.xlsx, resource: cliente}\n")
+    assert xlbridge("batch", "run", plan, "--yes", **settings).returncode == 0
+    (job,) = completed(xlbridge, "xlbridge jobs 20", **settings)
+    assert xlbridge("jobs", job, **settings).returncode == 0
+    assert completed(xlbridge, "xlbridge retry 20") == [job]
+    assert completed(xlbridge, "xlbridge batch resume out") == ["outubro"]
+
+
+def test_what_cannot_be_read_completes_to_nothing(xlbridge: Xlbridge, home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "profiles.toml").write_text("no profile", "utf-8")
+    assert completed(xlbridge, "xlbridge whoami --profile h") == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked", "told"),
+    [
+        ("zsh", {"COMP_WORDS": "xlbridge template inv", "COMP_CWORD": "2"}, "plain\ninventario\n"),
+        ("fish", {"COMP_WORDS": "xlbridge template inv", "COMP_CWORD": "inv"}, "plain,inventario"),
+        (
+            "powershell",
+            {"COMP_LINE": "xlbridge template inv", "COMP_WORD": "inv"},
+            "plain\tinventario\t",
+        ),
+        ("powershell", {"COMP_LINE": "xlbridge template", "COMP_WORD": ""}, "plain\tinventario\t"),
+    ],
+)
+def test_each_shell_is_answered_and_has_its_script(
+    xlbridge: Xlbridge, shell: str, asked: dict[str, str], told: str
+) -> None:
+    answered = xlbridge(_XLBRIDGE_COMPLETE=f"{shell}_complete", **asked)
+    assert (answered.returncode, told in answered.stdout) == (0, True)
+    script = xlbridge(_XLBRIDGE_COMPLETE=f"{shell}_source").stdout
+    assert f"{shell}_complete" in script
+    assert all(name in script for name in asked)
+
+
+def test_powershell_completes_paths_itself(xlbridge: Xlbridge) -> None:
+    asked = {"COMP_LINE": "xlbridge validate a", "COMP_WORD": "a"}
+    done = xlbridge(_XLBRIDGE_COMPLETE="powershell_complete", **asked)
+    assert (done.returncode, done.stdout.strip()) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a bash may be older than completion is")
+def test_bash_takes_its_script(xlbridge: Xlbridge) -> None:
+    script = xlbridge(_XLBRIDGE_COMPLETE="bash_source").stdout
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\ncomplete -p xlbridge"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, "_xlbridge_completion" in done.stdout) == (0, True), done.stderr

@@ -1,0 +1,142 @@
+"""Completion in the shell: the names that are known here, and what PowerShell loads.
+
+click has bash, zsh and fish. A name that cannot be known completes to nothing, without a message.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+import click
+from click.shell_completion import (
+    CompletionItem,
+    ShellComplete,
+    add_completion_class,
+    split_arg_string,
+)
+
+from xlbridge.errors import XlbridgeError
+
+COMPLETION_VARIABLE = "_XLBRIDGE_COMPLETE"
+"""Set by a shell that asks; as click derives it from the program's name."""
+
+_Names = Iterable[tuple[str, object]]
+_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def _completing(names: Callable[[], _Names]) -> _Complete:
+    """Return what completes a text to the names that begin with it; each has a remark."""
+
+    def complete(
+        _context: click.Context, _parameter: click.Parameter, begun: str
+    ) -> list[CompletionItem]:
+        found: list[CompletionItem] = []
+        with suppress(XlbridgeError, OSError):
+            found += (
+                CompletionItem(name, help=str(remark))
+                for name, remark in names()
+                if name.startswith(begun)
+            )
+        return found
+
+    return complete
+
+
+def _resources() -> Iterator[tuple[str, object]]:
+    from xlbridge.resources import load_catalogue
+    from xlbridge.settings import read_settings
+
+    for resource in load_catalogue(read_settings().schemas).values():
+        yield resource.name, resource.title
+
+
+def _listings() -> Iterator[tuple[str, object]]:
+    from xlbridge.export import LISTINGS
+
+    for listing in LISTINGS.values():
+        yield listing.name, listing.title
+
+
+def _profiles() -> Iterator[tuple[str, object]]:
+    from xlbridge.profiles import read_profile_file
+    from xlbridge.settings import read_settings
+
+    for name, profile in read_profile_file(read_settings().home).profiles.items():
+        yield name, profile.base_url
+
+
+def _jobs() -> Iterator[tuple[str, object]]:
+    from xlbridge.settings import read_settings
+    from xlbridge.upload import Journal
+
+    path = read_settings().journal
+    if path.exists():
+        journal = Journal(path)
+        try:
+            for job in journal.jobs():
+                yield job.id, f"{job.what.resource} {job.what.file}"
+        finally:
+            journal.close()
+
+
+def _batches() -> Iterator[tuple[str, object]]:
+    from xlbridge.batch import open_ledger
+    from xlbridge.settings import read_settings
+
+    settings = read_settings()
+    if settings.home.exists():
+        with open_ledger(settings) as ledger:
+            for batch in ledger.batches():
+                yield batch.id, batch.plan
+
+
+complete_resources = _completing(_resources)
+complete_listings = _completing(_listings)
+complete_profiles = _completing(_profiles)
+complete_jobs = _completing(_jobs)
+complete_batches = _completing(_batches)
+
+_POWERSHELL = """\
+Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
+    param($word, $line, $cursor)
+    $env:%(complete_var)s = "powershell_complete"
+    $env:COMP_LINE = $line.ToString()
+    $env:COMP_WORD = $word
+    try {
+        %(prog_name)s | Where-Object { $_ } | ForEach-Object {
+            $kind, $value, $about = $_ -split "`t", 3
+            [System.Management.Automation.CompletionResult]::new(
+                $value, $value, "ParameterValue", $(if ($about) { $about } else { $value }))
+        }
+    } finally {
+        Remove-Item Env:%(complete_var)s, Env:COMP_LINE, Env:COMP_WORD
+    }
+}
+"""
+
+
+class _PowerShellComplete(ShellComplete):
+    """Completion for PowerShell; it completes paths itself, where nothing else is told."""
+
+    name = "powershell"
+    source_template = _POWERSHELL
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the one that is completed, and that one."""
+        words = split_arg_string(os.environ.get("COMP_LINE", ""))[1:]
+        begun = os.environ.get("COMP_WORD", "")
+        return words[:-1] if begun and words else words, begun
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return the line of a name."""
+        return f"{item.type}\t{item.value}\t{item.help or ''}"
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Return the names; a path is none."""
+        found = super().get_completions(args, incomplete)
+        return [item for item in found if item.type == "plain"]
+
+
+def know_powershell() -> None:
+    """Add PowerShell to the shells that click knows."""
+    add_completion_class(_PowerShellComplete)
