@@ -32,7 +32,7 @@ from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
 from xlbridge.export import LISTINGS, Filter, Listing, Sheet
 from xlbridge.i18n import Text, set_language
-from xlbridge.resources import Column, Resource, load_catalogue, schema_file_format
+from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.findings import CATALOGUE, FindingKind
 from xlbridge.validation.mapping import mapping_format
@@ -172,12 +172,39 @@ def _resource(resource: Resource) -> Lines:
     yield from _ways(resource)
     yield f"- Natural keys: {_code(*resource.natural_keys) or 'none'}"
     yield f"- Layout {resource.layout}, fingerprint `{resource.fingerprint}`"
+    yield from _columns(resource)
+    for child in resource.children:
+        yield from ("", f"### {resource.name}: sheet {child.sheet}", "")
+        yield f"{_both(child.title)}. {child.description}"
+        yield from _columns(child)
+    if resource.children:
+        yield from ("", "Between the sheets:", "", *_rules_between_sheets(resource))
+
+
+def _columns(resource: Resource) -> Lines:
     header = ("Column", "Title", "Kind", "Required", "Rules", "Example", "O que é")
     yield from _table(header, map(_column_cells, resource.columns))
     if resource.row_checks:
         yield from ("", "Across columns and rows:", "")
     for check in resource.row_checks:
         yield f"- {_both(ROW_RULES[check.name].wording(check.statistics))}"
+
+
+def _rules_between_sheets(resource: Resource) -> Lines:
+    yield f"- `{KEY}` of each row of a list is that of a row of the main sheet"
+    if resource.needs_children:
+        yield f"- each record has rows in {' or '.join(map(_code, resource.needs_children))}"
+    for declared in resource.sums:
+        total = (
+            f"{declared.number:g}"
+            if declared.number is not None
+            else _code(*([declared.total] if declared.total else declared.factors))
+        )
+        of_products = f" (the sum of their product in `{declared.factors_in}`)"
+        yield (
+            f"- `{declared.column}` in `{declared.sheet}` adds up to {total}"
+            f"{of_products if declared.factors else ''}"
+        )
 
 
 def _ways(resource: Resource) -> Lines:

@@ -7,6 +7,7 @@ the catalogue of findings, chosen from the schema files by hand.
 from collections.abc import Mapping
 from datetime import date
 
+from bad_documents import BAD_DOCUMENTS
 from bad_records import BAD_RECORDS
 from bad_sheet import BadSheet, CopyOf, Damage, ErrorCell, UncalculatedFormula
 
@@ -181,4 +182,5 @@ BAD_SHEETS: Mapping[str, BadSheet] = {
     "enderecamento-de-produto": _ADDRESSING,
     "nota-fiscal-servico": _SERVICE_INVOICE,
     **BAD_RECORDS,
+    **BAD_DOCUMENTS,
 }

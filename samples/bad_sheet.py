@@ -42,6 +42,8 @@ class BadSheet:
 
     ``blank_before`` names the records above which a row is left blank. ``renamed`` changes
     headers, ``added`` appends columns; ``layout`` lists the findings of the header, by column.
+    ``noticed`` are findings of cells that are as they were: record, column and code. ``children``
+    are the sheets of lists, whose records are all items in their order.
     """
 
     sheet: str
@@ -53,3 +55,5 @@ class BadSheet:
     renamed: Mapping[str, str] = field(default_factory=dict)
     added: tuple[str, ...] = ()
     layout: Mapping[str, str] = field(default_factory=dict)
+    noticed: tuple[tuple[int, str, str], ...] = ()
+    children: Mapping[str, "BadSheet"] = field(default_factory=dict)

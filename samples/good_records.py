@@ -1,6 +1,7 @@
 """Made-up rows of the records that are created one by one, with codes of the sandbox's demo."""
 
 from datetime import date, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal
 from random import Random
 from typing import Any
 
@@ -173,6 +174,58 @@ def inventory(random: Random, number: int) -> Row:
         "observacao": "Contar por seção" if number % 2 else None,
         "carregarBaseDeProdutos": number % 3 == 0,
     }
+
+
+def sales_order(random: Random, number: int) -> Row:
+    """Return an order with one to eight products; two in three have instalments of their own."""
+    ordered = _FIRST_DAY + timedelta(days=random.randrange(50))
+    products = [
+        {
+            "idProduto": 2000 + place,
+            "quantidade": random.randrange(1, 400) / 4,
+            "valorUnitario": random.randrange(100, 50_000) / 100,
+        }
+        for place in sorted(random.sample(range(1, 51), k=random.randint(1, 8)))
+    ]
+    if number % 4 == 0:
+        products[0] |= {"valorDescontoPercentual": 5, "aliquotaICMS": 18}
+    return {
+        "chave": f"PV-{number:04}",
+        "codigoDaFilial": random.randint(1, 3),
+        "codigoDoCliente": random.choice(_ACTIVE_CLIENTS),
+        "dataDaOrdem": ordered,
+        "codigoDaCondicaoDePagamento": random.randint(1, 3),
+        "observacao": f"Pedido {number} da feira" if number % 5 == 0 else None,
+        "faturamentoNotaFiscalUnica": None if number % 3 else True,
+        "produtos": products,
+        "parcelas": _instalments(number, ordered, products),
+    }
+
+
+def _instalments(number: int, ordered: date, products: list[Row]) -> list[Row]:
+    if number % 3 == 0:
+        return []
+    dues = [ordered + timedelta(days=30 * place) for place in (1, 2, 3)][: number % 3 + 1]
+    # A discount changes the total; the system divides what percentages say.
+    if number % 4 == 0 or number % 3 == 1:
+        parts = {2: (40, 60), 3: (30, 30, 40)}[len(dues)]
+        return [
+            {"dataDeVencimento": due, "percentual": part}
+            for due, part in zip(dues, parts, strict=True)
+        ]
+    cents = sum(int(100 * _line_total(product)) for product in products)
+    first = cents // len(dues)
+    values = [cents - first * (len(dues) - 1), *[first] * (len(dues) - 1)]
+    return [
+        {"numeroDaParcela": place, "dataDeVencimento": due, "valor": value / 100}
+        for place, (due, value) in enumerate(zip(dues, values, strict=True), start=1)
+    ]
+
+
+def _line_total(product: Row) -> Decimal:
+    """Return what a line of an order costs, to the cent as the system rounds."""
+    exact = Decimal(str(product["quantidade"])) * Decimal(str(product["valorUnitario"]))
+    return exact.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
 
 
 def _entry_of_list(name: str, number: int, text: str, article: str = "o") -> Row:

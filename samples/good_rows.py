@@ -1,6 +1,6 @@
 """Made-up rows that are right in every cell, and whose codes the sandbox's demo knows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from random import Random
 from typing import Any
@@ -13,6 +13,7 @@ from good_records import (
     inventory,
     product,
     product_type,
+    sales_order,
     service_forecast,
     spending_limit,
     stock_entry,
@@ -169,6 +170,7 @@ MAKERS: Mapping[str, tuple[Callable[[Random, int], Row], int]] = {
     "fornecedor": (supplier, 30),
     "inventario": (inventory, 3),
     "nota-fiscal-servico": (service_invoice, 36),
+    "pedido": (sales_order, 30),
     "planejamento": (spending_limit, 48),
     "previsao": (service_forecast, 24),
     "produto": (product, 60),
@@ -184,6 +186,11 @@ def make_rows(resource: str, count: int, seed: str) -> list[Row]:
     random = Random(seed)
     maker, _ = MAKERS[resource]
     return [maker(random, number) for number in range(1, count + 1)]
+
+
+def rows_of_child(rows: Iterable[Row], sheet: str) -> list[Row]:
+    """Return the rows of a child sheet, each with the key of its record."""
+    return [{"chave": row["chave"], **item} for row in rows for item in row.get(sheet, ())]
 
 
 def _entry(random: Random, number: int, category: str, history: str) -> Row:

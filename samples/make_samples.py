@@ -6,7 +6,8 @@ Run from the project's folder, with LibreOffice on the path::
 """
 
 import subprocess
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,13 +18,13 @@ import xlsxwriter
 import yaml
 from bad_cells import BAD_SHEETS
 from bad_sheet import BadSheet, CopyOf, ErrorCell, UncalculatedFormula
-from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows
+from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Resource, load_catalogue
 from xlbridge.resources.findings import CATALOGUE, Severity
 from xlbridge.workbook import cell_address
-from xlbridge.workbook.write import cell_format, template_workbook
+from xlbridge.workbook.write import cell_format, template_sheets
 
 FOLDER = Path(__file__).parent
 BAD_ROWS = 24
@@ -37,8 +38,11 @@ _FORMULAS = {"#N/A": "=NA()", "#REF!": "=#REF!", "#VALUE!": '="a"+1', "#DIV/0!":
 
 
 def main() -> None:
-    """Write every sample into the folder of this script."""
+    """Write every sample, or those of the resources given, into the folder of this script."""
+    names = sys.argv[1:]
     for resource in load_catalogue().values():
+        if names and resource.name not in names:
+            continue
         _, count = MAKERS[resource.name]
         good = FOLDER / f"{resource.name}.xlsx"
         write_good(good, resource, make_rows(resource.name, count, f"{resource.name} good"))
@@ -50,7 +54,8 @@ def main() -> None:
             expected = bad.with_suffix(".expected.yaml").read_text(encoding="utf-8")
             again = FOLDER / f"{bad.stem}-libreoffice.expected.yaml"
             again.write_text(expected, encoding="utf-8")
-    write_rejected_by_the_server()
+    if not names:
+        write_rejected_by_the_server()
 
 
 def write_rejected_by_the_server() -> None:
@@ -63,34 +68,51 @@ def write_rejected_by_the_server() -> None:
     write_good(path, load_catalogue()["contasreceber"], rows)
 
 
-def write_good(path: Path, resource: Resource, rows: Iterable[Row]) -> None:
+def write_good(path: Path, resource: Resource, rows: Sequence[Row]) -> None:
     """Fill in the resource's template."""
-    with template_workbook(path, resource) as (book, sheet):
-        columns = [(column.name, cell_format(book, column)) for column in resource.columns]
-        for row, values in enumerate(rows, start=1):
-            for index, (name, form) in enumerate(columns):
-                write_typed(sheet, row, index, values.get(name), form)
+    with template_sheets(path, resource) as (book, sheets):
+        for one in (resource, *resource.children):
+            own = rows if one is resource else rows_of_child(rows, one.sheet)
+            columns = [(column.name, cell_format(book, column)) for column in one.columns]
+            for row, values in enumerate(own, start=1):
+                for index, (name, form) in enumerate(columns):
+                    write_typed(sheets[one.sheet], row, index, values.get(name), form)
 
 
 def write_bad(path: Path, resource: Resource, bad: BadSheet) -> None:
     """Write a workbook as analysts keep them, and what is wrong in it beside it."""
-    cells = bad_cells(resource, bad)
+    rows = make_rows(resource.name, BAD_ROWS, f"{resource.name} bad")
+    kept = [dict(row) for row in rows]
+    cells = bad_cells(resource, bad, rows)
+    children = [(child, bad.children[child.sheet]) for child in resource.children]
     if resource.name == WRITTEN_BY_OPENPYXL:
         write_with_openpyxl(path, bad, cells)
     else:
-        write_with_xlsxwriter(path, bad, cells)
-    lines = [f"sheet: {bad.sheet}", f"header_row: {bad.header_row}", "findings:"]
-    for finding in expectations(resource, bad):
-        shown = yaml.safe_dump(finding, default_flow_style=True, sort_keys=False, width=200)
-        lines.append(f"- {shown.strip()}")
+        below = [(b, bad_cells(c, b, rows_of_child(kept, c.sheet))) for c, b in children]
+        write_with_xlsxwriter(path, [(bad, cells), *below])
+    lines = [f"sheet: {bad.sheet}", f"header_row: {bad.header_row}", *expected_lines(resource, bad)]
+    if children:
+        lines.append("children:")
+        for child, own in children:
+            lines.append(f"  {child.sheet}:")
+            lines += [f"    {line}" for line in expected_lines(child, own)]
     content = "\n".join(lines) + "\n"
     path.with_suffix(".expected.yaml").write_text(content, encoding="utf-8")
 
 
-def bad_cells(resource: Resource, bad: BadSheet) -> Cells:
+def expected_lines(resource: Resource, bad: BadSheet) -> list[str]:
+    """Return the findings of a bad sheet as lines of YAML."""
+    lines = ["findings:"]
+    for finding in expectations(resource, bad):
+        shown = yaml.safe_dump(finding, default_flow_style=True, sort_keys=False, width=200)
+        lines.append(f"- {shown.strip()}")
+    return lines
+
+
+def bad_cells(resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> Cells:
     """Return every cell of a bad sheet: title, header, good rows and the damages over them."""
     headers = header_places(resource, bad)
-    rows = make_rows(resource.name, BAD_ROWS, f"{resource.name} bad")
+    lists = {child.sheet for child in resource.children}
     for damage in bad.damages:
         content = damage.content
         if isinstance(content, CopyOf):
@@ -103,6 +125,8 @@ def bad_cells(resource: Resource, bad: BadSheet) -> Cells:
         cells[bad.header_row, column] = header
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
+            if name in lists:
+                continue
             place = headers[bad.renamed.get(name, name)]
             cells[sheet_row(bad, number), place] = value
         for name in bad.added:
@@ -127,6 +151,7 @@ def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
     meant = {typed: column for column, typed in bad.renamed.items()}
     found = [(bad.header_row, column, code) for column, code in bad.layout.items()]
     wrong = [(sheet_row(bad, d.row), d.column, d.code) for d in bad.damages if d.code]
+    wrong += [(sheet_row(bad, record), column, code) for record, column, code in bad.noticed]
     found += sorted(wrong, key=lambda entry: (entry[0], headers[entry[1]]))
     return [
         {
@@ -139,19 +164,20 @@ def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
     ]
 
 
-def write_with_xlsxwriter(path: Path, bad: BadSheet, cells: Cells) -> None:
-    """Write a bad sheet cell by cell."""
+def write_with_xlsxwriter(path: Path, sheets: Sequence[tuple[BadSheet, Cells]]) -> None:
+    """Write bad sheets cell by cell."""
     with xlsxwriter.Workbook(str(path)) as book:
-        sheet = book.add_worksheet(bad.sheet)
-        dates = book.add_format({"num_format": "dd/mm/yyyy"})
-        header = book.add_format({"bold": True, "bg_color": "E2EFDA", "bottom": 1})
-        title = book.add_format({"bold": True, "font_size": 14})
-        sheet.set_column(bad.first_column, bad.first_column + 30, 20)
-        for (row, column), content in cells.items():
-            form = {1: title, bad.header_row: header}.get(row)
-            if form is None and isinstance(content, date):
-                form = dates
-            write_typed(sheet, row - 1, column, content, form)
+        for bad, cells in sheets:
+            sheet = book.add_worksheet(bad.sheet)
+            dates = book.add_format({"num_format": "dd/mm/yyyy"})
+            header = book.add_format({"bold": True, "bg_color": "E2EFDA", "bottom": 1})
+            title = book.add_format({"bold": True, "font_size": 14})
+            sheet.set_column(bad.first_column, bad.first_column + 30, 20)
+            for (row, column), content in cells.items():
+                form = {1: title, bad.header_row: header}.get(row)
+                if form is None and isinstance(content, date):
+                    form = dates
+                write_typed(sheet, row - 1, column, content, form)
 
 
 def write_typed(sheet: Worksheet, row: int, column: int, content: object, form: Any) -> None:

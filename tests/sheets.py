@@ -174,3 +174,15 @@ def records(
     """Return a header and one good row of a resource for each of ``changes``."""
     header = list(dict.fromkeys([*GOOD[resource], *(name for row in changes for name in row)]))
     return header, [[(GOOD[resource] | dict(row)).get(name) for name in header] for row in changes]
+
+
+def write_workbook(path: Path, **sheets: Sequence[Mapping[str, Any]]) -> Path:
+    """Write a workbook with a sheet for each list of rows, whose columns are those they have."""
+    with xlsxwriter.Workbook(path, {"default_date_format": "dd/mm/yyyy"}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            headers = list(dict.fromkeys(header for row in rows for header in row))
+            sheet.write_row(0, 0, headers)
+            for number, row in enumerate(rows, start=1):
+                sheet.write_row(number, 0, [row.get(header) for header in headers])
+    return path

@@ -30,6 +30,7 @@ RESOURCES = (
     "fornecedor",
     "inventario",
     "nota-fiscal-servico",
+    "pedido",
     "planejamento",
     "previsao",
     "produto",

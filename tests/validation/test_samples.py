@@ -1,6 +1,7 @@
 """The samples: the good ones pass, in the bad ones every listed cell is found and no other."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -8,7 +9,7 @@ from environment import ROOT
 
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
-from xlbridge.validation import validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
 
 SAMPLES = ROOT / "samples"
 LISTED = sorted(SAMPLES.glob("*.expected.yaml"))
@@ -26,7 +27,8 @@ def test_each_resource_has_samples(catalogue: Catalogue) -> None:
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_sample_passes(catalogue: Catalogue, path: Path) -> None:
     judged = validate_workbook(path, catalogue)
-    assert [(f.cell, f.kind.code) for f in judged.findings] == []
+    for sheet in judged.with_children:
+        assert [(f.cell, f.kind.code) for f in sheet.findings] == []
     assert judged.resource is not None
     assert path.stem.startswith(judged.resource.name)
     assert len(judged.rows) > 0
@@ -38,6 +40,13 @@ def test_a_bad_sample_has_exactly_its_listed_findings(catalogue: Catalogue, list
     judged = validate_workbook(
         listed.with_name(listed.name.replace(".expected.yaml", ".xlsx")), catalogue
     )
+    assert judged.children.keys() == expected.get("children", {}).keys()
+    _assert_findings(judged, expected)
+    for name, child in expected.get("children", {}).items():
+        _assert_findings(judged.children[name], child)
+
+
+def _assert_findings(judged: ValidatedSheet, expected: dict[str, Any]) -> None:
     found = {(f.cell, f.column, f.kind.code, f.kind.severity.value) for f in judged.findings}
     wanted = {
         (item.get("cell"), item.get("column"), item["code"], item.get("severity", Severity.ERROR))

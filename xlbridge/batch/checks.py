@@ -12,6 +12,7 @@ from xlbridge.batch.plan import WorkbookFile, WorkbookStep, ordered_steps
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
+from xlbridge.resources.findings import Finding
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
@@ -88,6 +89,9 @@ class _GatheredSheets:
         if isinstance(judged, ValidatedSheet):
             checks.add(target.step.name, judged)
             judged = without_cells(judged)
+            judged.children = {
+                name: without_cells(child) for name, child in judged.children.items()
+            }
         else:
             self.add_unsettled(target)
         self._judged.append((target, judged))
@@ -156,21 +160,29 @@ def _request_of(target: StepWorkbook) -> ValidationRequest:
 
 
 def _single_result(found: Sequence[ValidationResult]) -> JudgedFile:
-    """Return the result of the one sheet of a workbook that is judged."""
-    (judged,) = (item for item in found if isinstance(item, JudgedFile))
-    return judged
+    """Return the result of the one sheet of a workbook that is judged: child sheets come after
+    their main sheet, which has them."""
+    return next(item for item in found if isinstance(item, JudgedFile))
+
+
+def _errors_of_sheets(judged: ValidatedSheet) -> Iterator[tuple[str, Finding]]:
+    """Yield the errors of a sheet and of its child sheets, those with what names their sheet."""
+    for sheet in judged.with_children:
+        place = "" if sheet is judged else f"{sheet.sheet}!"
+        yield from ((place, finding) for finding in sheet.error_findings())
 
 
 def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
         first_findings = tuple(
-            f"{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
-            for finding in islice(judged.error_findings(), _MAX_FINDINGS)
+            f"{place}{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
+            for place, finding in islice(_errors_of_sheets(judged), _MAX_FINDINGS)
         )
         # Rows that are no records are held, and stop nothing.
-        errors = 0 if may_be_sent(judged, good_rows=False) else judged.errors
-        warnings = len(judged.findings) - errors
+        found = sum(sheet.errors for sheet in judged.with_children)
+        errors = 0 if may_be_sent(judged, good_rows=False) else found
+        warnings = sum(len(sheet.findings) for sheet in judged.with_children) - errors
         return CheckRecord(
             digest, len(judged.rows), errors, warnings, first_findings=first_findings
         )

@@ -12,10 +12,10 @@ import pandas as pd
 
 from xlbridge.batch.plan import relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
-from xlbridge.resources import REFERENCES, Resource, key_fields, registry_called
+from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
 from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.upload.lookup import Registries
-from xlbridge.validation import ValidatedSheet, first_occurrences
+from xlbridge.validation import ValidatedSheet, first_occurrences, list_hashes
 from xlbridge.validation.cross_sheet import (
     IntArray,
     cell_reference,
@@ -52,8 +52,16 @@ def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
     for _, columns in unique_keys(sheet.resource) if sheet.resource else ():
         unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()
     positions = np.flatnonzero(unkeyed)
-    rows = sheet.frame.iloc[positions]
-    hashes = [pd.util.hash_pandas_object(rows, index=False, hash_key=key) for key in _HASH_KEYS]
+    # The key that joins sheets is one workbook's own; the lists that it joins are the record's.
+    rows = sheet.frame.drop(columns=KEY, errors="ignore").iloc[positions]
+    hashes = [
+        pd.util.hash_pandas_object(
+            rows.assign(**{KEY: list_hashes(sheet, key).iloc[positions]} if sheet.children else {}),
+            index=False,
+            hash_key=key,
+        )
+        for key in _HASH_KEYS
+    ]
     return RowDigests(positions, np.column_stack([each.to_numpy() for each in hashes]))
 
 

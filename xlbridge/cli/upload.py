@@ -104,7 +104,9 @@ def command(
         )
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
             return tell_invalid(judged)
-        choice = choose_mode(judged.resource, arguments.options.mode)
+        choice = choose_mode(
+            judged.resource, arguments.options.mode, with_lists=bool(judged.children)
+        )
         resource_name = judged.resource.name
         _mention_warnings(judged)
         with connect(context.settings, remark) as client:

@@ -32,7 +32,7 @@ from xlbridge.upload import (
     Uploads,
     Verdict,
 )
-from xlbridge.validation import ValidatedSheet, ValidationRequest
+from xlbridge.validation import ValidatedSheet, ValidationRequest, has_stray_rows
 from xlbridge.validation.reports import Report, closing_lines, report_lines
 
 _HOW_TO_RESUME = Text(
@@ -103,9 +103,13 @@ def report_invalid_sheet(
     judged: ValidatedSheet, request: ValidationRequest, csv: CsvForm, mode: str, form: str
 ) -> ExitCode:
     """Report why the sheet is not sent, and what to do next; nothing has left this computer."""
-    report = Report.of([judged], options=reading_options(request, csv))
+    report = Report.of(judged.with_children, options=reading_options(request, csv))
     *counts, next_step = closing_lines(report)
-    verdict = [str(_NOTHING_SENT), *([str(_GOOD_ROWS)] if judged.readable else [])]
+    verdict = [str(_NOTHING_SENT)]
+    if has_stray_rows(judged):
+        verdict.append(str(_STRAY_ROWS))
+    elif judged.readable:
+        verdict.append(str(_GOOD_ROWS))
     lines = [*report_lines(report), *counts, " ".join(verdict), next_step]
     for line in fit_to_terminal(lines, sys.stderr):
         remark(line)
@@ -117,6 +121,10 @@ def report_invalid_sheet(
 _NOTHING_SENT = Text(
     pt="Nada foi enviado: corrija os erros primeiro.",
     en="Nothing was sent: fix the errors first.",
+)
+_STRAY_ROWS = Text(
+    pt="Linhas com erro não são de nenhum registro: sem elas algum iria incompleto.",
+    en="Rows with errors belong to no record: without them one would not be whole.",
 )
 _GOOD_ROWS = Text(
     pt="Para enviar só as linhas sem erros: --good-rows",
@@ -135,8 +143,15 @@ def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
         "log_id": None,
         "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).counted,
         "rejected": [
-            {"row": f.row, "cell": f.cell, "column": f.column, "message": str(f.message)}
-            for f in sheet.error_findings()
+            {
+                "row": f.row,
+                "cell": f.cell,
+                "column": f.column,
+                "message": str(f.message),
+                **({"sheet": one.sheet} if sheet.children else {}),
+            }
+            for one in sheet.with_children
+            for f in one.error_findings()
         ],
         "rejects_file": None,
     }

@@ -148,7 +148,10 @@ class Report:
                 file = Path(folder) / FRAME_FILE
                 self._origin.write(file)
                 sheet = replace(sheet, file=file)
-            forms.FORMS["workbook"].write(forms.Report.of([sheet]), target)
+            forms.FORMS["workbook"].write(
+                forms.Report.of(replace(one, file=sheet.file) for one in sheet.with_children),
+                target,
+            )
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

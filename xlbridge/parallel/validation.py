@@ -108,7 +108,8 @@ def validate_single_sheet(
     """
     from xlbridge.validation import RefusedFile, ValidatedSheet
 
-    [[result]] = validate_files([request], schemas, limits, on_progress=on_progress)
+    # Child sheets come after their main sheet, which has them.
+    [[result, *_]] = validate_files([request], schemas, limits, on_progress=on_progress)
     match result:
         case ValidatedSheet():
             return result

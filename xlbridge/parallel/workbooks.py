@@ -119,7 +119,7 @@ class ReportItemParts:
         columns = split_frame(item.frame) if with_frame else []
         numbers = split_frame(item.numbers) if with_frame else []
         own = item.own if with_frame else {}
-        return cls(replace(item, resource=None, own=own), name, columns, numbers)
+        return cls(replace(item, resource=None, own=own, children={}), name, columns, numbers)
 
     def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
         """Put the item together, as if it had been validated here."""
@@ -221,7 +221,21 @@ def validate_with_executor(
             yield [RefusedFile(request.file, _worker_lost_error())]
         else:
             known = request.catalogue_for(catalogue)
-            yield [part.whole(request.file, known) for part in outcome]
+            results = [part.whole(request.file, known) for part in outcome]
+            _give_children(results)
+            yield results
+
+
+def _give_children(results: Iterable[ValidationResult]) -> None:
+    """Give main sheets the child sheets that come after them: each travels by itself."""
+    main: ValidatedSheet | None = None
+    for item in results:
+        if not isinstance(item, ValidatedSheet) or item.resource is None:
+            continue
+        if main is not None and main.resource and item.resource in main.resource.children:
+            main.children = {**main.children, item.resource.sheet: item}
+        else:
+            main = item
 
 
 @dataclass(frozen=True, slots=True)

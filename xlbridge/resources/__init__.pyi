@@ -3,6 +3,10 @@ from .catalogue import (
     load_catalogue as load_catalogue,
     row_model as row_model,
 )
+from .child_sheets import (
+    KEY as KEY,
+    ChildSum as ChildSum,
+)
 from .column import (
     Column as Column,
     Kind as Kind,
@@ -11,6 +15,10 @@ from .column import (
     columns_by_header as columns_by_header,
     normalize_header as normalize_header,
     strip_accents as strip_accents,
+)
+from .layouts import (
+    Fingerprint as Fingerprint,
+    column_changes_since as column_changes_since,
 )
 from .links import (
     Links as Links,
@@ -32,7 +40,6 @@ from .references import (
 )
 from .resource import (
     ExistingPolicy as ExistingPolicy,
-    Fingerprint as Fingerprint,
     Lookup as Lookup,
     Mode as Mode,
     ReadBack as ReadBack,
@@ -40,7 +47,6 @@ from .resource import (
     RecordCreation as RecordCreation,
     RecordToRow as RecordToRow,
     Resource as Resource,
-    column_changes_since as column_changes_since,
     operation_named as operation_named,
 )
 from .schema_format import schema_file_format as schema_file_format

@@ -1,7 +1,8 @@
 """Catalogue of importable resources, read from the shipped and the user's own schema files."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from importlib.resources import files
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
+from xlbridge.resources.child_sheets import key_of_child, key_of_main, sums_of
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
+from xlbridge.resources.layouts import layout_changes
 from xlbridge.resources.resource import (
     ControlTotals,
     ExistingPolicy,
@@ -26,7 +29,6 @@ from xlbridge.resources.resource import (
     Resource,
     RowCheck,
     default_totals,
-    layout_changes,
     wire_model,
 )
 
@@ -50,8 +52,27 @@ def read_schema_file(path: Path, beside: Iterable[Resource] = ()) -> Resource:
     # Late, as it imports all of the interface, whose names a file may hold.
     from xlbridge.resources.schema_validation import validated_document
 
-    return _resource(
-        path, validated_document(path, {other.name: other.source for other in beside}).content
+    content = validated_document(path, {other.name: other.source for other in beside}).content
+    return _with_children(_resource(path, content), content, read_schema_file)
+
+
+def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resource]) -> Resource:
+    """Return a resource with its child sheets, whose files stand in folders beside its own."""
+    metadata = root["metadata"]
+    stated = metadata.get("children")
+    if not stated:
+        return main
+    needs = tuple(metadata.get("needs_children", ()))
+    children = ((name, read(main.source.parent / body["file"])) for name, body in stated.items())
+    return replace(
+        main,
+        columns=(key_of_main(required=bool(needs)), *main.columns),
+        children=tuple(
+            replace(child, name=f"{main.name}.{name}", columns=(key_of_child(), *child.columns))
+            for name, child in children
+        ),
+        needs_children=needs,
+        sums=sums_of(metadata.get("sums", ())),
     )
 
 
@@ -173,7 +194,15 @@ class Catalogue(Mapping[str, Resource]):
         self._resources = MappingProxyType({resource.name: resource for resource in resources})
 
     def __getitem__(self, name: str) -> Resource:
-        return self._resources[name]
+        """Return the resource of a name; that of a child sheet is ``resource.list``."""
+        main, _, sheet = name.partition(".")
+        resource = self._resources[main]
+        if not sheet:
+            return resource
+        found = next((child for child in resource.children if child.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._resources)

@@ -4,18 +4,18 @@ Each class mirrors a block of the schema file. Operations of the interface are k
 looked up when they are used.
 """
 
-import hashlib
 import importlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
+from xlbridge.resources.child_sheets import KEY, ChildSum
 from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.layouts import Fingerprint, LayoutChange
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation, WireModel
@@ -42,68 +42,6 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
         amount=next(money, None),
         by=tuple(c.name for c in columns if c.kind is Kind.DATE or c.references is not None),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """Mark by which a filled template is recognised, written ``name:layout:digest``.
-
-    The digest covers the columns' names, kinds and obligation, so that a change of them is
-    noticed although the layout's number was not raised.
-    """
-
-    resource: str
-    layout: int
-    digest: str
-
-    @classmethod
-    def of(cls, resource: str, layout: int, columns: Iterable[tuple[str, str, bool]]) -> Self:
-        """Return the fingerprint of columns, each given by name, kind and obligation."""
-        shape = json.dumps([list(column) for column in columns])
-        return cls(resource, layout, hashlib.sha256(shape.encode()).hexdigest()[:12])
-
-    @classmethod
-    def parse(cls, text: str | None) -> Self | None:
-        """Return the fingerprint that a text is, None where it is not one."""
-        resource, _, rest = (text or "").partition(":")
-        layout, _, digest = rest.partition(":")
-        return cls(resource, int(layout), digest) if layout.isdecimal() and digest else None
-
-    def __str__(self) -> str:
-        return f"{self.resource}:{self.layout}:{self.digest}"
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
-    """Changes of the layout after ``layout``: columns renamed (old to new) and removed."""
-
-    layout: int
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
-
-
-def layout_changes(stated: Mapping[str, Mapping[str, Any]]) -> tuple[LayoutChange, ...]:
-    """Return the changes that the block ``layouts`` of a schema file states, in its order."""
-    return tuple(
-        LayoutChange(int(layout), change.get("renamed", {}), tuple(change.get("removed", ())))
-        for layout, change in stated.items()
-    )
-
-
-def column_changes_since(changes: Iterable[LayoutChange], layout: int) -> dict[str, str | None]:
-    """Return today's name of each changed column of a layout, None for a removed one."""
-    names: dict[str, str | None] = {}
-    for change in sorted(changes, key=lambda change: change.layout):
-        if change.layout < layout:
-            continue
-        for old, name in names.items():
-            if name is not None:
-                names[old] = None if name in change.removed else change.renamed.get(name, name)
-        for old, new in change.renamed.items():
-            names.setdefault(old, new)
-        for gone in change.removed:
-            names.setdefault(gone, None)
-    return names
 
 
 class ExistingPolicy(StrEnum):
@@ -352,6 +290,9 @@ class Resource:
     ``totals`` are the control totals of its rows. ``changes`` are those of the columns
     since earlier layouts. ``base`` is the resource of which this is a form with linked columns
     (see ``Link``), None otherwise.
+
+    ``children`` are the lists of a record, each a sheet of its own; a record needs rows in one of
+    ``needs_children``, and its ``sums`` fit. A child is named ``resource.list``.
     """
 
     name: str
@@ -371,6 +312,19 @@ class Resource:
     change: RecordChange | None = None
     changes: tuple[LayoutChange, ...] = ()
     base: "Resource | None" = None
+    children: "tuple[Resource, ...]" = ()
+    needs_children: tuple[str, ...] = ()
+    sums: tuple[ChildSum, ...] = ()
+
+    @property
+    def sheet(self) -> str:
+        """The name of the sheet in templates: of a child, that of the list."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def sent_columns(self) -> tuple[Column, ...]:
+        """The columns that are sent: all but the key that joins sheets."""
+        return tuple(column for column in self.columns if column.name != KEY)
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
@@ -405,7 +359,7 @@ class Resource:
         """The mark by which a filled template is recognised."""
         if self.base is not None:
             return self.base.fingerprint
-        columns = ((c.name, c.kind.value, c.required) for c in self.columns)
+        columns = ((c.name, c.kind.value, c.required) for c in self.sent_columns)
         return str(Fingerprint.of(self.name, self.layout, columns))
 
 

@@ -103,6 +103,16 @@ def _metadata() -> Schema:
             "What a batch's closing proof adds up: a column of money, by which columns.",
         ),
         "columns": {"type": "object", "additionalProperties": _column_metadata()},
+        "children": described(
+            {
+                "type": "object",
+                "propertyNames": {"maxLength": _MAX_NAME_LENGTH},
+                "additionalProperties": block_schema({"file": _TEXT}, needed=("file",)),
+            },
+            "The lists of a record, each a sheet of its own: list to its schema file.",
+        ),
+        "needs_children": described(_NAMES, "Lists of which a record has one at least."),
+        "sums": described({"type": "array", "items": _sum()}, "Sums that must fit the record."),
         "import": described(ways, "How the system takes a sheet of the resource."),
         "create": described(
             block_schema(
@@ -120,6 +130,25 @@ def _metadata() -> Schema:
 
 
 _TEXTS_BY_NAME: Schema = {"type": "object", "additionalProperties": _TEXT}
+
+
+def _sum() -> Schema:
+    product = block_schema(
+        {
+            "sheet": described(_TEXT, "The list whose rows have the factors."),
+            "columns": described(_NAMES, "The factors."),
+            "unless": described(_NAMES, "Columns with which a row costs something else."),
+        },
+        needed=("sheet", "columns"),
+    )
+    properties = {
+        "sheet": described(_TEXT, "The list."),
+        "column": described(_TEXT, "Its column that is added up."),
+        "number": described({"type": "number"}, "What it adds up to."),
+        "total": described(_TEXT, "The column of the record that it adds up to."),
+        "product": described(product, "What it adds up to: a sum of products."),
+    }
+    return block_schema(properties, needed=("sheet", "column"))
 
 
 def _lookup() -> Schema:

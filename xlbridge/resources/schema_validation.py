@@ -10,9 +10,10 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES
 from xlbridge.resources.checks.rules import checks_of
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
+from xlbridge.resources.layouts import column_changes_since, layout_changes
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.pandera_form import normalized
-from xlbridge.resources.resource import column_changes_since, layout_changes, wire_model
+from xlbridge.resources.resource import wire_model
 from xlbridge.resources.schema_format import schema_file_format
 from xlbridge.resources.schema_rules import example_error, unsuitable_rules
 from xlbridge.resources.yaml_files import (

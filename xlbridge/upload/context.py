@@ -186,17 +186,31 @@ _MODES_BY_ITSELF: Mapping[Mode, Text] = {
 """Modes that ``auto`` chooses, the first that a resource has, and why."""
 
 
-def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
-    """Choose how to send a resource's sheet.
+def choose_mode(
+    resource: Resource, requested: RequestedMode, *, with_lists: bool = False
+) -> ModeChoice:
+    """Choose how to send a resource's sheet, ``with_lists`` one with rows in its child sheets.
 
     ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
-    be settled by its log; else a direct import; records one by one where there is no import.
+    be settled by its log; else a direct import; records one by one where there is no import, and
+    for records with lists, which no import takes.
     Raises ``UsageError`` when the resource does not accept the mode.
     """
+    by_record = with_lists and resource.is_imported
+    if by_record and requested in {"auto", Mode.RECORDS}:
+        return ModeChoice(Mode.RECORDS, _LISTS_BY_RECORD)
     if requested == "auto":
         mode = next(mode for mode in _MODES_BY_ITSELF if mode in resource.modes)
         return ModeChoice(mode, _MODES_BY_ITSELF[mode])
     mode = Mode(requested)
+    if by_record:
+        raise UsageError(
+            Text(
+                pt="O modo {mode} não leva as planilhas {names}.",
+                en="The mode {mode} does not take the sheets {names}.",
+            ).format(mode=mode, names=", ".join(child.sheet for child in resource.children)),
+            Text(pt="Envie com --mode records.", en="Send it with --mode records."),
+        )
     if mode not in resource.modes:
         raise UsageError(
             Text(
@@ -210,6 +224,10 @@ def choose_mode(resource: Resource, requested: RequestedMode) -> ModeChoice:
     )
 
 
+_LISTS_BY_RECORD = Text(
+    pt="registro a registro: a importação não leva listas",
+    en="record by record: an import takes no lists",
+)
 _NO_IMPORT = Text(
     pt="A interface não tem importação deste recurso, nem prévia: os registros são gravados um a "
     "um. Para ver o plano sem enviar, responda não à confirmação.",

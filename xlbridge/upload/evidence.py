@@ -1,7 +1,7 @@
 """Evidence of an upload: the rejects workbook, and the page of an upload in doubt."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from xlbridge.upload.row_plan import PlannedRow, RowAction, RowReason
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE
 
 if TYPE_CHECKING:
+    from xlbridge.upload.child_rows import ChildRows
     from xlbridge.upload.lookup.row_lookup import RowValues
+    from xlbridge.workbook.write import RejectedItems
 
 _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSON})
 
@@ -93,6 +95,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     not applied either. Raises ``UsageError`` when the file cannot be written.
     """
     # What reads and writes workbooks takes its time to import, and is hardly ever needed here.
+    from xlbridge.upload.child_rows import child_rows
     from xlbridge.upload.payload import frame_of_payload
     from xlbridge.workbook.write import write_rejects
 
@@ -102,19 +105,48 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     numbers = [row.row for row in planned] or list(job.what.rows)
     reasons = _reasons(job, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
+    rejected = frame.iloc[positions].reset_index(drop=True)
+    told = [reasons[numbers[at]] for at in positions]
+    own = {
+        place: planned[at].own for place, at in enumerate(positions) if planned and planned[at].own
+    }
+    wrong = _wrong_columns(resource, job, planned, [numbers[at] for at in positions])
     write_rejects(
         target,
         resource,
-        frame.iloc[positions].reset_index(drop=True),
+        rejected,
         [numbers[at] for at in positions],
-        [reasons[numbers[at]] for at in positions],
-        {
-            place: planned[at].own
-            for place, at in enumerate(positions)
-            if planned and planned[at].own
-        },
-        _wrong_columns(resource, job, planned, [numbers[at] for at in positions]),
+        told,
+        own,
+        wrong,
+        [_rejected_items(items, told, own, wrong) for items in child_rows(resource, rejected)],
     )
+
+
+def _rejected_items(
+    items: "ChildRows",
+    reasons: Sequence[str],
+    own: Mapping[int, Mapping[str, str | float]],
+    wrong: Mapping[int, Collection[str]],
+) -> "RejectedItems":
+    """Return the rows of a list with what is told of their cells among those of the records."""
+    from xlbridge.upload.child_rows import parse_item_column
+    from xlbridge.workbook.write import RejectedItems
+
+    at = {place: row for row, place in enumerate(items.places)}
+    own_items: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
+    wrong_items: defaultdict[int, set[str]] = defaultdict(set)
+    for position, names in wrong.items():
+        for name in names:
+            item = parse_item_column(name)
+            if item is None or item[0] != items.resource.sheet or (position, item[1]) not in at:
+                continue
+            row = at[position, item[1]]
+            wrong_items[row].add(item[2])
+            if name in own.get(position, ()):
+                own_items[row][item[2]] = own[position][name]
+    told = [reasons[position] for position, _ in items.places]
+    return RejectedItems(items.resource, items.frame, told, own_items, wrong_items)
 
 
 def _wrong_columns(
@@ -122,10 +154,14 @@ def _wrong_columns(
 ) -> dict[int, set[str]]:
     """Return the columns for which rows were rejected, or whose cells hold what cannot be sent, by
     their places among ``rows``."""
+    from xlbridge.upload.child_rows import parse_item_column
+
     of_row: defaultdict[int, set[str]] = defaultdict(set)
     for rejected in job.verdict.rejected_rows:
         column = rejected.column
-        if rejected.row is not None and column is not None and column in resource.by_name:
+        if rejected.row is None or column is None:
+            continue
+        if column in resource.by_name or parse_item_column(column):
             of_row[rejected.row].add(column)
     for row in planned:
         of_row[row.row].update(row.own or ())

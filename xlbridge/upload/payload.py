@@ -16,8 +16,9 @@ import pandas as pd
 from xlbridge.errors import LocalFailure
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
+from xlbridge.upload.child_rows import child_rows, join_lists, list_text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.row_lookup import RowValues, column_values, rows_of
@@ -30,7 +31,8 @@ _AS_JSON = json.JSONEncoder().encode
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
-    named = [_named_values(name, frame[name]) for name in sorted(frame.columns)]
+    names = sorted(name for name in frame.columns if name != KEY)
+    named = [_named_values(name, frame[name]) for name in names]
     opening = f"[{json.dumps(resource.name)}"
     return [
         hashlib.blake2b(f"{opening}{''.join(row)}]".encode(), digest_size=16).hexdigest()
@@ -40,9 +42,13 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
 
 def _named_values(name: str, column: pd.Series) -> list[str]:
     """Return each value of a column as an item of a JSON list, nothing for an empty cell."""
-    texts = [None if cell is None else str(cell) for cell in column_values(column)]
+    texts = [None if cell is None else _text(cell) for cell in column_values(column)]
     opening = f", [{json.dumps(name)}, "
     return ["" if text is None else f"{opening}{_AS_JSON(text)}]" for text in texts]
+
+
+def _text(cell: object) -> str:
+    return list_text(cell) if isinstance(cell, list) else str(cell)
 
 
 def sheet_digest(rows: Sequence[str]) -> str:
@@ -53,7 +59,13 @@ def sheet_digest(rows: Sequence[str]) -> str:
 def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame:
     """Return the typed frame of rows."""
     columns = {c.name: [row.get(c.name) for row in rows] for c in resource.columns}
-    return pd.DataFrame(columns).astype({c.name: c.dtype for c in resource.columns})
+    frame = pd.DataFrame(columns).astype({c.name: c.dtype for c in resource.columns})
+    lists = {
+        child.sheet: pd.Series([row.get(child.sheet) for row in rows], dtype=object)
+        for child in resource.children
+        if any(row.get(child.sheet) for row in rows)
+    }
+    return frame.assign(**lists) if lists else frame
 
 
 def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
@@ -61,7 +73,8 @@ def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
     make_private_folder(folder)
     temporary = folder / f".{secrets.token_hex(8)}.tmp"
     try:
-        write_records(temporary, resource, frame)
+        children = {one.resource.sheet: one.frame for one in child_rows(resource, frame)}
+        write_records(temporary, resource, frame, children)
         content = hashlib.sha256(temporary.read_bytes()).hexdigest()
         temporary.chmod(0o600)
         with temporary.open("rb+") as written:
@@ -98,8 +111,17 @@ def frame_of_payload(context: UploadContext, resource: Resource, content: str) -
     """Return the typed rows of a stored payload. Raises as ``load_payload`` does."""
     load_payload(context.settings.payloads, content)
     path = payload_path(context.settings.payloads, content)
-    (cells,) = read_workbook(path, WorkbookLimits(), resource.name).sheets
-    return type_rows(resource, match_header(cells, 0, resource), cells, ParseOptions()).frame
+    sheets = read_workbook(path, WorkbookLimits()).sheets
+    cells = {one.name: one for one in sheets}
+    frame, *lists = (
+        type_rows(
+            one, match_header(cells[one.sheet], 0, one), cells[one.sheet], ParseOptions()
+        ).frame
+        for one in (resource, *resource.children)
+        if one.sheet in cells
+    )
+    names = (child.sheet for child in resource.children if child.sheet in cells)
+    return join_lists(frame, dict(zip(names, lists, strict=True))) if lists else frame
 
 
 def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import reduce
 from pathlib import Path
@@ -14,6 +14,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
+from xlbridge.upload.child_rows import frame_with_lists, item_column, record_positions
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, Job
@@ -29,7 +30,7 @@ from xlbridge.upload.row_plan import (
     RowReason,
     SetAside,
 )
-from xlbridge.validation import ValidatedSheet
+from xlbridge.validation import ValidatedSheet, has_stray_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ class SheetSource:
             sheet.file.resolve(),
             file_hash(sheet.file),
             sheet.sheet,
-            sheet.frame,
+            frame_with_lists(sheet),
             sheet.numbers,
             sheet.rows,
-            {**sheet.columns, **dict.fromkeys(sheet.constants, NO_PLACE)},
+            {**sheet.columns, **dict.fromkeys((*sheet.constants, *sheet.children), NO_PLACE)},
             _rows_set_aside(sheet),
         )
 
@@ -109,11 +110,15 @@ class SheetSource:
 def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     """Tell whether rows of a sheet may be sent: whatever has an error is a row that is set aside.
 
-    Without ``good_rows`` only rows that are no records are.
+    Without ``good_rows`` only rows that are no records are. A row of a list that has an error sets
+    its record aside; where nobody knows whose it is, nothing may be sent.
     """
-    if sheet.ok or not sheet.readable:
+    sheets = sheet.with_children
+    if sheet.ok or not all(one.readable for one in sheets):
         return sheet.ok
-    return good_rows or all(one.row in sheet.not_records for one in sheet.error_findings())
+    if good_rows:
+        return not has_stray_rows(sheet)
+    return all(f.row in one.not_records for one in sheets for f in one.error_findings())
 
 
 def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
@@ -126,14 +131,53 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         if one.row is not None:
             found[one.row].append(one)
     at = {row: place for place, row in enumerate(sheet.rows)}
+    lists = _lists_set_aside(sheet)
+    for place in lists:
+        found.setdefault(sheet.rows[place], [])
     return {
         at[row]: SetAside(
             RowReason.NO_RECORD if row in sheet.not_records else RowReason.ERRORS,
-            _reasons(findings),
-            _own_contents(sheet, at[row], findings),
+            _reasons([*findings, *(one.finding for one in lists.get(at[row], ()))]),
+            {**_own_contents(sheet, at[row], findings), **_own_items(lists.get(at[row], ()))},
         )
         for row, findings in found.items()
         if row in at
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemFinding:
+    """Error in an item of a list: its column among those of the record, the finding with its place,
+    and whether the typed frame has nothing of the cell."""
+
+    column: str
+    finding: Finding
+    unusable: bool
+
+
+def _lists_set_aside(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
+    """Return the errors in rows of lists, by the positions of their records."""
+    found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
+    for name, child in sheet.children.items():
+        errors = [one for one in child.error_findings() if one.row not in child.not_records]
+        places = record_positions(sheet, child) if errors else {}
+        at = {row: place for place, row in enumerate(child.rows)} if errors else {}
+        for one in errors:
+            if one.row in places and one.column is not None:
+                position, number = places[one.row]
+                unusable = not child.frame[one.column].notna().iat[at[one.row]]
+                column = item_column(name, number, one.column)
+                told = replace(one, header=f"{child.sheet}!{one.cell}")
+                found[position].append(_ItemFinding(column, told, unusable))
+    return found
+
+
+def _own_items(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
+    """Return what the cells of a record's items hold of which the typed frame has nothing."""
+    return {
+        one.column: float(one.finding.value) if one.finding.numeric else one.finding.value
+        for one in found
+        if one.unusable and one.finding.value
     }
 
 
@@ -150,7 +194,7 @@ def _own_contents(
 
 
 def _reasons(findings: Sequence[Finding]) -> Text:
-    texts = [(f"{one.column}: " if one.column else "", one.message) for one in findings]
+    texts = [(f"{one.column_label}: " if one.column else "", one.message) for one in findings]
     return Text(
         pt="; ".join(f"{column}{text.pt.removesuffix('.')}" for column, text in texts),
         en="; ".join(f"{column}{text.en.removesuffix('.')}" for column, text in texts),

@@ -13,6 +13,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, untranslated
+from xlbridge.upload.child_rows import frame_with_lists
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import row_digests, sheet_digest
@@ -291,7 +292,7 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     """
     if sheet.resource is None or not sheet.ok:
         return False
-    digests = row_digests(sheet.resource, sheet.frame)
+    digests = row_digests(sheet.resource, frame_with_lists(sheet))
     if sheet_digest(digests) == job.what.digest:
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)

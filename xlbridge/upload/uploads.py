@@ -17,6 +17,7 @@ from xlbridge.files import lock_or_fail
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
+from xlbridge.upload.child_rows import has_lists
 from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
@@ -97,7 +98,8 @@ class Uploads:
         updates; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
         """
         source = _source(sheet, options)
-        mode = choose_mode(source.resource, options.mode).mode
+        lists = has_lists(source.resource, source.frame)
+        mode = choose_mode(source.resource, options.mode, with_lists=lists).mode
         return self._create(source, mode, options)
 
     def create_retry(
@@ -120,7 +122,9 @@ class Uploads:
             clear=options.clear or planned.get("clear", False),
         )
         check = partial(require_news, self._context, corrected) if only_news else None
-        return self._create(source, earlier.import_mode, options, origin, check)
+        lists = has_lists(source.resource, source.frame)
+        mode = Mode.RECORDS if lists else earlier.import_mode
+        return self._create(source, mode, options, origin, check)
 
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Take a job as far as it goes, and leave its evidence behind.
@@ -318,7 +322,7 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
     if sheet.resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
         raise UsageError(
             Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
-                file=sheet.file, n=sheet.errors
+                file=sheet.file, n=sum(one.errors for one in sheet.with_children)
             ),
             Text(
                 pt="Nada foi enviado: corrija os erros primeiro.",

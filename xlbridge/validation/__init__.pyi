@@ -3,6 +3,12 @@ from .cells.text_parsing import (
     date_meanings as date_meanings,
     number_meanings as number_meanings,
 )
+from .child_sheets import (
+    has_stray_rows as has_stray_rows,
+    list_hashes as list_hashes,
+    parents_of as parents_of,
+    positions_of_keys as positions_of_keys,
+)
 from .fixed_copy import (
     fix_workbook as fix_workbook,
     write_fixed_copy as write_fixed_copy,

@@ -153,7 +153,7 @@ def _repeated_keys(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Find
 
 def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what must not stand twice: the column of the finding, and those that are compared."""
-    for column in resource.columns:
+    for column in resource.sent_columns:
         if "no_repeats" in column.checks:
             yield column.name, (column.name,)
     for check in resource.row_checks:

@@ -6,6 +6,7 @@ read.
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from xlbridge.resources import Catalogue, Column, Kind, Resource, require_links
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
+from xlbridge.validation.child_sheets import child_cells, join_children
 from xlbridge.validation.cross_sheet import compare_sheets
 from xlbridge.validation.headers.header_row import (
     Header,
@@ -91,8 +93,33 @@ def validate_workbook(
         else:
             choice = choose_sheet(cells, catalogue, resource, sheet)
             validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
-        validated.read_as, validated.limits = cells.read_as, limits
+        if validated.resource is not None and validated.resource.children:
+            whole = cells if sheet is None else read_workbook(path, limits)
+            add_children(validated, whole.sheets, reading, on_column)
+        for one in validated.with_children:
+            one.read_as, one.limits = cells.read_as, limits
         return validated
+
+
+def add_children(
+    main: ValidatedSheet,
+    sheets: Sequence[SheetCells],
+    reading: ParseOptions,
+    on_column: OnColumn = lambda _: None,
+) -> None:
+    """Validate the child sheets of a main sheet, and join them to it."""
+    resource = main.resource
+    if resource is None or main.header_row is None:
+        return
+    found = child_cells(sheets, main.sheet, resource)
+    main.children = {
+        child.sheet: validate_sheet(
+            main.file, None, SheetChoice(found[child.sheet], child), reading, on_column
+        )
+        for child in resource.children
+        if child.sheet in found
+    }
+    join_children(main)
 
 
 def validate_sheet(
@@ -235,10 +262,13 @@ def validate_all_sheets(
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits)
         choices, skipped = choose_sheets(cells, catalogue, resource)
-        sheets = [
-            validate_sheet(path, cells.fingerprint, choice, reading, on_column)
-            for choice in choices
-        ]
+        sheets: list[ValidatedSheet] = []
+        for choice in choices:
+            main = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+            add_children(main, cells.sheets, reading, on_column)
+            sheets += main.with_children
+        taken = {sheet.sheet for sheet in sheets}
+        skipped = [name for name in skipped if name not in taken]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)
             sheet.read_as, sheet.limits = cells.read_as, limits
@@ -278,7 +308,7 @@ def validate_sheets(
         on_column=on_column,
         mapping=request.mapping,
     )
-    return ValidatedWorkbook([sheet])
+    return ValidatedWorkbook(list(sheet.with_children))
 
 
 def validate_file(

@@ -61,6 +61,9 @@ class ValidatedSheet:
 
     Of a mapped sheet ``headers`` are its own headers by the names of columns, ``constants`` the
     columns whose values the mapping gives, which are not in ``columns``.
+
+    ``children`` are the validated sheets of a record's lists, by the names of the lists; a main
+    sheet is right only where they are.
     """
 
     file: Path
@@ -79,6 +82,7 @@ class ValidatedSheet:
     constants: Collection[str] = ()
     read_as: Text | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits, repr=False)
+    children: Mapping[str, "ValidatedSheet"] = field(default_factory=dict, repr=False)
 
     @property
     def errors(self) -> int:
@@ -96,8 +100,13 @@ class ValidatedSheet:
 
     @property
     def ok(self) -> bool:
-        """Return whether the sheet may be uploaded."""
-        return self.errors == 0
+        """Return whether the sheet may be uploaded, with its child sheets."""
+        return self.errors == 0 and all(child.ok for child in self.children.values())
+
+    @property
+    def with_children(self) -> "tuple[ValidatedSheet, ...]":
+        """The sheet, and its child sheets after it."""
+        return (self, *self.children.values())
 
     @property
     def readable(self) -> bool:

@@ -16,6 +16,39 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "child-without-parent",
+        Text(
+            pt="Nenhuma linha da planilha {sheet} tem a chave {key}.",
+            en="No row of the sheet {sheet} has the key {key}.",
+        ),
+        Text(
+            pt="Corrija a chave, ou inclua a linha que falta na planilha {sheet}.",
+            en="Correct the key, or add the missing row to the sheet {sheet}.",
+        ),
+    ),
+    error(
+        "parent-without-children",
+        Text(
+            pt="Nenhuma linha de {sheets} tem a chave {key}.",
+            en="No row of {sheets} has the key {key}.",
+        ),
+        Text(
+            pt="Inclua as linhas deste registro em {sheets}, com a mesma chave.",
+            en="Add the rows of this record to {sheets}, with the same key.",
+        ),
+    ),
+    error(
+        "child-sum",
+        Text(
+            pt="A soma de {column} da chave {key} é {found}, e não {expected}.",
+            en="The sum of {column} for the key {key} is {found}, and not {expected}.",
+        ),
+        Text(
+            pt="Corrija as linhas desta chave: devem somar {expected}.",
+            en="Correct the rows of this key: they must add up to {expected}.",
+        ),
+    ),
+    error(
         "reference-unknown",
         Text(pt="O código não existe: {registry}.", en="The code is not among {registry}."),
         Text(

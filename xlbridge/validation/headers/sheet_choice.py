@@ -57,10 +57,11 @@ def choose_sheet(
     if sheet is not None:
         cells = workbook.sheets[0]
         return SheetChoice(cells, wanted or _choose_by_headers([cells], catalogue, ())[1])
+    mains = _without_child_sheets(workbook.sheets, [wanted] if wanted else catalogue.values())
     if wanted is not None:
-        sheets = _with_data(workbook.sheets, [wanted])
+        sheets = _with_data(mains, [wanted])
         return SheetChoice(_best_sheet(sheets, wanted), wanted, workbook.hidden)
-    sheets = _with_data_for_any(workbook.sheets, catalogue)
+    sheets = _with_data_for_any(mains, catalogue)
     for cells in sheets:
         if named := _resource_of_name(cells, catalogue):
             return SheetChoice(cells, named, workbook.hidden)
@@ -78,14 +79,14 @@ def choose_sheets(
     wanted = catalogue.named(resource) if resource else None
     printed = _resource_of_fingerprint(workbook, catalogue)
     choices = []
-    for cells in workbook.sheets:
+    for cells in _without_child_sheets(workbook.sheets, catalogue.values()):
         if wanted is not None:
             found = _fitting_resource(cells, [wanted])
         elif printed is not None and _could_take(printed, cells):
             found = printed
         else:
             named = _resource_of_name(cells, catalogue)
-            found = named if named is not None and _has_rows(named, cells) else None
+            found = named if named is not None and has_rows(named, cells) else None
             found = found or _fitting_resource(cells, catalogue.values())
         if found is not None:
             choices.append(SheetChoice(cells, found))
@@ -93,6 +94,23 @@ def choose_sheets(
     filled = [cells.name for cells in workbook.sheets if cells.has_data(0)]
     chosen = {choice.cells.name for choice in choices}
     return choices, [name for name in filled if name not in chosen]
+
+
+def _without_child_sheets(
+    sheets: Sequence[SheetCells], resources: Iterable[Resource]
+) -> list[SheetCells]:
+    """Return the sheets of a workbook but for those of lists whose main sheet is another."""
+    names = {normalise_header(cells.name) for cells in sheets}
+    lists: set[str] = set()
+    for resource in resources:
+        children = {normalise_header(child.sheet) for child in resource.children}
+        if children & names and any(
+            matched_columns(cells, resource)[0].issuperset(resource.required)
+            for cells in sheets
+            if normalise_header(cells.name) not in children
+        ):
+            lists |= children
+    return [cells for cells in sheets if normalise_header(cells.name) not in lists]
 
 
 def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
@@ -119,7 +137,7 @@ def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | Non
 
 def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
     """Return the one resource that the sheet has data for, though a few columns be missing."""
-    filled = [resource for resource in resources if _has_rows(resource, cells)]
+    filled = [resource for resource in resources if has_rows(resource, cells)]
     leading = _first_fits([cells], filled)
     if len(leading) > 1:
         raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
@@ -129,7 +147,7 @@ def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resou
     return leading[0][1]
 
 
-def _has_rows(resource: Resource, cells: SheetCells) -> bool:
+def has_rows(resource: Resource, cells: SheetCells) -> bool:
     """Return whether the sheet has rows below what would be the resource's header."""
     position = find_header_row(cells, resource)
     return cells.has_data(0 if position is None else position + 1)
@@ -172,7 +190,7 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
 def _could_take(resource: Resource, cells: SheetCells) -> bool:
     """Return whether the sheet has the resource's required columns, and rows below their names."""
     known, _ = matched_columns(cells, resource)
-    return bool(known) and known.issuperset(resource.required) and _has_rows(resource, cells)
+    return bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
 
 
 def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:

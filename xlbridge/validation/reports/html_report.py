@@ -123,7 +123,7 @@ def _file(item: ReportItem) -> dict[str, Any]:
     sheet = item.sheet
     return {
         "file": str(sheet.file),
-        "ok": sheet.ok,
+        "ok": not sheet.errors,
         "resource": item.resource or "?",
         "sheet": sheet.sheet,
         "rows": len(sheet.rows),

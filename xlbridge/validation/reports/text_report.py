@@ -96,7 +96,7 @@ def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) ->
         return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
     file = sheet.file if sheet.fixes is None else sheet.fixes.file
     told = " ".join(map(as_argument, [str(file), *options]))
-    if sheet.ok and not mends:
+    if not sheet.errors and not mends:
         return Text(
             pt="A seguir: xlbridge upload {told}", en="Next: xlbridge upload {told}"
         ).format(told=told)
@@ -126,7 +126,7 @@ def _file(item: ReportItem, limit: int) -> Iterator[str]:
         yield f"– {item.file} · {item.note}"
         return
     sheet = item.sheet
-    yield f"{'✓' if sheet.ok else '✗'} {_headline(item)}"
+    yield f"{'✓' if not sheet.errors else '✗'} {_headline(item)}"
     if sheet.read_as is not None:
         yield f"    {sheet.read_as}"
     if sheet.fixes:

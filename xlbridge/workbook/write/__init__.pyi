@@ -13,8 +13,12 @@ from .new_workbook import (
     write_plain_text as write_plain_text,
 )
 from .plain_workbook import as_xlsx as as_xlsx
-from .records import write_rejects as write_rejects
+from .records import (
+    RejectedItems as RejectedItems,
+    write_rejects as write_rejects,
+)
 from .template import (
+    template_sheets as template_sheets,
     template_workbook as template_workbook,
     write_template as write_template,
     write_templates as write_templates,

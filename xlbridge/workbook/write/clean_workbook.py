@@ -4,11 +4,12 @@ xlsxwriter takes ten times as long, with a call and an object for every cell.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -20,7 +21,8 @@ from xlbridge.workbook.text_escapes import escape_text
 from xlbridge.workbook.write.data_sheet import cell_format
 from xlbridge.workbook.write.new_workbook import new_workbook
 
-_SHEET_PART = "xl/worksheets/sheet1.xml"
+_SHEET_PART = "xl/worksheets/sheet{number}.xml"
+_NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
 _ROWS_END = "</sheetData>"
 _MOST_ROWS = 1_048_576
 _MOST_LETTERS = 32_767
@@ -35,28 +37,57 @@ _BLANK_CELL = re.compile(r'<c r="([A-Z]+)2"( s="\d+")?/>')
 _BLANK_ROW = re.compile(r'<row r="2".*?</row>')
 
 
-def write_records(path: Path, resource: Resource, frame: pd.DataFrame) -> None:
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """Sheet to write: its name, the columns that it has, and its rows."""
+
+    name: str
+    columns: Sequence[Column]
+    frame: pd.DataFrame
+
+    @classmethod
+    def of(cls, resource: Resource, columns: Sequence[Column], frame: pd.DataFrame) -> "_Sheet":
+        """Return the sheet of a resource; of the columns, optional ones without values go."""
+        kept = [c for c in columns if c.required or frame[c.name].notna().any()]
+        return cls(resource.sheet, kept, frame)
+
+
+def write_records(
+    path: Path,
+    resource: Resource,
+    frame: pd.DataFrame,
+    children: Mapping[str, pd.DataFrame] = _NO_FRAMES,
+) -> None:
     """Write a clean workbook of the frame's rows: nothing of the analyst's file but the values.
 
-    One sheet, named as the resource; the columns' exact names in row 1, one row per frame row from
-    row 2. Optional columns without any value are left out. Money is rounded to the cent; a missing
-    value is an empty cell. The same rows give the same bytes.
+    One sheet, named as the resource, and one for each of the frames of its ``children``, which the
+    key joins; an import takes neither them nor the key. The columns' exact names stand in row 1,
+    one row per frame row from row 2. Optional columns without any value are left out. Money is
+    rounded to the cent; a missing value is an empty cell. The same rows give the same bytes.
 
     Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
     the rows.
     """
-    if len(frame) >= _MOST_ROWS:
-        raise ValueError(f"Excel cannot hold {len(frame)} rows and a header")
-    columns = [c for c in resource.columns if c.required or frame[c.name].notna().any()]
+    for one in (frame, *children.values()):
+        if len(one) >= _MOST_ROWS:
+            raise ValueError(f"Excel cannot hold {len(one)} rows and a header")
+    own = resource.sent_columns if resource.is_imported and not children else resource.columns
+    below = [child for child in resource.children if child.sheet in children]
+    sheets = [
+        _Sheet.of(resource, own, frame),
+        *(_Sheet.of(child, child.columns, children[child.sheet]) for child in below),
+    ]
+    parts = {_SHEET_PART.format(number=place): one for place, one in enumerate(sheets, start=1)}
     with (
-        ZipFile(_workbook_without_rows(resource, columns)) as empty,
+        ZipFile(_workbook_without_rows(sheets)) as empty,
         replace_atomically(path) as temporary,
         ZipFile(temporary, "w", ZIP_DEFLATED) as filled,
     ):
         for part in empty.infolist():
             content = empty.read(part)
-            if part.filename == _SHEET_PART:
-                _write_sheet(filled, part, content.decode(), columns, frame)
+            if part.filename in parts:
+                sheet = parts[part.filename]
+                _write_sheet(filled, part, content.decode(), sheet.columns, sheet.frame)
             else:
                 filled.writestr(part, content)
 
@@ -71,14 +102,15 @@ def cell_values(kind: Kind, series: pd.Series) -> list[Any]:
     return series.astype(object).where(series.notna(), None).tolist()
 
 
-def _workbook_without_rows(resource: Resource, columns: Sequence[Column]) -> BytesIO:
-    """Return a workbook of the header, and of one empty row in the format of each column."""
+def _workbook_without_rows(sheets: Sequence[_Sheet]) -> BytesIO:
+    """Return a workbook of the headers, and of one empty row in the format of each column."""
     content = BytesIO()
     with new_workbook(content) as book:
-        sheet = book.add_worksheet(resource.name)
-        for index, column in enumerate(columns):
-            sheet.write_string(0, index, column.name)
-            sheet.write_blank(1, index, None, cell_format(book, column))
+        for one in sheets:
+            sheet = book.add_worksheet(one.name)
+            for index, column in enumerate(one.columns):
+                sheet.write_string(0, index, column.name)
+                sheet.write_blank(1, index, None, cell_format(book, column))
     return content
 
 

@@ -192,14 +192,18 @@ REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_colo
 
 
 def add_data_sheet(
-    book: xlsxwriter.Workbook, resource: Resource, remarks: Mapping[str, int]
+    book: xlsxwriter.Workbook,
+    resource: Resource,
+    remarks: Mapping[str, int],
+    first_list: int = 1,
 ) -> Worksheet:
     """Add the sheet of the resource's columns, followed by our ``remarks`` (names and widths).
 
-    Row 1 holds the names of the columns; the rows below are left for the data.
+    Row 1 holds the names of the columns; the rows below are left for the data. ``first_list`` is
+    the row of the resource's first list in the sheet of lists.
     """
-    sheet: Worksheet = book.add_worksheet(resource.name)
-    choices = _choice_ranges(resource)
+    sheet: Worksheet = book.add_worksheet(resource.sheet)
+    choices = _choice_ranges(resource, first_list)
     required, optional, remark = map(
         book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
     )
@@ -221,12 +225,24 @@ def add_data_sheet(
     return sheet
 
 
+def add_data_sheets(
+    book: xlsxwriter.Workbook, resource: Resource, remarks: Mapping[str, int]
+) -> dict[str, Worksheet]:
+    """Add the main sheet of a resource and its child sheets; return them by their names."""
+    sheets, first_list = {}, 1
+    for one in (resource, *resource.children):
+        own = remarks if one is resource else {}
+        sheets[one.sheet] = add_data_sheet(book, one, own, first_list)
+        first_list += len(_limited_columns(one))
+    return sheets
+
+
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
     """Add the hidden sheet that the dropdowns read, one row per column with allowed values.
 
     A range has neither the 255 symbols that Excel grants a list in place nor its commas.
     """
-    limited = _limited_columns(resource)
+    limited = [c for one in (resource, *resource.children) for c in _limited_columns(one)]
     if not limited:
         return
     sheet: Worksheet = book.add_worksheet(LISTS_SHEET)
@@ -246,10 +262,10 @@ def _limited_columns(resource: Resource) -> list[Column]:
     return [column for column in resource.columns if column.allowed]
 
 
-def _choice_ranges(resource: Resource) -> dict[str, str]:
+def _choice_ranges(resource: Resource, first_row: int) -> dict[str, str]:
     return {
         column.name: f"{LISTS_SHEET}!$B${row}:${column_letters(len(column.allowed))}${row}"
-        for row, column in enumerate(_limited_columns(resource), start=1)
+        for row, column in enumerate(_limited_columns(resource), start=first_row)
     }
 
 

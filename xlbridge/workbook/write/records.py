@@ -1,6 +1,6 @@
 """Rejects workbooks: the rejected rows in the layout of the template, with the reasons."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from xlbridge.workbook.signature import REJECTS_COLUMNS
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.data_sheet import cell_format
 from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
-from xlbridge.workbook.write.template import template_workbook
+from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
 _NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
@@ -36,6 +36,7 @@ def write_rejects(
     reasons: Sequence[str],
     own: Mapping[int, Mapping[str, str | float]] = _NO_CELLS,
     wrong: Mapping[int, Collection[str]] = _NONE_WRONG,
+    children: Sequence["RejectedItems"] = (),
 ) -> None:
     """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
 
@@ -43,37 +44,68 @@ def write_rejects(
     and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``. ``own`` are the
     contents of cells that ``frame`` has no value of, by position and column; ``wrong`` are the
     columns of each position that it was rejected for, whose cells are coloured and have the reason
-    as a comment.
+    as a comment. ``children`` are the rows of the lists of the rejected records.
 
     Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
     the rows or the three differ in length.
     """
     if not len(frame) == len(rows) == len(reasons):
         raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
-    with template_workbook(path, resource, _REMARK_WIDTHS) as (book, sheet):
+    with template_sheets(path, resource, _REMARK_WIDTHS) as (book, sheets):
+        sheet = sheets[resource.sheet]
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
         # A reason is the system's word, and the analyst edits beside it.
         quoted = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
         _write_rows(
             [
-                *(
-                    _with_marked_cells(
-                        book,
-                        sheet,
-                        _with_own_cells(book, sheet, writer, column, own),
-                        column,
-                        {at: reasons[at] for at, names in wrong.items() if column.name in names},
-                    )
-                    for column, writer in zip(
-                        resource.columns,
-                        _column_writers(book, sheet, resource.columns, frame),
-                        strict=True,
-                    )
-                ),
+                *_rejected_columns(book, sheet, resource, frame, own, reasons, wrong),
                 _ColumnWriter(sheet.write_number, rows, quiet),
                 _ColumnWriter(partial(write_plain_text, sheet), reasons, quoted),
             ]
         )
+        for items in children:
+            below = sheets[items.resource.sheet]
+            _write_rows(
+                list(
+                    _rejected_columns(
+                        book,
+                        below,
+                        items.resource,
+                        items.frame,
+                        items.own,
+                        items.reasons,
+                        items.wrong,
+                    )
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItems:
+    """Rows of a list of rejected records, as ``write_rejects`` takes the records themselves."""
+
+    resource: Resource
+    frame: pd.DataFrame
+    reasons: Sequence[str]
+    own: Mapping[int, Mapping[str, str | float]]
+    wrong: Mapping[int, Collection[str]]
+
+
+def _rejected_columns(
+    book: xlsxwriter.Workbook,
+    sheet: Worksheet,
+    resource: Resource,
+    frame: pd.DataFrame,
+    own: Mapping[int, Mapping[str, str | float]],
+    reasons: Sequence[str],
+    wrong: Mapping[int, Collection[str]],
+) -> "Iterator[_ColumnWriter]":
+    """Yield the writers of rejected rows: own contents as they are, wrong cells marked."""
+    writers = _column_writers(book, sheet, resource.columns, frame)
+    for column, writer in zip(resource.columns, writers, strict=True):
+        plain = _with_own_cells(book, sheet, writer, column, own)
+        marked = {at: reasons[at] for at, names in wrong.items() if column.name in names}
+        yield _with_marked_cells(book, sheet, plain, column, marked)
 
 
 @dataclass(frozen=True, slots=True)

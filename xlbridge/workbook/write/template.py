@@ -22,7 +22,7 @@ from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE, 
 from xlbridge.workbook.write.data_sheet import (
     OPTIONAL_HEADER,
     REQUIRED_HEADER,
-    add_data_sheet,
+    add_data_sheets,
     add_lists_sheet,
     example_in_words,
     kind_name,
@@ -46,6 +46,11 @@ Preencha as colunas obrigatórias; nas opcionais deixe em branco o que não houv
 Cole só valores (Colar especial > Valores), para não perder os formatos e as conferências.
 Códigos são texto: os zeros à esquerda contam, e as células já estão formatadas para guardá-los.
 Os exemplos ficam só nesta página; nada daqui é enviado.
+"""
+
+_STEPS_OF_CHILDREN = """\
+As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica em branco.
+A coluna “chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
 """
 
 _FORMATS: Mapping[str, Mapping[str, Any]] = {
@@ -76,7 +81,8 @@ _PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command
 def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
     """Add the instructions: how to fill in, the colours, every column, and what to do next."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
-    longest = max(len(column.name) for column in resource.columns) + 5
+    columns = [column for one in (resource, *resource.children) for column in one.columns]
+    longest = max(len(column.name) for column in columns) + 5
     widths = (min(max(longest, _NARROWEST_NAME), _WIDEST_NAME), *_WIDTHS)
     looks = {name: book.add_format(dict(look)) for name, look in _FORMATS.items()}
     page = _InstructionsWriter(sheet, looks, widths)
@@ -89,7 +95,10 @@ def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> Non
     page.line("plain", resource.description)
     _write_steps(page, resource)
     _write_colours(page)
-    _write_columns(page, resource)
+    for one in (resource, *resource.children):
+        _write_columns(
+            page, one, f"As colunas da planilha “{one.sheet}”" if resource.children else ""
+        )
     _write_next_steps(page, resource)
 
 
@@ -129,7 +138,11 @@ def _line_count(cell: tuple[str, str], width: int) -> int:
 
 def _write_steps(page: _InstructionsWriter, resource: Resource) -> None:
     page.heading("Como preencher")
-    for number, text in enumerate(_STEPS.format(sheet=resource.name).splitlines(), start=1):
+    steps = _STEPS.format(sheet=resource.sheet).splitlines()
+    if resource.children:
+        names = ", ".join(f"“{child.sheet}”" for child in resource.children)
+        steps[1:1] = _STEPS_OF_CHILDREN.format(sheet=resource.sheet, names=names).splitlines()
+    for number, text in enumerate(steps, start=1):
         page.line("plain", f"{number}. {text}")
 
 
@@ -139,8 +152,8 @@ def _write_colours(page: _InstructionsWriter) -> None:
     page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
 
 
-def _write_columns(page: _InstructionsWriter, resource: Resource) -> None:
-    page.heading("As colunas")
+def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) -> None:
+    page.heading(heading or "As colunas")
     page.line("required", *_TABLE_HEADERS)
     for column in resource.columns:
         texts = (
@@ -209,13 +222,29 @@ def template_workbook(
     *,
     shared: bool = False,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Worksheet]]:
-    """Give a workbook laid out as the template, and its data sheet, to be filled from row 2 on.
+    """Give a workbook laid out as the template, and its main sheet, to be filled from row 2 on.
 
-    ``remarks`` are the names and widths of columns to add after the resource's own. Rows must be
-    written in their order. Raises ``UsageError`` when the file cannot be written.
+    Raises as ``template_sheets`` does, which gives the child sheets too.
+    """
+    with template_sheets(path, resource, remarks, shared=shared) as (book, sheets):
+        yield book, sheets[resource.sheet]
+
+
+@contextmanager
+def template_sheets(
+    path: Path,
+    resource: Resource,
+    remarks: Mapping[str, int] | None = None,
+    *,
+    shared: bool = False,
+) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
+    """Give a workbook laid out as the template, and its data sheets by name.
+
+    ``remarks`` are the names and widths of columns to add after the resource's own. Rows of a
+    sheet must be written in their order. Raises ``UsageError`` when the file cannot be written.
     """
     signature = (TEMPLATE_PROPERTY, resource.fingerprint)
     with new_workbook(path, signature=signature, shared=shared) as book:
-        yield book, add_data_sheet(book, resource, remarks or {})
+        yield book, add_data_sheets(book, resource, remarks or {})
         add_instructions_sheet(book, resource)
         add_lists_sheet(book, resource)

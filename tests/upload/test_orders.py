@@ -1,0 +1,222 @@
+"""Orders with products and instalments, sent one by one from a main sheet and its child sheets."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import Xlbridge, credentials
+from lossy_proxy import Fate, LossyProxy
+from openpyxl import load_workbook
+from sheets import write_workbook
+from update_parts import Run, cell
+from upload_parts import AT_ONCE
+
+from xlbridge.client import Client
+from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.validation import validate_workbook
+from xlbridge.wire.sales import SALES_ORDER_LIST
+
+ORDERS = "/v2/faturamento/pedido"
+NOBODYS = 999_999
+
+Items = Sequence[Mapping[str, Any]]
+MakeOrders = Callable[..., Path]
+
+_numbers = itertools.count(1)
+
+
+def remarks(count: int) -> list[str]:
+    """Return remarks that no other test has used: they tell the orders apart."""
+    return [f"Pedido da prova {next(_numbers):05}" for _ in range(count)]
+
+
+@pytest.fixture(scope="session")
+def articles() -> dict[str, int]:
+    """The products of all orders, once there are any."""
+    return {}
+
+
+@pytest.fixture
+def bolt(client: Client, articles: dict[str, int]) -> int:
+    """A product."""
+    return _article(client, articles, "Parafuso das provas de pedidos")
+
+
+@pytest.fixture
+def nut(client: Client, articles: dict[str, int]) -> int:
+    """Another product."""
+    return _article(client, articles, "Porca das provas de pedidos")
+
+
+def _article(client: Client, articles: dict[str, int], name: str) -> int:
+    if name not in articles:
+        made = client.registry.products.create(descricaoDoProduto=name, valorUnitario=1)
+        articles[name] = int(made.idProduto)
+    return articles[name]
+
+
+@pytest.fixture
+def make_orders(bolt: int, nut: int, customer: int, tmp_path: Path) -> MakeOrders:
+    """Write orders known by their remarks, each with two products of 25 in all or those given."""
+    usual: Items = (
+        {"idProduto": bolt, "quantidade": 2, "valorUnitario": 10.5},
+        {"idProduto": nut, "quantidade": 1, "valorUnitario": 4},
+    )
+
+    def make(remarks: Sequence[str], items: Mapping[str, Items] = {}, **more: Items) -> Path:
+        return write_workbook(
+            tmp_path / "pedidos.xlsx",
+            pedido=[
+                {"chave": one, "codigoDaFilial": 1, "codigoDoCliente": customer, "observacao": one}
+                for one in remarks
+            ],
+            produtos=[{"chave": one, **item} for one in remarks for item in items.get(one, usual)],
+            **more,
+        )
+
+    return make
+
+
+def orders_of(client: Client, remarks: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the system's orders with those remarks, in the order of their numbers."""
+    found = [dict(one) for one in client.records(SALES_ORDER_LIST) if one["observacao"] in remarks]
+    return sorted(found, key=lambda order: int(order["numeroDoPedido"]))
+
+
+def items_of(order: Mapping[str, Any]) -> list[int]:
+    """Return the products of an order."""
+    return [item["idProduto"] for item in order["produtos"]]
+
+
+def test_orders_arrive_with_their_lists(
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
+) -> None:
+    first, second = remarks(2)
+    parts = [
+        {"chave": first, "numeroDaParcela": 1, "valor": 20},
+        {"chave": first, "numeroDaParcela": 2, "valor": 5},
+    ]
+    path = make_orders([first, second], parcelas=parts)
+    _, told = run("upload", path, "--yes", "--at-once", 1)
+    assert (told["state"], told["mode"], told["rows"]["created"]) == ("done", "records", 2), told
+    one, other = orders_of(client, [first, second])
+    assert (one["observacao"], items_of(one), items_of(other)) == (first, [bolt, nut], [bolt, nut])
+    assert [float(part["valor"]) for part in one["parcelas"]] == [20, 5]
+    _, again = run("upload", path, "--yes")
+    assert again["plan"]["unchanged"] == 2
+    assert len(orders_of(client, [first, second])) == 2
+
+
+def test_other_items_make_another_order(
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int
+) -> None:
+    (remark,) = remarks(1)
+    run("upload", make_orders([remark]), "--yes")
+    changed = {remark: [{"idProduto": bolt, "quantidade": 3, "valorUnitario": 1}]}
+    _, told = run("upload", make_orders([remark], changed), "--yes")
+    assert told["rows"]["created"] == 1
+    assert [len(order["produtos"]) for order in orders_of(client, [remark])] == [2, 1]
+
+
+def test_the_key_is_not_identity(run: Run, make_orders: MakeOrders) -> None:
+    path = make_orders(remarks(1))
+    run("upload", path, "--yes")
+    book = load_workbook(path)
+    for sheet in book.worksheets:
+        for row in range(2, sheet.max_row + 1):
+            sheet.cell(row, 1).value = "outra chave"
+    book.save(path)
+    _, told = run("upload", path, "--yes")
+    assert told["plan"]["unchanged"] == 1
+
+
+def test_a_rejected_order_takes_its_items_along_and_is_retried(
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
+) -> None:
+    good, bad = remarks(2)
+    unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
+    _, told = run("upload", make_orders([good, bad], unknown), "--yes")
+    assert (told["state"], told["rows"]["accepted"], told["rows"]["rejected"]) == ("partial", 1, 1)
+    (rejected,) = told["rejected"]
+    assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
+    book = load_workbook(told["rejects_file"])
+    items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
+    assert items == [[bad, bolt, 1], [bad, NOBODYS, 3]]
+    wrong = book["produtos"]["B3"]
+    assert wrong.comment is not None
+    wrong.value = nut
+    book.save(told["rejects_file"])
+    _, done = run("retry", told["job"], "--yes")
+    assert done["state"] == "done", done
+    assert [items_of(order) for order in orders_of(client, [bad])] == [[bolt, nut]]
+
+
+def test_an_item_with_an_error_sets_its_order_aside(
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int
+) -> None:
+    good, bad = remarks(2)
+    broken = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": bolt, "quantidade": "dez"}]}
+    path = make_orders([good, bad], broken)
+    assert run("upload", path, "--yes")[0] == 1
+    _, told = run("upload", path, "--yes", "--good-rows")
+    assert (told["rows"]["accepted"], told["rows"]["held"]) == (1, 1)
+    (held,) = told["not_created"]
+    assert "produtos!C5 (quantidade)" in held["message"]
+    rows = load_workbook(told["rejects_file"])["produtos"].iter_rows(min_row=2)
+    assert [[cell.value for cell in row[:3]] for row in rows] == [
+        [bad, bolt, 1],
+        [bad, bolt, "dez"],
+    ]
+    assert [order["observacao"] for order in orders_of(client, [good, bad])] == [good]
+
+
+def test_an_item_of_no_order_stops_all(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, make_orders: MakeOrders
+) -> None:
+    path = make_orders(remarks(1))
+    book = load_workbook(path)
+    book["produtos"]["A3"] = "outra"
+    book.save(path)
+    refused = xlbridge("upload", path, "--good-rows", "--yes", **credentials(sandbox))
+    assert refused.returncode == 1
+    assert "Rows with errors belong to no record" in refused.stderr
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+def test_a_lost_answer_is_settled_by_counting_twins(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    make_orders: MakeOrders,
+    fate: Fate,
+) -> None:
+    known = remarks(3)
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == ORDERS:
+            met.append(asked)
+            return fate if len(met) == 2 else "pass"
+        return "pass"
+
+    proxy.decide = decide
+    sheet = validate_workbook(make_orders(known), context.catalogue)
+    with Client(replace(client.target, exclusive=True)) as alone:
+        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 3)
+    assert sorted(order["observacao"] for order in orders_of(client, known)) == known
+
+
+def test_the_status_copy_has_the_numbers_of_the_orders(
+    client: Client, run: Run, make_orders: MakeOrders, tmp_path: Path
+) -> None:
+    known = remarks(2)
+    copy = tmp_path / "situacao.xlsx"
+    assert run("upload", make_orders(known), "--yes", "--annotate", copy)[0] == 0
+    numbers = {str(cell(copy, "código no sistema", row)) for row in (2, 3)}
+    assert numbers == {str(order["numeroDoPedido"]) for order in orders_of(client, known)}
+    assert load_workbook(copy)["produtos"].max_row == 5

@@ -1,0 +1,140 @@
+"""Workbooks whose records have lists in sheets of their own, joined by ``chave``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from environment import Xlbridge
+from sheets import write_workbook
+
+Rows = list[dict[str, Any]]
+
+ORDER = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": 1001}
+PRODUCT = {"chave": "A", "idProduto": 2001, "quantidade": 2, "valorUnitario": 10.5}
+
+
+def found(xlbridge: Xlbridge, path: Path, *options: str) -> list[tuple[str, str | None, str]]:
+    """Return the sheet, the cell and the code of each finding that the command reports."""
+    result = xlbridge("validate", path, "--format", "json", *options)
+    files = json.loads(result.stdout)["files"]
+    return [
+        (sheet["sheet"], finding["cell"], finding["code"])
+        for sheet in files
+        for finding in sheet["findings"]
+    ]
+
+
+def test_a_whole_order_has_no_findings(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    parts = [{"chave": "A", "percentual": 40}, {"chave": "A", "percentual": 60}]
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT], parcelas=parts)
+    assert found(xlbridge, path) == []
+
+
+def test_each_judged_sheet_is_an_entry_of_the_report(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, PRODUCT])
+    result = xlbridge("validate", path, "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    told = [(one["resource"], one["sheet"], one["rows"]) for one in files]
+    assert told == [("pedido", "pedido", 1), ("pedido.produtos", "produtos", 2)]
+
+
+def test_a_row_of_a_list_without_its_record_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    stray = {**PRODUCT, "chave": "B"}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
+    assert found(xlbridge, path) == [("produtos", "A3", "child-without-parent")]
+
+
+def test_a_record_without_rows_of_its_lists_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    lonely = {**ORDER, "chave": "B"}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER, lonely], produtos=[PRODUCT])
+    assert found(xlbridge, path) == [("pedido", "A3", "parent-without-children")]
+
+
+def test_a_record_without_any_list_sheet_is_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER])
+    assert found(xlbridge, path) == [("pedido", "A2", "parent-without-children")]
+
+
+def test_a_missing_key_and_a_repeated_one_are_found(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    keyless = {**PRODUCT, "chave": None}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER, ORDER], produtos=[PRODUCT, keyless])
+    assert found(xlbridge, path) == [
+        ("pedido", "A3", "duplicate-in-sheet"),
+        ("produtos", "A3", "required-missing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "cell"),
+    [
+        ([{"chave": "A", "percentual": 40}, {"chave": "A", "percentual": 50}], "B2"),
+        ([{"chave": "A", "valor": 10}, {"chave": "A", "valor": 11.5}], "B2"),
+    ],
+    ids=["percentages", "amounts"],
+)
+def test_instalments_that_do_not_add_up_are_found(
+    xlbridge: Xlbridge, tmp_path: Path, parts: Rows, cell: str
+) -> None:
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT], parcelas=parts)
+    assert found(xlbridge, path) == [("parcelas", cell, "child-sum")]
+
+
+def test_a_total_that_only_the_system_knows_is_not_judged(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    parts = [{"chave": "A", "valor": 10}]
+    discounted = {**PRODUCT, "valorDesconto": 3}
+    unpriced = {"chave": "A", "idProduto": 2001, "quantidade": 1}
+    for product in (discounted, unpriced):
+        path = write_workbook(
+            tmp_path / "p.xlsx", pedido=[ORDER], produtos=[product], parcelas=parts
+        )
+        assert found(xlbridge, path) == []
+
+
+def test_an_unusable_item_has_one_finding_and_its_sum_none(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    broken = {**PRODUCT, "quantidade": "duas"}
+    parts = [{"chave": "A", "valor": 10}]
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[broken], parcelas=parts)
+    assert found(xlbridge, path) == [("produtos", "C2", "type-number")]
+
+
+def test_a_number_and_a_text_are_the_same_key(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    order, product = {**ORDER, "chave": 7}, {**PRODUCT, "chave": "7"}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
+    assert found(xlbridge, path) == []
+
+
+def test_a_main_sheet_of_any_name_has_its_lists_beside_it(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    stray = {**PRODUCT, "chave": "B"}
+    path = write_workbook(tmp_path / "p.xlsx", Vendas=[ORDER], Produtos=[PRODUCT, stray])
+    expected = [("Produtos", "A3", "child-without-parent")]
+    assert found(xlbridge, path) == expected
+    assert found(xlbridge, path, "--sheet", "Vendas") == expected
+    assert found(xlbridge, path, "--all-sheets") == expected
+
+
+def test_several_processes_find_the_same(xlbridge: Xlbridge, tmp_path: Path) -> None:
+    stray = {**PRODUCT, "chave": "B"}
+    first = write_workbook(tmp_path / "a.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
+    second = write_workbook(tmp_path / "b.xlsx", pedido=[ORDER], produtos=[PRODUCT])
+    alone = found(xlbridge, first) + found(xlbridge, second)
+    assert found(xlbridge, first, str(second), "--workers", "2") == alone
+
+
+def test_the_marked_copy_has_the_findings_in_their_sheets(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    stray = {**PRODUCT, "chave": "B"}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT, stray])
+    marked = tmp_path / "m.xlsx"
+    xlbridge("validate", path, "--annotate", marked)
+    book = openpyxl.load_workbook(marked)
+    assert book["produtos"]["A3"].comment is not None
+    assert book["pedido"]["A2"].comment is None

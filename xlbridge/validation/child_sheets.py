@@ -1,0 +1,202 @@
+"""Child sheets: found beside their main sheet, and joined to it by the column ``chave``.
+
+All comparisons are of whole columns; a ``Finding`` is made only for what is wrong.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from xlbridge.i18n import localized_number
+from xlbridge.resources import KEY, ChildSum, Resource
+from xlbridge.resources.findings import Finding
+from xlbridge.validation.cells.column_cells import BoolArray
+from xlbridge.validation.cross_sheet import rows_in_error
+from xlbridge.validation.headers.header_row import normalise_header
+from xlbridge.validation.headers.sheet_choice import has_rows
+from xlbridge.validation.results import ValidatedSheet
+from xlbridge.validation.text import quoted
+from xlbridge.workbook.read import SheetCells
+
+IntArray = npt.NDArray[np.intp]
+
+_HALF_A_CENT = 0.005
+_NOISE = 1e-6
+
+
+def child_cells(
+    sheets: Sequence[SheetCells], main: str, resource: Resource
+) -> dict[str, SheetCells]:
+    """Return the sheets that hold rows of a resource's lists, by the lists' names.
+
+    A sheet is named as the list or as its title; ``main`` is the name of the main sheet.
+    """
+    named = {normalise_header(cells.name): cells for cells in sheets if cells.name != main}
+    found = {}
+    for child in resource.children:
+        names = (child.sheet, child.title.pt, child.title.en)
+        cells = next((named[n] for n in map(normalise_header, names) if n in named), None)
+        if cells is not None and has_rows(child, cells):
+            found[child.sheet] = cells
+    return found
+
+
+def join_children(main: ValidatedSheet) -> None:
+    """Add what only the sheets together show: to the main sheet and to each of its children."""
+    if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
+        return
+    parents = {name: parents_of(main, child) for name, child in main.children.items()}
+    for name, child in main.children.items():
+        child.add(_orphans(main, child, parents[name]))
+    for declared in main.resource.sums:
+        added = main.children.get(declared.sheet)
+        if added is not None and declared.column in added.columns:
+            added.add(_wrong_sums(main, parents, declared))
+    main.add(_childless(main, parents))
+
+
+def parents_of(main: ValidatedSheet, child: ValidatedSheet) -> IntArray:
+    """Return the position in the main sheet of each child row's record, -1 where there is none."""
+    if KEY not in main.frame or KEY not in child.frame:
+        return np.full(len(child.rows), -1, dtype=np.intp)
+    keys, own = main.frame[KEY].mask(_no_records(main)), child.frame[KEY].mask(_no_records(child))
+    return positions_of_keys(keys, own)
+
+
+def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> IntArray:
+    """Return the position of the first of ``keys`` that equals each of those that are wanted, -1
+    where none does or the wanted one is missing."""
+    firsts = keys[keys.notna() & ~keys.duplicated()]
+    places = pd.Index(firsts).get_indexer(pd.Index(wanted))
+    known = (places >= 0) & wanted.notna().to_numpy()
+    positions = np.full(len(wanted), -1, dtype=np.intp)
+    positions[known] = firsts.index.to_numpy()[places[known]]
+    return positions
+
+
+def has_stray_rows(main: ValidatedSheet) -> bool:
+    """Tell whether a child sheet has rows with errors that belong to no record: without them some
+    record would not be whole."""
+    for child in main.children.values():
+        wrong = rows_in_error(child) & ~_no_records(child)
+        if wrong.any() and (parents_of(main, child)[wrong] < 0).any():
+            return True
+    return False
+
+
+def list_hashes(main: ValidatedSheet, key: str) -> pd.Series:
+    """Return a number for each record that stands for the rows of its lists; ``key`` salts it."""
+    hashes = np.zeros(len(main.rows), dtype=np.uint64)
+    for child in main.children.values():
+        parents = parents_of(main, child)
+        rows = child.frame.drop(columns=KEY, errors="ignore")
+        own = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
+        np.add.at(hashes, parents[parents >= 0], own[parents >= 0])
+    return pd.Series(hashes)
+
+
+def _no_records(sheet: ValidatedSheet) -> BoolArray:
+    return np.isin(sheet.rows, list(sheet.not_records))
+
+
+def _orphans(main: ValidatedSheet, child: ValidatedSheet, parents: IntArray) -> Iterator[Finding]:
+    if KEY not in child.frame:
+        return
+    keyed = child.frame[KEY].notna().to_numpy() & ~_no_records(child)
+    alone = keyed & (parents < 0)
+    if not alone.any():
+        return
+    for position in np.flatnonzero(alone & ~rows_in_error(child, (KEY,))).tolist():
+        details = {"sheet": quoted(main.sheet), "key": _key(child, position)}
+        yield child.finding("child-without-parent", KEY, position, details)
+
+
+def _childless(main: ValidatedSheet, parents: Mapping[str, IntArray]) -> Iterator[Finding]:
+    resource = main.resource
+    if resource is None or not resource.needs_children or KEY not in main.columns:
+        return
+    needed = [main.children[name] for name in resource.needs_children if name in main.children]
+    if not all(child.readable for child in needed):
+        return
+    filled = np.zeros(len(main.rows), dtype=bool)
+    for name in resource.needs_children:
+        own = parents.get(name, np.empty(0, dtype=np.intp))
+        filled[own[own >= 0]] = True
+    keyed = main.frame[KEY].notna().to_numpy() & ~_no_records(main)
+    lacking = keyed & ~filled
+    if not lacking.any():
+        return
+    sheets = ", ".join(map(quoted, resource.needs_children))
+    for position in np.flatnonzero(lacking & ~rows_in_error(main, (KEY,))).tolist():
+        details = {"sheets": sheets, "key": _key(main, position)}
+        yield main.finding("parent-without-children", KEY, position, details)
+
+
+def _wrong_sums(
+    main: ValidatedSheet, parents: Mapping[str, IntArray], declared: ChildSum
+) -> Iterator[Finding]:
+    """Yield the sums that do not fit, each at the first cell that is added up."""
+    child, own = main.children[declared.sheet], parents[declared.sheet]
+    added = _values(child, declared.column)
+    there = (own >= 0) & ~np.isnan(added)
+    broken = (own >= 0) & rows_in_error(child, (declared.column, KEY))
+    records = np.unique(own[there])
+    sums = np.bincount(own[there], weights=added[there], minlength=len(main.rows))
+    expected, slack = _expected(main, parents, declared)
+    expected[own[broken]] = np.nan
+    off = np.abs(sums[records] - expected[records]) > slack[records]
+    firsts = {int(own[at]): at for at in np.flatnonzero(there)[::-1].tolist()} if off.any() else {}
+    for record in records[off].tolist():
+        details = {
+            "column": declared.column,
+            "key": _key(main, record),
+            "found": _shown(sums[record]),
+            "expected": _shown(expected[record]),
+        }
+        yield child.finding("child-sum", declared.column, firsts[record], details)
+
+
+def _expected(
+    main: ValidatedSheet, parents: Mapping[str, IntArray], declared: ChildSum
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return what the sum of each record should be, NaN where nobody can tell, and how much it may
+    be off."""
+    count = len(main.rows)
+    slack = np.full(count, _HALF_A_CENT)
+    if declared.number is not None:
+        return np.full(count, float(declared.number)), np.full(count, _NOISE)
+    if declared.total is not None:
+        wrong = rows_in_error(main, (declared.total,))
+        return np.where(wrong, np.nan, _values(main, declared.total)), slack
+    items = main.children.get(declared.factors_in)
+    if items is None:
+        return np.full(count, np.nan), slack
+    own = parents[declared.factors_in]
+    known, prices = own >= 0, np.ones(len(items.rows))
+    for name in declared.factors:
+        prices = prices * _values(items, name)
+    priced_otherwise = rows_in_error(items, (KEY, *declared.factors, *declared.unless))
+    for name in declared.unless:
+        # An empty cell and a zero change nothing.
+        priced_otherwise |= np.nan_to_num(_values(items, name)) != 0
+    prices = np.where(priced_otherwise, np.nan, np.round(prices, 2))
+    # Cents may be rounded in either way.
+    rows = np.bincount(own[known], minlength=count)
+    totals = np.bincount(own[known], weights=prices[known], minlength=count)
+    return np.where(rows > 0, totals, np.nan), np.maximum(rows, 1) * _HALF_A_CENT + _NOISE
+
+
+def _key(sheet: ValidatedSheet, position: int) -> str:
+    return quoted(str(sheet.frame[KEY].iat[position]))
+
+
+def _values(sheet: ValidatedSheet, column: str) -> npt.NDArray[np.float64]:
+    values: Any = sheet.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return values  # type: ignore[no-any-return]
+
+
+def _shown(amount: float) -> object:
+    return localized_number(f"{amount:.2f}")
