@@ -20,11 +20,16 @@ SHIPPED = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
 
 def shipped_json() -> str:
     """Return the content of the schema files by their names, one line for each of its blocks."""
-    files = []
-    for path in sorted(shipped_folder("schemas").glob("*.yaml")):
+    files, folder = [], shipped_folder("schemas")
+    # Those of lists stand in folders beside their records', shared columns in one of their own.
+    for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")]):
+        if path.parent.name == "shared":
+            continue
         content = completed(YamlDocument(path.read_text(encoding="utf-8")).content)
         blocks = (f"  {_json(key)}: {_lines(value)}" for key, value in content.items())
-        files.append(f"{_json(path.name)}: {{\n" + ",\n".join(blocks) + "\n}")
+        files.append(
+            f"{_json(path.relative_to(folder).as_posix())}: {{\n" + ",\n".join(blocks) + "\n}"
+        )
     return "{\n" + ",\n".join(files) + "\n}\n"
 
 

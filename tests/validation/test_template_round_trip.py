@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
-from xlbridge.validation import validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import cell_format, template_workbook
 
 RESOURCES = list(load_catalogue().values())
@@ -127,7 +127,9 @@ def rows_of(resource: Resource) -> st.SearchStrategy[list[Row]]:
         column.name: _values(column) if column.required else st.none() | _values(column)
         for column in resource.columns
     }
-    unique = [name for name in ("cnpj", "cpf", "idws", "numeroDoDocumento") if name in values]
+    unique = [
+        name for name in ("chave", "cnpj", "cpf", "idws", "numeroDoDocumento") if name in values
+    ]
     keys = [lambda row, name=name: row[name] or object() for name in unique]
     row = st.fixed_dictionaries(values).map(_coherent)
     if not unique:
@@ -153,6 +155,14 @@ def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
     return path
 
 
+WITHOUT_LISTS = {"parent-without-children"}
+"""The main sheet is filled in alone."""
+
+
+def codes_of(judged: ValidatedSheet) -> set[str]:
+    return {finding.kind.code for finding in judged.findings}
+
+
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.name)
 def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Resource) -> None:
     @settings(max_examples=12, deadline=None)
@@ -160,7 +170,7 @@ def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Res
     def passes(rows: list[Row]) -> None:
         with TemporaryDirectory() as folder:
             judged = validate_workbook(fill_in(Path(folder) / "a.xlsx", resource, rows), catalogue)
-        assert judged.findings == []
+        assert codes_of(judged) <= WITHOUT_LISTS
         assert judged.resource is resource
         assert len(judged.rows) == len(rows)
 
@@ -194,6 +204,6 @@ def test_it_passes_once_libreoffice_has_saved_it(tmp_path: Path, catalogue: Cata
     )
     for resource in RESOURCES:
         judged = validate_workbook(saved / f"{resource.name}.xlsx", catalogue)
-        assert judged.findings == []
+        assert codes_of(judged) <= WITHOUT_LISTS
         assert judged.resource is resource
         assert len(judged.rows) == counts[resource.name]

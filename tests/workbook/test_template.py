@@ -158,8 +158,9 @@ def test_fingerprint_and_sheets(tmp_path: Path, resource: Resource) -> None:
     book = openpyxl.load_workbook(path)
     assert book.custom_doc_props[TEMPLATE_PROPERTY].value == resource.fingerprint
     assert book.active is book[resource.name]
-    assert book.sheetnames[:2] == [resource.name, INSTRUCTIONS_SHEET]
-    assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[2:])
+    shown = [resource.name, *(child.sheet for child in resource.children), INSTRUCTIONS_SHEET]
+    assert book.sheetnames[: len(shown)] == shown
+    assert all(book[name].sheet_state == "hidden" for name in book.sheetnames[len(shown) :])
 
 
 @each_resource

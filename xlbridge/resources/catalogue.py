@@ -68,7 +68,12 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
         main,
         columns=(key_of_main(required=bool(needs)), *main.columns),
         children=tuple(
-            replace(child, name=f"{main.name}.{name}", columns=(key_of_child(), *child.columns))
+            replace(
+                child,
+                name=f"{main.name}.{name}",
+                columns=(key_of_child(), *child.columns),
+                paths=ImportPaths(),
+            )
             for name, child in children
         ),
         needs_children=needs,
@@ -269,7 +274,12 @@ def _shipped_resources() -> tuple[Resource, ...]:
     them down: to read YAML and to ask the models takes many times longer."""
     text = files("xlbridge.resources").joinpath(SHIPPED_FILE).read_text(encoding="utf-8")
     folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
-    return tuple(_resource(folder / name, content) for name, content in contents.items())
+
+    def read(path: Path) -> Resource:
+        content = contents[path.relative_to(folder).as_posix()]
+        return _with_children(_resource(path, content), content, read)
+
+    return tuple(read(folder / name) for name in contents if "/" not in name)
 
 
 def _with_dates(block: dict[str, Any]) -> Any:
