@@ -29,7 +29,7 @@ from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, new_cnpj
 
 from xlbridge.client import Client
-from xlbridge.errors import TransportError
+from xlbridge.errors import InDoubt, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
@@ -180,6 +180,24 @@ def test_a_killed_run_goes_on_and_creates_nothing_twice(
     assert posts(proxy, TYPES) == 9 + (0 if committed else at_once)
 
 
+def test_a_system_that_fails_midway_ends_with_5_and_the_rest_goes_by_resume(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    names = described(3)
+    path = make_types(tmp_path / "tipos.xlsx", names)
+
+    def decide(method: str, asked: str) -> Fate:
+        return "unavailable" if method == "POST" and posts(proxy, TYPES) > 1 else "pass"
+
+    proxy.decide = decide
+    code, report = run("upload", path, "--yes", "--at-once", "1")
+    assert (code, report["rows"]["accepted"], report["rows"]["unknown"]) == (5, 1, 2), report
+    proxy.decide = lambda _method, _path: "pass"
+    code, report = run("resume", "--yes")
+    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 3), report
+    assert len(codes_of(client, names)) == 3
+
+
 def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
     client: Client, proxy: LossyProxy, context: UploadContext, tmp_path: Path
 ) -> None:
@@ -202,7 +220,7 @@ def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
     proxy.decide = decide
     uploads = Uploads(context, client)
     job = uploads.create(sheet, options)
-    with pytest.raises(TransportError):
+    with pytest.raises(InDoubt):
         uploads.run(job, options)
     proxy.decide = lambda _method, _path: "pass"
     there = client.financial.payables.create(
@@ -316,7 +334,7 @@ def test_whatever_happens_to_answers_each_record_is_there_once(
     for _ in range(30):
         if job.state.is_final:
             break
-        with suppress(TransportError):
+        with suppress(TransportError, InDoubt):
             uploads.run(job, options)
         job = context.journal.job(job.id)
     rejected = {row.row for row in job.verdict.rejected_rows}

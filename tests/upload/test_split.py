@@ -23,7 +23,7 @@ from upload_parts import (
 
 from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
 from xlbridge.client import Client
-from xlbridge.errors import TransportError, UsageError
+from xlbridge.errors import InDoubt, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
@@ -132,7 +132,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
         return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
 
     proxy.decide = cut_the_second
-    with pytest.raises(TransportError):
+    with pytest.raises(InDoubt):
         Uploads(context, client).run(again, AT_ONCE)
     with pytest.raises(UsageError, match="not sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
@@ -188,7 +188,7 @@ def test_what_was_not_reached_is_resumed_with_the_parent(
         return "unavailable" if len(staged) >= 2 and "/fila" in asked else "pass"
 
     proxy.decide = decide
-    with pytest.raises(TransportError):
+    with pytest.raises(InDoubt):
         Uploads(context, client).run(job, AT_ONCE)
     half = context.journal.job(job.id)
     assert half.state is State.SENDING_PARTS

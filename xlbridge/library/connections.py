@@ -106,8 +106,8 @@ class Connection:
 
         Raises ``UsageError`` without consent, for a token of another plan and for a mode that the
         resource does not take; ``TransportError`` or ``AuthenticationFailed`` when nothing was
-        applied, ``InDoubt`` when the connection was lost while the outcome was awaited. Source: the
-        spec, Importing files; ``docs/upload-protocol.md``.
+        applied, ``InDoubt`` when the connection was lost while the outcome was awaited or when only
+        a part was applied. Source: the spec, Importing files; ``docs/upload-protocol.md``.
         """
         options = UploadOptions(
             consent=consent_of(mode, confirm, yes=yes),

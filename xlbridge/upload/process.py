@@ -68,10 +68,6 @@ _CHANGED = Text(
     pt="mudou depois do plano, e não pode mais ser processado",
     en="has changed since the plan, and cannot be processed any more",
 )
-_SOME_DONE = Text(
-    pt="Parte dos registros já foi processada; para continuar: xlbridge resume {job}",
-    en="Some records were processed already; to go on: xlbridge resume {job}",
-)
 
 
 def process_records(context: RunContext, job: Job) -> Step:
@@ -338,4 +334,4 @@ def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
     context.journal.record(
         job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
     )
-    return type(error)(error.message, _SOME_DONE.format(job=job.id))
+    return error

@@ -47,10 +47,6 @@ _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
     en="the upload was interrupted before the answer",
 )
-_SOME_WRITTEN = Text(
-    pt="Parte dos registros já foi alterada; para continuar: xlbridge resume {job}",
-    en="Some records were changed already; to go on: xlbridge resume {job}",
-)
 LOOK_AGAIN = Text(
     pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
 )
@@ -266,4 +262,4 @@ def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
     context.journal.record(
         job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
     )
-    return type(error)(error.message, _SOME_WRITTEN.format(job=job.id))
+    return error

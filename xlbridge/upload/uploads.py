@@ -12,7 +12,7 @@ import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
-from xlbridge.errors import UsageError
+from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
 from xlbridge.files import lock_or_fail
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
@@ -47,6 +47,10 @@ _JOB_BUSY = Text(
 _PLANNING = Text(
     pt="Linhas: {rows} · procurando os registros no sistema",
     en="Rows: {rows} · looking for the records in the system",
+)
+_PARTLY_APPLIED = Text(
+    pt="Uma parte já foi feita, e o resto não; para continuar: xlbridge resume {job}",
+    en="A part was done already, and the rest was not; to go on: xlbridge resume {job}",
 )
 _PLANS = 3
 """Plans that are made while other jobs claim rows of the sheet."""
@@ -131,7 +135,8 @@ class Uploads:
 
         Raises ``UsageError`` when the job belongs to another environment or is run by another
         process; ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the
-        job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited.
+        job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited, or
+        when only a part of the job was applied.
         """
         job.require_system(self._client.identity, self._client.target.profile)
         reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS}
@@ -141,13 +146,24 @@ class Uploads:
         hold = partial(job_lock, self._context.settings.home)
         with hold(job.parent or job.id):
             job = self._context.journal.job(job.id)
-            if job.parts:
-                ended = run_split(context, job, hold)
-            elif job.parent is None:
-                ended = JobRunner(context).run(job)
-            else:
-                ended = _run_part(context, job)
+            try:
+                if job.parts:
+                    ended = run_split(context, job, hold)
+                elif job.parent is None:
+                    ended = JobRunner(context).run(job)
+                else:
+                    ended = _run_part(context, job)
+            except (TransportError, AuthenticationFailed) as error:
+                if not self._is_partly_applied(job):
+                    raise
+                raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.id)) from error
             return ensure_sheet_evidence(self._context, ended)
+
+    def _is_partly_applied(self, job: Job) -> bool:
+        """Return whether rows of a job were written, though it did not end."""
+        journal = self._context.journal
+        sent = [*journal.parts_of(job), journal.job(job.id)]
+        return any(not one.state.is_unsent and one.verdict.accepted for one in sent)
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
         """Return a job whose plan is not old: the same, or one that replaces it."""
