@@ -98,7 +98,8 @@ class JournalError(XlbridgeError):
 
 
 class LocalFailure(XlbridgeError):
-    """This computer failed: the disk is full, read-only or out of order, a permission is missing.
+    """This computer failed: the disk is full, read-only or out of order, a permission is missing,
+    a file of ours was lost or damaged.
 
     What had left by then is in the journal; where it says nothing, nothing had.
     """
