@@ -168,7 +168,7 @@ class Fetcher:
         given = self._filters.given.get(each.given) if each.given else None
         if given is None and each.source is not None:
             paths = self._source_keys(each, each.source)
-            if each.known and not self._filters.given:
+            if self._listing.takes_known(self._filters):
                 paths = self._with_known(each, paths)
         else:
             (parameter,) = each.path

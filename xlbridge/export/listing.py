@@ -87,10 +87,10 @@ class Listing:
         """True when the interface lists the records nowhere, and their numbers must be known."""
         return self.each is not None and self.each.source is None
 
-    @property
-    def takes_known(self) -> bool:
-        """True when records whose numbers are known from elsewhere belong to it."""
-        return self.each is not None and (self.each.source is None or self.each.known)
+    def takes_known(self, filters: Filters) -> bool:
+        """Tell whether records whose numbers are known from elsewhere belong to what is wanted."""
+        is_open = self.each is not None and (self.each.source is None or self.each.known)
+        return is_open and not filters.given
 
     @property
     def filters(self) -> tuple[Filter, ...]:

@@ -118,7 +118,7 @@ class PreparedExport:
     @property
     def takes_known(self) -> bool:
         """True when records whose numbers are known from elsewhere belong to it."""
-        return self.listing.takes_known
+        return self.listing.takes_known(self.request.filters)
 
     def with_known(self, known: tuple[int, ...]) -> "PreparedExport":
         """Return the same export, of records whose numbers are known."""

@@ -277,10 +277,11 @@ class Connection:
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
-        known = self._known_numbers(wanted.name) if wanted.takes_known else None
+        filters = read_filters(given)
+        known = self._known_numbers(wanted.name) if wanted.takes_known(filters) else None
         request = ExportRequest(
             listing=wanted.name,
-            filters=read_filters(given),
+            filters=filters,
             flat=flat,
             as_template=as_template,
             settled=settled,
