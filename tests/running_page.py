@@ -1,8 +1,16 @@
 """A page of ``xlbridge ui`` that answers."""
 
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+from forked import Zygote
 
 
 @dataclass(frozen=True)
@@ -18,3 +26,39 @@ class RunningPage:
     def address(self) -> str:
         parts = urlsplit(self.link)
         return f"{parts.scheme}://{parts.netloc}"
+
+    @contextmanager
+    def client(self) -> Iterator[httpx.Client]:
+        """Open what speaks to it as its own page does."""
+        headers = {"Origin": self.address}
+        with httpx.Client(base_url=self.address, headers=headers, follow_redirects=True) as opened:
+            opened.get(self.link)
+            yield opened
+
+
+@contextmanager
+def running_page(
+    forks: Zygote, folder: Path, home: Path, environment: Mapping[str, str]
+) -> Iterator[RunningPage]:
+    """Run ``xlbridge ui`` in a process of its own until the block ends."""
+    ready, log = folder / "page.json", folder / "page.log"
+    ready.unlink(missing_ok=True)
+    command = ["ui", "--no-browser", "--ready-file", str(ready)]
+    with forks.running(environment, command, log=log) as pid:
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            assert time.monotonic() < deadline, log.read_text("utf-8")
+            time.sleep(0.02)
+        told = json.loads(ready.read_text("utf-8"))
+        assert told["pid"] == pid
+        yield RunningPage(told["url"], pid, home, ready)
+
+
+def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
+    """Drop a workbook on the page; return what it tells of it."""
+    answer = client.post(
+        "/api/open", content=path.read_bytes(), headers={"X-File-Name": quote(path.name)}
+    )
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found

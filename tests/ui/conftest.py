@@ -1,14 +1,13 @@
 """The page as a user starts it: a process of its own, and its launch link."""
 
-import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from environment import clean_environment, credentials
 from forked import Zygote
-from running_page import RunningPage
+from running_page import RunningPage, running_page
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -17,15 +16,12 @@ from xlbridge.sandbox import RunningSandbox
 def ui(
     tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
 ) -> Iterator[RunningPage]:
-    ready = tmp_path / "page.json"
     environment = clean_environment(home, **credentials(empty_sandbox))
-    command = ["ui", "--no-browser", "--ready-file", str(ready)]
-    log = tmp_path / "page.log"
-    with forks.running(environment, command, log=log) as pid:
-        deadline = time.monotonic() + 60
-        while not ready.exists():
-            assert time.monotonic() < deadline, log.read_text("utf-8")
-            time.sleep(0.02)
-        told = json.loads(ready.read_text("utf-8"))
-        assert told["pid"] == pid
-        yield RunningPage(told["url"], pid, home, ready)
+    with running_page(forks, tmp_path, home, environment) as page:
+        yield page
+
+
+@pytest.fixture
+def client(ui: RunningPage) -> Iterator[httpx.Client]:
+    with ui.client() as opened:
+        yield opened

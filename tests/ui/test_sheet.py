@@ -1,37 +1,20 @@
 """A sheet is corrected over HTTP as the page does it: the copy has the corrections, and styles."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
-import pytest
-from environment import Xlbridge, credentials
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
+from lossy_proxy import lossy_proxy
 from openpyxl import load_workbook
-from running_page import RunningPage
-from sheets import Formula, write_records
+from running_page import RunningPage, opened, running_page
+from sheets import GOOD, Formula, write_records
 
 from xlbridge import validate
 from xlbridge.sandbox import RunningSandbox
-
-
-@pytest.fixture
-def client(ui: RunningPage) -> Iterator[httpx.Client]:
-    headers = {"Origin": ui.address}
-    with httpx.Client(base_url=ui.address, headers=headers, follow_redirects=True) as opened:
-        opened.get(ui.link)
-        yield opened
-
-
-def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
-    answer = client.post(
-        "/api/open", content=path.read_bytes(), headers={"X-File-Name": quote(path.name)}
-    )
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
 
 
 def codes(sheet: dict[str, Any]) -> dict[str, int]:
@@ -203,3 +186,53 @@ def test_a_csv_is_opened_as_a_workbook(client: httpx.Client, tmp_path: Path) -> 
     report = validate(copy)
     assert report.ok
     assert list(report.frame["nomeComercial"]) == ["Padaria São João", "Açougue"]
+
+
+def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{}])
+    names = [column["name"] for column in opened(client, path)["columns"]]
+    typed = {"nomeComercial": "Padaria", "natureza": "F"}
+    added = [{"row": 3, "column": names.index(name), "value": text} for name, text in typed.items()]
+    sheet = client.post("/api/edit", json=added).json()
+    assert (sheet["rows"], sheet["errors"]) == (2, 0)
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    assert list(validate(copy).frame["nomeComercial"])[1] == "Padaria"
+    assert client.post("/api/step", json={"step": "undo"}).json()["rows"] == 1
+
+
+def test_rows_of_totals_are_set_aside(client: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "titulos.xlsx"
+    total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 20}
+    write_records(path, "contasreceber", [{"valorDoLancamento": 10}] * 2 + [total])
+    sheet = opened(client, path)
+    (rule,) = [rule for rule in sheet["rules"] if rule["code"] == "row-total"]
+    assert sheet["sendable"]
+    assert client.get("/api/rows", params={"renew": 1}).json()["total"] == 1
+    client.post("/api/set-aside", json={"rule": rule["key"]})
+    assert client.get("/api/rows", params={"renew": 1}).json()["total"] == 0
+
+
+def test_a_doubt_is_settled_by_what_a_person_saw(
+    tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"cnpj": None, "seuCodigo": None, "nomeComercial": "Lost"}])
+    with lossy_proxy(empty_sandbox.base_url) as proxy:
+        at = proxy.base_url
+        own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=at, XLBRIDGE_SETTLE="0")
+        proxy.lose_once("401 after", "preview=false")
+        sent = xlbridge("upload", path, "--yes", "--create-unread", "--mode", "direct", **own)
+        assert sent.returncode == 5, sent.stderr
+        page = running_page(forks, tmp_path, home, clean_environment(home, **own))
+        with page as ui, ui.client() as client:
+            (job,) = client.get("/api/jobs").json()["jobs"]
+            assert job["doubtful"]
+            assert "Lost" in client.get("/api/doubt", params={"job": job["job"]}).text
+            seen = {"job": job["job"], "as": "applied", "reason": " "}
+            assert client.post("/api/resolve", json=seen).status_code == 422
+            answer = client.post("/api/resolve", json={**seen, "reason": "it is in the list"})
+            assert (answer.json()["state"], answer.json()["doubtful"]) == ("done", False)
+            again = client.post("/api/resolve", json={**seen, "reason": "twice"})
+            assert "is not in doubt" in again.json()["error"]["message"]

@@ -9,7 +9,7 @@ from browser import Page
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab
 from running_page import RunningPage
-from sheets import write_records
+from sheets import write_records, write_rows
 
 
 def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
@@ -26,46 +26,91 @@ def send(tab: Tab) -> str:
     tab.locator("[data-view=send]").click()
     tab.get_by_role("button", name="See the plan").click()
     tab.get_by_test_id("send").click()
+    return outcome(tab)
+
+
+def outcome(tab: Tab) -> str:
     tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
     return tab.get_by_test_id("outcome").get_attribute("data-state") or ""
 
 
-def test_from_drop_to_done(page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge) -> None:
+def test_from_drop_to_done_in_six_steps(
+    page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
+) -> None:
     path = tmp_path / "clientes.xlsx"
     records = [
         {"cnpj": None, "seuCodigo": f"PAGE-{n}", "nomeComercial": f"Loja {n}"} for n in range(3)
     ]
     records[1]["nomeComercial"] = None
     write_records(path, "cliente", records)
-    tab = begin(page, ui, path)
+    tab = begin(page, ui, path)  # 1
     assert tab.get_by_test_id("resource").input_value() == "cliente"
-    tab.locator("#to-mend").click()
+    tab.locator("#to-mend").click()  # 2
     assert tab.get_by_test_id("rules").locator(".count").all_inner_texts() == ["1"]
-    tab.get_by_test_id("next-error").click()
+    tab.get_by_test_id("next-error").click()  # 3
     tab.locator("#remark", has_text="required").wait_for()
-    tab.keyboard.type("Açougue Central")
+    tab.keyboard.type("Açougue Central")  # 4
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()
-    assert send(tab) == "done"
+    tab.locator("#to-send").click()  # 5
+    tab.get_by_test_id("send").click()  # 6
+    assert outcome(tab) == "done"
     shown = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [(job["state"], job["rows"]["created"]) for job in shown] == [("done", 3)]
     tab.locator("[data-view=jobs]").click()
     tab.get_by_test_id("jobs").get_by_text(shown[0]["job"]).wait_for()
+    tab.locator("[data-view=exports]").click()
+    exports = tab.get_by_test_id("exports")
+    exports.locator("select").first.select_option("clientes")
+    exports.get_by_role("button", name="Export").click()
+    exports.get_by_text("Açougue Central").wait_for()
+
+
+def test_a_mapping_is_confirmed_beside_values(
+    page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    path = tmp_path / "cadastro.xlsx"
+    header = ["Nome fantasia", "Tipo pessoa", "Código interno"]
+    write_rows(path, header, [["Padaria", "Jurídica", "MAP-1"], ["Maria", "Física", "MAP-2"]])
+    tab = begin(page, ui, path)  # 1
+    tab.get_by_test_id("resource").select_option("cliente")  # 2
+    mapping = tab.get_by_test_id("mapping")
+    mapping.get_by_text("Padaria").wait_for()
+    own = mapping.get_by_label("Código interno: In the system")
+    if own.input_value() != "seuCodigo":
+        own.select_option("seuCodigo")  # 3
+    mapping.get_by_role("button", name="Confirm the columns").click()  # 4
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()
+    assert send(tab) == "done"  # 5, 6, 7
+    (job,) = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    assert (job["state"], job["rows"]["created"]) == ("done", 2)
 
 
 def test_what_the_system_refuses_comes_back_into_the_grid(
-    page: Page, ui: RunningPage, tmp_path: Path
+    page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     path = tmp_path / "titulos.xlsx"
     write_records(path, "contasreceber", [{"codigoDoCliente": 987654}])
     tab = begin(page, ui, path)
     assert send(tab) == "rejected"
     tab.get_by_test_id("download-rejects").wait_for()
-    tab.locator("[data-view=mend]").click()
+    tab.get_by_role("button", name="Show the refused rows").click()
     refused = tab.locator("#grid .refused")
     refused.wait_for()
     assert refused.get_attribute("aria-invalid") == "true"
     assert "987654" in (refused.get_attribute("title") or "")
+    tab.locator("[data-view=send]").click()
+    tab.get_by_role("button", name="See the plan").click()
+    tab.locator("#problem", has_text="no rejected row that was corrected").wait_for()
+    tab.locator("[data-view=mend]").click()
+    refused.click()
+    tab.keyboard.type("987655")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="cells changed: 1").wait_for()
+    assert send(tab) == "rejected"
+    first, second = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    assert tab.get_by_test_id("outcome").get_by_text("987655").count()
+    assert {first["rows"]["rejected"], second["rows"]["rejected"]} == {1}
 
 
 def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:
@@ -143,13 +188,9 @@ def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: P
     tab.keyboard.press("Shift+Tab")
     tab_to(tab, "#to-send")
     tab.keyboard.press("Enter")
-    tab_to(tab, "#plan")
+    tab.locator('[data-testid="send"]:focus').wait_for()
     tab.keyboard.press("Enter")
-    tab.get_by_test_id("send").wait_for()
-    tab_to(tab, '[data-testid="send"]')
-    tab.keyboard.press("Enter")
-    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
-    assert tab.get_by_test_id("outcome").get_attribute("data-state") == "done"
+    assert outcome(tab) == "done"
 
 
 def test_a_lost_connection_is_told(page: Page, ui: RunningPage, samples: Path) -> None:

@@ -12,6 +12,7 @@ from .run import (
     ConsentRequest as ConsentRequest,
 )
 from .status import (
+    STATUS_NAMES as STATUS_NAMES,
     StepOverview as StepOverview,
     batch_json as batch_json,
     batch_text as batch_text,

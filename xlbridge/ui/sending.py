@@ -1,10 +1,10 @@
-"""Sending from the page: the plan of a sheet, the upload of it, and its progress.
+"""Sending from the page: the plan of a sheet, the upload of it, its progress, doubts and evidence.
 
-Both are the use cases of the commands, run in a thread. One connection serves the whole life of the
+All are the use cases of the commands, run in a thread. One connection serves the whole life of the
 page, so that the embedded sandbox is started once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +16,39 @@ from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
+from xlbridge.resources import Mode
 from xlbridge.settings import Settings
-from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.answers import error_json
+from xlbridge.ui.sheet_editor import PlannedAction, SheetEditor
+from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
     ApproveAll,
     Confirmed,
+    CorrectedRows,
     Job,
+    PlannedRow,
+    Resolution,
+    State,
     UploadContext,
     UploadOptions,
     Uploads,
+    corrected_rows,
+    create_processing,
     ensure_evidence,
+    find_kind,
+    given_numbers,
     job_headline,
     job_json,
+    job_lines,
     open_context,
+    plan_processing,
+    process_json,
+    process_lines,
+    process_plan_json,
+    resolve_job,
+    settled_rows,
     state_name,
+    write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import column_index
@@ -46,21 +65,42 @@ _UNCONFIRMED = Text(
 _HOW_TO_CONFIRM = Text(
     pt="Abra a planilha, veja o plano e envie.", en="Open the workbook, see the plan and send."
 )
+_STOPPED = Text(
+    pt="Interrompido. O envio {job} pode continuar em Envios.",
+    en="Stopped. The upload {job} can be continued under Uploads.",
+)
+_DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
+_LISTED = 200
+_RETRIED = frozenset({State.PARTIAL, State.REJECTED})
+Changed = Callable[[], None]
+"""Told whenever the state of the work changes, from any thread."""
 
 
 class Cancelled(BaseException):
-    """The person stopped an upload between two of its steps, as Ctrl-C does."""
+    """The person stopped a work between two of its steps, as Ctrl-C does."""
 
 
 @dataclass(slots=True)
 class SendingState:
-    """Progress of the upload that runs now, and what the last one came to."""
+    """Progress of the work that runs now, and what the last one came to."""
 
     running: bool = False
+    work: str = "upload"
     job: str | None = None
     lines: list[str] = field(default_factory=list)
     outcome: dict[str, Any] | None = None
     error: dict[str, str] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the page follows it."""
+        return {
+            "running": self.running,
+            "work": self.work,
+            "job": self.job,
+            "lines": self.lines[-50:],
+            "outcome": self.outcome,
+            "error": self.error,
+        }
 
 
 class Remote:
@@ -79,7 +119,7 @@ class Remote:
         self._stack.close()
 
     @contextmanager
-    def uploads(self) -> Iterator[tuple[UploadContext, Client]]:
+    def connected(self) -> Iterator[tuple[UploadContext, Client]]:
         """Hold the connection for one piece of work. Raises ``UsageError`` while another has it."""
         if not self._lock.acquire(blocking=False):
             raise UsageError(_BUSY)
@@ -91,61 +131,10 @@ class Remote:
         finally:
             self._lock.release()
 
-    def plan(self, editor: SheetEditor, copy: Path, options: dict[str, bool]) -> dict[str, Any]:
-        """Return the action of each row of the corrected copy; nothing is written.
-
-        Raises ``UsageError`` when the sheet has errors, ``ApiError`` when the system cannot be
-        asked.
-        """
-        sheet = self._corrected_sheet(editor, copy)
-        with self.uploads() as (context, client):
-            planned = Uploads(context, client).plan(sheet, _options(options, ""))
-            target = client.target
-        return {
-            "counts": planned.plan.counts,
-            "token": planned.plan.token,
-            "rows": [row.to_json() for row in planned.plan.rows if not row.is_created],
-            "writes": len(planned.plan.positions),
-            "environment": target.profile,
-            "address": target.base_url,
-            "production": target.production,
-        }
-
-    def send(
-        self,
-        editor: SheetEditor,
-        copy: Path,
-        options: dict[str, bool],
-        token: str,
-        changed: Callable[[], None],
-    ) -> None:
-        """Send the corrected copy as it was planned, and keep what it came to in ``state``.
-
-        ``changed`` is called with each step. What goes wrong is kept too: nobody waits for it.
-        """
-        with self._following(changed):
-            sheet = self._corrected_sheet(editor, copy)
-            with self.uploads() as (context, client):
-                given = _options(options, token, self._progress(changed))
-                uploads = Uploads(context, client)
-                job = uploads.create(sheet, given)
-                self.state.job = job.id
-                changed()
-                self._finish(context, uploads.run(job, given), editor)
-
-    def resume(self, job_id: str, changed: Callable[[], None]) -> None:
-        """Continue a job that a person has confirmed; what it comes to is kept in ``state``."""
-        with self._following(changed, job_id), self.uploads() as (context, client):
-            job = context.journal.job(job_id)
-            if job.state.is_unsent:
-                raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
-            given = _options({}, job.token, self._progress(changed))
-            self._finish(context, Uploads(context, client).run(job, given), None)
-
     @contextmanager
-    def _following(self, changed: Callable[[], None], job: str | None = None) -> Iterator[None]:
-        """Keep in ``state`` how the block goes, and what goes wrong in it."""
-        self.state = SendingState(running=True, job=job)
+    def following(self, work: str, changed: Changed, job: str | None = None) -> Iterator[None]:
+        """Keep in ``state`` how the block goes, and what goes wrong in it: nobody waits for it."""
+        self.state = SendingState(running=True, work=work, job=job)
         self._cancelled = False
         try:
             yield
@@ -157,34 +146,9 @@ class Remote:
             self.state.running = False
             changed()
 
-    def cancel(self) -> None:
-        """Stop the upload that runs, before its next step; it can be resumed."""
-        self._cancelled = True
+    def progress(self, changed: Changed) -> Callable[[Text], None]:
+        """Return a callback that keeps each step in ``state``, and ends the work when asked to."""
 
-    def jobs(self) -> list[dict[str, Any]]:
-        """Return the jobs of the journal, newest first. The system is not asked."""
-        with open_context(self.settings) as context:
-            return [_listed_job(job) for job in context.journal.jobs()]
-
-    def rejects_file(self, job_id: str) -> Path | None:
-        """Return the workbook of the rows of a job that were not written, None where all were."""
-        with open_context(self.settings) as context:
-            name = ensure_evidence(context, context.journal.job(job_id)).last("rejects_file")
-        return None if name is None else Path(name)
-
-    def _corrected_sheet(self, editor: SheetEditor, copy: Path) -> ValidatedSheet:
-        with editor.lock:
-            editor.save_corrected(copy)
-            choice = editor.choice
-            request = ValidationRequest(
-                file=copy,
-                resource=choice.resource,
-                sheet=editor.validated.sheet,
-                reading=choice.reading,
-            )
-        return validate_single_sheet(request, self.settings.schemas, self.settings.limits)
-
-    def _progress(self, changed: Callable[[], None]) -> Callable[[Text], None]:
         def progress(text: Text) -> None:
             if self._cancelled:
                 raise Cancelled
@@ -193,21 +157,205 @@ class Remote:
 
         return progress
 
+    def cancel(self) -> None:
+        """Stop the work that runs, before its next step; an upload can be resumed."""
+        self._cancelled = True
+
     def _note(self, text: Text) -> None:
         self.state.lines.append(str(text))
 
-    def _finish(self, context: UploadContext, job: Job, editor: SheetEditor | None) -> None:
-        document = job_json(job, context.journal.plan_of(job))
-        self.state.outcome = document | {"headline": job_headline(job)}
-        if editor is not None:
+
+class SheetUploads:
+    """Uploads of the open sheet, and the jobs of the journal."""
+
+    def __init__(self, remote: Remote, workspace: Workspace) -> None:
+        self._remote = remote
+        self._workspace = workspace
+
+    def plan(self, options: dict[str, bool]) -> dict[str, Any]:
+        """Return the action of each row of the corrected copy; nothing is written.
+
+        Raises ``UsageError`` when the sheet has errors, ``ApiError`` when the system cannot be
+        asked.
+        """
+        sheet = self._corrected_sheet()
+        with self._remote.connected() as (context, client):
+            uploads, given = Uploads(context, client), _options(options, "")
+            sheet = self._with_codes(uploads, sheet)
+            again = self._retried(context, sheet)
+            planned = (
+                uploads.plan(sheet, given) if again is None else uploads.plan_retry(again, given)
+            )
+            target = client.target
+        editor = self._workspace.editor
+        rows = [row for row in planned.plan.rows if not row.is_created]
+        with editor.lock:
+            editor.planned = {row.row: _planned_action(row) for row in rows}
+        return {
+            "counts": planned.plan.counts,
+            "token": planned.plan.token,
+            "rows": [row.to_json() for row in rows[:_LISTED]],
+            "writes": len(planned.plan.positions),
+            "retry_of": None if again is None else again.job.id,
+            "environment": target.profile,
+            "address": target.base_url,
+            "production": target.production,
+        }
+
+    def send(self, options: dict[str, bool], token: str, changed: Changed) -> None:
+        """Send the corrected copy as it was planned."""
+        with self._remote.following("upload", changed):
+            sheet = self._corrected_sheet()
+            with self._remote.connected() as (context, client):
+                given = _options(options, token, self._remote.progress(changed))
+                uploads = Uploads(context, client)
+                sheet = self._with_codes(uploads, sheet)
+                again = self._retried(context, sheet)
+                if again is None:
+                    job = uploads.create(sheet, given)
+                else:
+                    job = uploads.create_retry(again, given)
+                self._remote.state.job = job.id
+                changed()
+                self._finish(context, uploads.run(job, given), self._workspace.editor)
+
+    def resume(self, job_id: str, changed: Changed) -> None:
+        """Continue a job that a person has confirmed."""
+        remote = self._remote
+        with remote.following("upload", changed, job_id), remote.connected() as (context, client):
+            job = context.journal.job(job_id)
+            if job.state.is_unsent:
+                raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
+            given = _options({}, job.token, remote.progress(changed))
+            self._finish(context, Uploads(context, client).run(job, given), None)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return the jobs of the journal, newest first. The system is not asked."""
+        with open_context(self._remote.settings) as context:
+            return [_listed_job(context, job) for job in context.journal.jobs()]
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """Return what is known of a job: its history, and what a person may do about it."""
+        with open_context(self._remote.settings) as context:
+            job = ensure_evidence(context, context.journal.job(job_id))
+            history = [
+                {"at": f"{event.at:%d/%m/%Y %H:%M:%S}", "state": str(state_name(event.state))}
+                for event in job.events
+            ]
+            return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
+
+    def resolve(self, job_id: str, seen: str, reason: str) -> None:
+        """Record what a person saw in the system of a job in doubt. Raises ``UsageError`` where
+        nothing is in doubt, no reason is given, or rows may still arrive."""
+        with open_context(self._remote.settings) as context:
+            resolve_job(context, context.journal.job(job_id), Resolution(seen), reason)
+
+    def evidence(self, job_id: str, kind: str) -> Path | None:
+        """Return the rejects workbook or the doubt page of a job, None where it has none."""
+        with open_context(self._remote.settings) as context:
+            name = ensure_evidence(context, context.journal.job(job_id)).last(f"{kind}_file")
+        return None if name is None else Path(name)
+
+    def status_copy(self, job_id: str, folder: Path) -> Path:
+        """Write the copy of a job's workbook with the status of each row. Raises ``UsageError``
+        where the workbook is gone or was changed."""
+        with open_context(self._remote.settings) as context:
+            job = context.journal.job(job_id)
+            job.require_upload()
+            target = folder / f"{Path(job.what.file).stem}-situacao-{job.id}.xlsx"
+            write_status_copy(context, job, target)
+        return target
+
+    def plan_process(self, listing: str, numbers: Sequence[int]) -> dict[str, Any]:
+        """Return what processing records would do; nothing is sent."""
+        kind = find_kind(listing)
+        with self._remote.connected() as (context, client):
+            plan = plan_processing(context, client, kind, given_numbers(numbers))
+            target = client.target
+            told = {"environment": target.profile, "production": target.production}
+            return process_plan_json(plan) | told
+
+    def process(self, listing: str, numbers: Sequence[int], token: str, changed: Changed) -> None:
+        """Process records as they were planned."""
+        remote = self._remote
+        with remote.following("process", changed), remote.connected() as (context, client):
+            given = _options({}, token, remote.progress(changed))
+            job = create_processing(
+                context, client, find_kind(listing), given_numbers(numbers), given
+            )
+            remote.state.job = job.id
+            self._finish(context, Uploads(context, client).run(job, given), None)
+
+    def _corrected_sheet(self) -> ValidatedSheet:
+        editor, copy = self._workspace.editor, self._workspace.copy
+        with editor.lock:
+            editor.save_corrected(copy)
+            choice = editor.choice
+            request = ValidationRequest(
+                file=copy,
+                resource=None if choice.mapping else choice.resource,
+                sheet=editor.validated.sheet,
+                reading=choice.reading,
+                mapping=choice.mapping,
+            )
+        settings = self._remote.settings
+        return validate_single_sheet(request, settings.schemas, settings.limits)
+
+    def _with_codes(self, uploads: Uploads, sheet: ValidatedSheet) -> ValidatedSheet:
+        """Return the sheet with the codes of the records that its cells name; a name that leads to
+        none is told at its cell in the grid."""
+        linked = uploads.with_codes(sheet)
+        if linked is not sheet:
+            known = {(f.row, f.column) for f in sheet.error_findings()}
+            unknown = [f for f in linked.error_findings() if (f.row, f.column) not in known]
+            editor = self._workspace.editor
             with editor.lock:
-                editor.remarks = _refusals(document["rejected"])
+                editor.refuse(
+                    {
+                        (f.row, linked.columns[f.column]): str(f.message)
+                        for f in unknown
+                        if f.row is not None and f.column in linked.columns
+                    }
+                )
+        return linked
+
+    def _retried(self, context: UploadContext, sheet: ValidatedSheet) -> CorrectedRows | None:
+        """Return the sheet as corrected rows of its last upload, None where nothing is left of it.
+
+        Raises ``NotRetriable`` when no refused row was corrected.
+        """
+        job_id = self._workspace.editor.job
+        job = None if job_id is None else context.journal.job(job_id)
+        if job is None or job.parent is not None or job.state not in _RETRIED:
+            return None
+        return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
+
+    def _finish(self, context: UploadContext, job: Job, editor: SheetEditor | None) -> None:
+        process = job.what.mode is Mode.PROCESS
+        headline = _lines(context, job)[0] if process else job_headline(job)
+        outcome = _document(context, job) | {"headline": headline}
+        self._remote.state.outcome = outcome
+        if editor is None:
+            return
+        with editor.lock:
+            editor.job = job.id
+            editor.refuse(_refusals(outcome["rejected"]))
+            if job.state is State.DONE:
+                self._workspace.drop_edits()
+            else:
+                self._workspace.save_edits()
 
 
-_STOPPED = Text(
-    pt="Interrompido. O envio {job} pode continuar em Envios.",
-    en="Stopped. The upload {job} can be continued under Uploads.",
-)
+def _document(context: UploadContext, job: Job) -> dict[str, Any]:
+    if job.what.mode is Mode.PROCESS:
+        return process_json(context.journal, job) | {"rejected": [], "rejects_file": None}
+    return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
+
+
+def _lines(context: UploadContext, job: Job) -> list[str]:
+    process = job.what.mode is Mode.PROCESS
+    lines = process_lines(context.journal, job) if process else job_lines(job)
+    return [str(line) for line in lines]
 
 
 def _options(
@@ -223,6 +371,14 @@ def _options(
     )
 
 
+def _planned_action(row: PlannedRow) -> PlannedAction:
+    told = {
+        name: str(_DIFFERS.format(theirs=one.theirs if one.theirs is not None else "–"))
+        for name, one in row.differences.items()
+    }
+    return PlannedAction(row.action.value, str(row.text or ""), told)
+
+
 def _refusals(rejected: list[dict[str, Any]]) -> dict[tuple[int, int], str]:
     """Return the reasons of rejected rows by their cells, the row's first where none is named."""
     return {
@@ -231,16 +387,15 @@ def _refusals(rejected: list[dict[str, Any]]) -> dict[tuple[int, int], str]:
     }
 
 
-def _listed_job(job: Job) -> dict[str, Any]:
-    return job_json(job) | {
+def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
+    process = job.what.mode is Mode.PROCESS
+    return job_json(job, settled=None if process else settled_rows(context.journal, job)) | {
         "file": Path(job.what.file).name,
         "profile": job.what.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
         "state_name": str(state_name(job.state)),
         "final": job.state.is_final,
+        "sent": not job.state.is_unsent,
+        "doubtful": job.state is State.NEEDS_PERSON,
+        "is_upload": job.what.mode not in {Mode.PROCESS, Mode.UNDO},
     }
-
-
-def error_json(error: XlbridgeError) -> dict[str, str]:
-    """Return an error as the page shows it: what happened, and what to do next."""
-    return {"message": str(error.message), "hint": "" if error.hint is None else str(error.hint)}

@@ -40,7 +40,7 @@ def serve_page(options: PageOptions, settings: Settings, announce: Callable[[str
         remote = Remote(settings)
         stack.callback(remote.close)
         application = PageApplication(remote, lambda: server.stop())
-        stack.callback(application.remove_unsent)
+        stack.callback(application.close)
         guard = Guard(application.build(), listener.getsockname()[1])
 
         def ready() -> None:

@@ -6,7 +6,6 @@ validated as the command does; the corrected copy is the original with the edite
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -19,18 +18,21 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.settings import WorkbookLimits
+from xlbridge.ui.cell_edits import CellEdits, EditRecord
 from xlbridge.ui.cell_texts import shown_text, typed_value, value_text
 from xlbridge.validation import (
+    ColumnMemo,
     ParseOptions,
     ValidatedSheet,
     count_corrected,
     row_numbers,
     validate_workbook,
 )
+from xlbridge.validation.mapping import SheetMapping
 from xlbridge.validation.reports import RuleKey, by_rule
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
-from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 
 _COMPUTED = Text(
     pt="{cell}: o valor vem de uma fórmula; corrija a fórmula no Excel.",
@@ -44,31 +46,27 @@ _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
 )
 ALL, WRONG = "all", "wrong"
+_PLANNED = "plan:"
+"""Begins the name of a view of the rows that have an action in the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAction:
+    """Action of a row in the plan: why it is that, and by column what differs from the record."""
+
+    action: str
+    message: str
+    differences: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SheetChoice:
-    """Resource, sheet and conventions that the analyst chose; None leaves it to the file."""
+    """Resource, sheet, mapping and conventions that the analyst chose; None leaves it open."""
 
     resource: str | None = None
     sheet: str | None = None
+    mapping: SheetMapping | None = None
     reading: ParseOptions = ParseOptions()  # noqa: RUF009 - frozen
-
-
-@dataclass(frozen=True, slots=True)
-class _CellState:
-    """Cell as it was before an edit: its content, and what the sheet's XML says of it."""
-
-    cell: CellColumn
-    error: str | None
-    scaled: float | None
-    unvalued: bool
-    edit: CorrectedValue | None
-    edited: bool
-
-
-_Step = dict[CellPosition, tuple[_CellState, CorrectedValue]]
-"""Cells that were edited at once, each with what it was and what it became."""
 
 
 class SheetEditor:
@@ -84,17 +82,36 @@ class SheetEditor:
         self._workbook = read_workbook(path, limits)
         self._validated: ValidatedSheet | None = None
         self._finding_rows: npt.NDArray[np.intc] = np.empty(0, np.intc)
-        self._edits: dict[CellPosition, CorrectedValue] = {}
-        self._undone: list[_Step] = []
-        self._done: list[_Step] = []
-        self._views: dict[str, list[int]] = {}
+        self._memo = ColumnMemo()
+        self._names: dict[int, list[str]] = {}
+        self._sheet, self._height = "", 0
+        self._edits: CellEdits | None = None
+        self._views: dict[str, Sequence[int]] = {}
         self.remarks: dict[CellPosition, str] = {}
         """Reasons for which the system refused rows, by their cells."""
+        self.planned: dict[int, PlannedAction] = {}
+        """The rows that the last plan does not create."""
+        self.job: str | None = None
+        """The last upload of the sheet, whose refused rows go again as its retry."""
+        self.set_aside: set[int] = set()
+        """Rows that are no records and that a person has seen to be none."""
 
     @property
     def sheet_names(self) -> list[str]:
         """Names of the sheets that may be chosen."""
         return [sheet.name for sheet in self._workbook.sheets]
+
+    def sheet_named(self, name: str) -> SheetCells:
+        """Return the cells of a sheet, edits included. Raises ``UsageError`` without one."""
+        found = next((sheet for sheet in self._workbook.sheets if sheet.name == name), None)
+        if found is None:
+            raise UsageError(_NOTHING_OPEN)
+        return found
+
+    @property
+    def is_recognised(self) -> bool:
+        """Whether the sheet was validated."""
+        return self._validated is not None
 
     @property
     def validated(self) -> ValidatedSheet:
@@ -106,40 +123,61 @@ class SheetEditor:
     @property
     def cells(self) -> SheetCells:
         """The cells of the sheet, edits included."""
-        name = self.validated.sheet
-        return next(sheet for sheet in self._workbook.sheets if sheet.name == name)
+        return self.sheet_named(self.validated.sheet)
 
     @property
     def edited(self) -> int:
         """Number of cells that differ from the original's."""
-        return len(self._edits)
+        return 0 if self._edits is None else len(self._edits.values)
 
     def choose(self, choice: SheetChoice) -> None:
         """Validate the sheet that was chosen; edits of another sheet are dropped.
 
-        Raises ``UsageError`` when the sheet or the resource cannot be told or does not exist.
+        Raises ``UsageError`` when the sheet or the resource cannot be told or does not exist, or
+        the mapping does not fit.
         """
-        before = None if self._validated is None else self._validated.sheet
-        self.choice = choice
-        self._validate()
-        if before not in {None, self.validated.sheet} and self._edits:
-            self._workbook = read_workbook(self.path, self._limits)
-            self._edits, self._done, self._undone = {}, [], []
+        before, self.choice = self.choice, choice
+        self._memo = ColumnMemo()
+        try:
             self._validate()
+        except UsageError:
+            self.choice = before if self._validated is not None else choice
+            raise
+        if self._edits is None or self._sheet != self.validated.sheet:
+            if self._edits is not None and self._edits.values:
+                self._workbook = read_workbook(self.path, self._limits)
+                self._validate()
+            self._sheet = self.validated.sheet
+            self._edits, self._height = CellEdits(self.cells), self.cells.height
+            self.remarks, self.set_aside, self.job = {}, set(), None
+        self._views.clear()
 
     def _validate(self) -> None:
+        choice = self.choice
+        resource, sheet = choice.resource, choice.sheet
+        if choice.mapping is not None:
+            resource = None
         validated = validate_workbook(
             self.path,
             self._catalogue,
-            resource=self.choice.resource,
-            sheet=self.choice.sheet,
-            reading=self.choice.reading,
-            workbook=self._chosen_sheets,
+            resource=resource,
+            sheet=sheet,
+            reading=choice.reading,
+            workbook=self.chosen_sheets,
+            mapping=choice.mapping,
+            memo=self._memo,
         )
         self._validated = validated
         self._finding_rows = np.array(row_numbers(validated.findings), dtype=np.intc)
+        self._names = {}
+        for name, place in validated.columns.items():
+            self._names.setdefault(place, []).append(name)
+        if choice.mapping is None and validated.resource is not None:
+            # What was recognised need not be looked for again after each edit.
+            self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
 
-    def _chosen_sheets(self) -> WorkbookCells:
+    def chosen_sheets(self) -> WorkbookCells:
+        """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
         wanted = self.choice.sheet
         if wanted is None:
             return self._workbook
@@ -158,35 +196,52 @@ class SheetEditor:
     def put(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Put values into cells, as one step that can be undone. Raises as ``edit`` does."""
         for place in values:
-            self._require_editable(place)
-        step = {place: (self._state(place), value) for place, value in values.items()}
-        for place, (_, value) in step.items():
-            self._write(place, value)
-        self._done.append(step)
-        self._undone.clear()
-        self._validate()
+            self._require_editable(place, len(values))
+        self._cell_edits.make(values)
+        self._step(list(values))
 
-    def undo(self) -> list[CellPosition]:
-        """Take the last step back; return its cells, none where there is no step."""
-        if not self._done:
-            return []
-        step = self._done.pop()
-        for place, (state, _) in step.items():
-            self._restore(place, state)
-        self._undone.append(step)
-        self._validate()
-        return list(step)
+    def refuse(self, reasons: Mapping[CellPosition, str]) -> None:
+        """Take the reasons for which the system refuses cells, in place of earlier ones."""
+        self.remarks = dict(reasons)
+        self._views.clear()
 
-    def redo(self) -> list[CellPosition]:
-        """Do the last step again that was taken back; return its cells."""
-        if not self._undone:
-            return []
-        step = self._undone.pop()
-        for place, (_, value) in step.items():
-            self._write(place, value)
-        self._done.append(step)
-        self._validate()
-        return list(step)
+    def put_aside(self, rule: str) -> None:
+        """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
+        not_records = self.validated.not_records
+        self.set_aside |= {
+            row for row in row_numbers(self._findings_of(rule)) if row in not_records
+        }
+        self._views.clear()
+
+    def records(self) -> list[EditRecord]:
+        """Return the edits as plain data, to be kept."""
+        return self._cell_edits.records()
+
+    def repeat(self, records: list[EditRecord]) -> None:
+        """Make the edits that were kept."""
+        self._cell_edits.repeat(records)
+        self._step([(row, column) for row, column, _, _ in records])
+
+    @property
+    def _cell_edits(self) -> CellEdits:
+        if self._edits is None:
+            raise UsageError(_NOTHING_OPEN)
+        return self._edits
+
+    def undo(self) -> None:
+        """Take the last step back, where there is one."""
+        self._step(self._cell_edits.undo())
+
+    def redo(self) -> None:
+        """Do the last step again that was taken back."""
+        self._step(self._cell_edits.redo())
+
+    def _step(self, places: Sequence[CellPosition]) -> None:
+        self.planned = {}
+        for place in places:
+            self.remarks.pop(place, None)
+        if places:
+            self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
         """Return the certain corrections of a rule: of each cell the old text, the new value."""
@@ -220,25 +275,28 @@ class SheetEditor:
             for rule, found in by_rule(self.validated.findings).items()
         ]
 
-    def view(self, name: str, *, renew: bool) -> list[int]:
+    def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the numbers of a view's rows: all, the wrong ones, or those of a rule.
 
         A view stays as it is until it is renewed, so that rows do not vanish while they are
-        corrected.
+        corrected. Below all rows stands an empty one, in which a new row may begin.
         """
+        if name == ALL:
+            return range((self.validated.header_row or 0) + 1, self.cells.height + 2)
         if renew or name not in self._views:
             self._views[name] = self._rows_of(name)
         return self._views[name]
 
     def _rows_of(self, name: str) -> list[int]:
+        if name.startswith(_PLANNED):
+            action = name.removeprefix(_PLANNED)
+            return sorted(row for row, it in self.planned.items() if it.action == action)
         header = self.validated.header_row or 0
-        if name == ALL:
-            return list(range(header + 1, self.cells.height + 1))
-        refused = {row for row, _ in self.remarks}
+        found = self._finding_rows if name == WRONG else row_numbers(self._findings_of(name))
+        rows = {row for row in np.unique(found).tolist() if row > header}
         if name == WRONG:
-            wrong = np.unique(self._finding_rows[self._finding_rows > header]).tolist()
-            return sorted({*wrong, *refused})
-        return sorted(row for row in set(row_numbers(self._findings_of(name))) if row > header)
+            rows = rows - self.set_aside | {row for row, _ in self.remarks}
+        return sorted(rows)
 
     def _findings_of(self, rule: str) -> Sequence[Finding]:
         groups = by_rule(self.validated.findings)
@@ -246,7 +304,7 @@ class SheetEditor:
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows of the sheet: the texts of their cells, and the remarks on them."""
-        cells = self.cells
+        cells, edited = self.cells, self._cell_edits.values
         return [
             {
                 "row": row,
@@ -254,11 +312,12 @@ class SheetEditor:
                     shown_text(cells, (row, cells.first_column + place))
                     for place in range(len(cells.columns))
                 ],
-                "marks": self._marks(row),
+                "marks": {} if row in self.set_aside else self._marks(row),
+                "aside": row in self.set_aside,
                 "edited": [
                     place
                     for place in range(len(cells.columns))
-                    if (row, cells.first_column + place) in self._edits
+                    if (row, cells.first_column + place) in edited
                 ],
             }
             for row in numbers
@@ -267,13 +326,12 @@ class SheetEditor:
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the sheet: letters, the analyst's header, the resource's column."""
         cells, sheet = self.cells, self.validated
-        names = {place: name for name, place in sheet.columns.items()}
         header = sheet.header_row
         return [
             {
                 "letters": column_letters(place),
                 "header": "" if header is None else shown_text(cells, (header, place)),
-                "name": names.get(place),
+                "name": " + ".join(self._names.get(place, ())) or None,
                 "required": (column := self._column(place)) is not None and column.required,
             }
             for place in range(cells.first_column, cells.first_column + len(cells.columns))
@@ -307,13 +365,14 @@ class SheetEditor:
 
         Raises ``UsageError`` or ``WorkbookRefused`` when it cannot be written.
         """
+        values = self._cell_edits.values
         with edit_package(self.path) as package:
-            if self._edits:
+            if values:
                 cells = EditableCells(package, self.validated.sheet)
-                places = frozenset(self._edits)
-                for place in sorted(cells.locked(places)):
+                cells.add_rows(range(self._height + 1, max(row for row, _ in values) + 1))
+                for place in sorted(cells.locked(frozenset(values))):
                     raise UsageError(_COMPUTED.format(cell=cell_address(*place)))
-                cells.change(self._edits)
+                cells.change(values)
             package.save(target)
 
     def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
@@ -325,10 +384,15 @@ class SheetEditor:
             place = self._place(finding)
             if place is not None:
                 marks.setdefault(place[1] - self.cells.first_column, []).append(_mark(finding))
+        first_column = self.cells.first_column
         for (refused, column), text in self.remarks.items():
             if refused == row:
-                mark = {"severity": "refused", "message": text, "hint": "", "code": "refused"}
-                marks.setdefault(column - self.cells.first_column, []).append(mark)
+                marks.setdefault(column - first_column, []).append(_told("refused", text))
+        if row in self.planned:
+            plan = self.planned[row]
+            for name, text in (plan.differences or {"": plan.message}).items():
+                at = self.validated.columns.get(name, first_column) - first_column
+                marks.setdefault(at, []).append(_told("planned", text))
         return marks
 
     def _place(self, finding: Finding) -> CellPosition | None:
@@ -339,15 +403,19 @@ class SheetEditor:
         return None if column is None or finding.row <= header else (finding.row, column)
 
     def _column(self, place: int) -> Column | None:
-        sheet = self.validated
-        names = {at: name for name, at in sheet.columns.items()}
-        return None if sheet.resource is None else sheet.resource.by_name.get(names.get(place, ""))
+        """Return the resource's column whose values the cells of a column are as they stand."""
+        sheet, names = self.validated, self._names.get(place, ())
+        mapping = self.choice.mapping
+        direct = {one.name for one in mapping.columns if one.is_direct} if mapping else set(names)
+        if sheet.resource is None or len(names) != 1 or names[0] not in direct:
+            return None
+        return sheet.resource.by_name.get(names[0])
 
-    def _require_editable(self, place: CellPosition) -> None:
+    def _require_editable(self, place: CellPosition, new_rows: int) -> None:
         row, column = place
         cells = self.cells
         inside = cells.first_column <= column < cells.first_column + len(cells.columns)
-        if not inside or not (self.validated.header_row or 0) < row <= cells.height:
+        if not inside or not (self.validated.header_row or 0) < row <= cells.height + new_rows:
             raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
         if self._is_computed(place):
             raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
@@ -356,44 +424,13 @@ class SheetEditor:
         runs = self.cells.raw.layout.formulas.get(place[1], ())
         return any(first <= place[0] <= last for first, last in runs)
 
-    def _state(self, place: CellPosition) -> _CellState:
-        raw, column = self.cells.raw, self.cells.columns[place[1] - self.cells.first_column]
-        return _CellState(
-            column.cell(place[0] - 1),
-            raw.errors.get(place),
-            raw.scaled.get(place),
-            place in raw.unvalued,
-            self._edits.get(place),
-            place in self._edits,
-        )
-
-    def _write(self, place: CellPosition, value: CorrectedValue) -> None:
-        raw, column = self.cells.raw, self.cells.columns[place[1] - self.cells.first_column]
-        content = float(value) if isinstance(value, Decimal) else value
-        column.put(place[0] - 1, CellEncoder().encode((content,)))
-        raw.errors.pop(place, None)
-        raw.scaled.pop(place, None)
-        raw.unvalued.discard(place)
-        self.remarks.pop(place, None)
-        self._edits[place] = value
-
-    def _restore(self, place: CellPosition, state: _CellState) -> None:
-        raw, column = self.cells.raw, self.cells.columns[place[1] - self.cells.first_column]
-        column.put(place[0] - 1, state.cell)
-        if state.error is not None:
-            raw.errors[place] = state.error
-        if state.scaled is not None:
-            raw.scaled[place] = state.scaled
-        if state.unvalued:
-            raw.unvalued.add(place)
-        if state.edited and state.edit is not None:
-            self._edits[place] = state.edit
-        else:
-            del self._edits[place]
-
 
 def _rule_text(rule: RuleKey) -> str:
     return f"{rule[0] or ''}:{rule[1]}"
+
+
+def _told(severity: str, text: str) -> dict[str, Any]:
+    return {"severity": severity, "message": text, "hint": "", "code": severity}
 
 
 def _mark(finding: Finding) -> dict[str, Any]:

@@ -39,11 +39,9 @@ _TEXTS: Mapping[str, Text] = {
     "dates_mdy": Text(pt="mês/dia/ano", en="month/day/year"),
     "numbers": Text(pt="Números em texto", en="Numbers as text"),
     "by_column": Text(pt="conforme a coluna", en="as the column tells"),
-    "columns": Text(pt="Colunas", en="Columns"),
     "own_header": Text(pt="Na planilha", en="In the sheet"),
     "meaning": Text(pt="No sistema", en="In the system"),
     "not_used": Text(pt="não usada", en="not used"),
-    "required": Text(pt="obrigatória", en="required"),
     "header_row": Text(pt="Cabeçalho na linha {n}", en="Header in row {n}"),
     "counts": Text(
         pt="Linhas: {rows} · erros: {errors} · avisos: {warnings}",
@@ -93,7 +91,7 @@ _TEXTS: Mapping[str, Text] = {
     "unread": Text(pt="criar sem conferir", en="create without a look-up"),
     "environment": Text(pt="Ambiente", en="Environment"),
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
-    "practice": Text(pt="ensaio", en="practice"),
+    "practice": Text(pt="sistema de ensaio", en="practice system"),
     "type_token": Text(
         pt="Para gravar em produção, digite {token}", en="To write to production, type {token}"
     ),
@@ -121,6 +119,120 @@ _TEXTS: Mapping[str, Text] = {
     "export_run": Text(pt="Exportar", en="Export"),
     "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
     "download_export": Text(pt="Baixar", en="Download"),
+    "batches": Text(pt="Lotes", en="Batches"),
+    "process": Text(pt="Processar", en="Process"),
+    "profiles": Text(pt="Ambientes", en="Environments"),
+    "header_at": Text(pt="Linha do cabeçalho", en="Header row"),
+    "samples": Text(pt="Exemplos", en="Samples"),
+    "why": Text(pt="Por quê", en="Why"),
+    "mapping": Text(pt="Colunas usadas: {used}/{all}", en="Columns used: {used}/{all}"),
+    "mapping_own": Text(
+        pt="Os cabeçalhos são os do sistema. Se uma estiver errada, escolha outra e confirme.",
+        en="The headers are the system's own. Where a column is wrong, choose another and confirm.",
+    ),
+    "mapping_proposed": Text(
+        pt="Esta planilha tem cabeçalhos próprios. Confira de que coluna do sistema é cada um, e "
+        "confirme; da próxima vez fica lembrado.",
+        en="This sheet has headers of its own. Check which column of the system each one is, and "
+        "confirm; it is remembered for the next time.",
+    ),
+    "mapping_remembered": Text(
+        pt="Este cabeçalho é conhecido: as colunas são as que foram confirmadas da última vez.",
+        en="This header is known: the columns are those that were confirmed the last time.",
+    ),
+    "mapping_confirmed": Text(pt="As colunas estão confirmadas.", en="The columns are confirmed."),
+    "map": Text(pt="Confirmar as colunas", en="Confirm the columns"),
+    "header_twice": Text(
+        pt="aparece mais de uma vez; para usá-la, dê outro nome na planilha",
+        en="is there more than once; to use it, rename it in the sheet",
+    ),
+    "constants": Text(
+        pt="A planilha não tem estas colunas; um valor vale para todas as linhas (* obrigatória):",
+        en="The sheet lacks these columns; one value goes for all rows (* required):",
+    ),
+    "fill_in": Text(
+        pt="Preencha os valores que só você sabe.", en="Fill in the values that only you know."
+    ),
+    "confirm_first": Text(
+        pt="Confira as colunas abaixo e confirme.", en="Check the columns below and confirm."
+    ),
+    "say_resource": Text(
+        pt="Diga o que a planilha traz, ou em que linha está o cabeçalho.",
+        en="Say what the sheet holds, or in which row its header is.",
+    ),
+    "drafts": Text(pt="Continuar uma edição", en="Continue an edit"),
+    "continue_draft": Text(pt="Continuar", en="Continue"),
+    "discard": Text(pt="Descartar", en="Discard"),
+    "changed_cells": Text(pt="Células alteradas", en="Cells changed"),
+    "templates": Text(pt="Começar de um modelo", en="Begin with a template"),
+    "templates_why": Text(
+        pt="O modelo tem as colunas certas e uma folha de instruções.",
+        en="A template has the right columns and a sheet of instructions.",
+    ),
+    "template": Text(pt="Baixar o modelo", en="Download the template"),
+    "set_aside": Text(pt="Deixar de fora: não é registro", en="Set aside: no record"),
+    "cell": Text(pt="Célula", en="Cell"),
+    "before": Text(pt="Antes", en="Before"),
+    "after": Text(pt="Depois", en="After"),
+    "in_grid": Text(pt="ver na grade", en="show in the grid"),
+    "retry_of": Text(
+        pt="As linhas recusadas do envio {job} vão de novo; as aceitas não.",
+        en="The refused rows of the upload {job} go again; the accepted ones do not.",
+    ),
+    "to_refused": Text(pt="Ver as linhas recusadas", en="Show the refused rows"),
+    "status_copy": Text(
+        pt="Baixar a cópia com a situação de cada linha",
+        en="Download the copy with each row's state",
+    ),
+    "doubt_page": Text(
+        pt="Baixar o que se sabe da dúvida", en="Download what is known of the doubt"
+    ),
+    "details": Text(pt="Detalhes", en="Details"),
+    "doubt": Text(
+        pt="Só uma pessoa pode decidir. Confira no sistema se as linhas sem prova estão lá, e se "
+        "alguma importação ainda corre; o que você disser fica registrado com seu nome e a hora. "
+        "Se só algumas estão, complete ou desfaça à mão no sistema primeiro.",
+        en="Only a person can decide. Look in the system whether the rows without proof are there, "
+        "and whether an import is still running; what you say is recorded with your name and the "
+        "time. If only some are there, complete or undo it by hand in the system first.",
+    ),
+    "doubt_reason": Text(pt="O que foi visto, e onde", en="What was seen, and where"),
+    "doubt_applied": Text(pt="Estão todas no sistema", en="All of them are in the system"),
+    "doubt_not_applied": Text(pt="Nenhuma está no sistema", en="None of them is in the system"),
+    "yes": Text(pt="sim", en="yes"),
+    "no": Text(pt="não", en="no"),
+    "reading_records": Text(pt="Lendo os registros…", en="Reading the records…"),
+    "complete": Text(pt="A exportação está completa.", en="The export is complete."),
+    "incomplete": Text(
+        pt="Não há prova de que a exportação está completa; use um período menor.",
+        en="It is not proven that the export is complete; use a shorter period.",
+    ),
+    "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
+    "batches_how": Text(
+        pt="Um lote corre pelo terminal: xlbridge batch run PLANO.yaml. Aqui se vê em que passo "
+        "está e o que falta corrigir.",
+        en="A batch is run in the terminal: xlbridge batch run PLAN.yaml. Here is which step it is "
+        "at, and what is left to mend.",
+    ),
+    "proof": Text(pt="Baixar o fechamento", en="Download the closing proof"),
+    "process_what": Text(
+        pt="Emite notas e processa pedidos, inventários e arquivos da fila, em bloco.",
+        en="Emits invoices and processes orders, inventories and queued files, in bulk.",
+    ),
+    "process_numbers": Text(pt="Números dos registros", en="Numbers of the records"),
+    "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
+    "record_process": Text(pt="processar", en="process"),
+    "record_already": Text(pt="já processado", en="processed already"),
+    "record_left": Text(pt="fica de fora", en="left out"),
+    "profiles_how": Text(
+        pt="A página trabalha com um ambiente só. Para outro: xlbridge ui --profile NOME; um novo: "
+        "xlbridge login. Senhas não passam por aqui.",
+        en="The page works with one environment. For another: xlbridge ui --profile NAME; a new "
+        "one: xlbridge login. Passwords do not pass through here.",
+    ),
+    "address": Text(pt="Endereço", en="Address"),
+    "user": Text(pt="Usuário", en="User"),
+    "chosen": Text(pt="o desta página", en="that of this page"),
 }
 
 

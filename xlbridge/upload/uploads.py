@@ -93,6 +93,15 @@ class Uploads:
         source = _source(sheet, options)
         return plan_source(self._context, self._client, source, options.planning)
 
+    def plan_retry(self, corrected: CorrectedRows, options: UploadOptions) -> PlannedSheet:
+        """Return the action of each row, as ``create_retry`` would record it; nothing is written.
+
+        Raises as ``plan`` does.
+        """
+        options.progress(_PLANNING.format(rows=len(corrected.sheet.rows)))
+        source, options = _retried_source(corrected, options)
+        return plan_source(self._context, self._client, source, options.planning)
+
     def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
         """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
 
@@ -117,14 +126,7 @@ class Uploads:
         earlier = corrected.job
         # A retry that has sent nothing gives way: only the new one knows which rows are which.
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
-        source = _source(corrected.sheet, options)
-        source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
-        planned = earlier.last("planning") or {}
-        options = replace(
-            options,
-            update=options.update or planned.get("update", False),
-            clear=options.clear or planned.get("clear", False),
-        )
+        source, options = _retried_source(corrected, options)
         check = partial(require_news, self._context, corrected) if only_news else None
         lists = has_lists(source.resource, source.frame)
         mode = Mode.RECORDS if lists else earlier.import_mode
@@ -354,3 +356,17 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
     return SheetSource.of_sheet(sheet, sheet.resource)
+
+
+def _retried_source(
+    corrected: CorrectedRows, options: UploadOptions
+) -> tuple[SheetSource, UploadOptions]:
+    """Return the rows of a retry, and the options with those that its first upload was given."""
+    source = _source(corrected.sheet, options)
+    source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
+    planned = corrected.job.last("planning") or {}
+    return source, replace(
+        options,
+        update=options.update or planned.get("update", False),
+        clear=options.clear or planned.get("clear", False),
+    )

@@ -49,4 +49,7 @@ from .sheet_findings import (
     row_numbers as row_numbers,
 )
 from .text import display as display
-from .typed_rows import type_rows as type_rows
+from .typed_rows import (
+    ColumnMemo as ColumnMemo,
+    type_rows as type_rows,
+)

@@ -41,7 +41,13 @@ from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedShee
 from xlbridge.validation.sheet_checks import check_layout, note_misplaced_documents
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
-from xlbridge.validation.typed_rows import TypedRows, fill_constants, type_numbers, type_rows
+from xlbridge.validation.typed_rows import (
+    ColumnMemo,
+    TypedRows,
+    fill_constants,
+    type_numbers,
+    type_rows,
+)
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,
@@ -67,11 +73,13 @@ def validate_workbook(
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
     mapping: "SheetMapping | None" = None,
+    memo: ColumnMemo | None = None,
 ) -> ValidatedSheet:
     """Validate one sheet of a workbook by its resource's schema; every error comes out at once.
 
     ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
-    how far it is. ``mapping`` reads a sheet with a header of its own.
+    how far it is. ``mapping`` reads a sheet with a header of its own. ``memo`` keeps what was found
+    in columns for the next time, after edits of ``workbook``.
 
     Raises ``WorkbookRefused`` when the file is no readable workbook, ``UsageError`` when the file,
     sheet or resource does not exist, the resource cannot be told, or the mapping does not fit.
@@ -85,16 +93,17 @@ def validate_workbook(
 
             mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
             wanted = catalogue[mapping.resource]
-            lookup = partial(cell_number_formats, path, mapped.choice.cells.raw)
+            lookup = _formats_lookup(path, mapped.choice.cells, memo)
             formats_of = mapped.formats_of(lookup)
             validated = _validate_rows(
-                path, wanted, mapped.choice, mapped.header, reading, on_column, formats_of
+                path, wanted, mapped.choice, mapped.header, reading, on_column, formats_of, memo
             )
         else:
             choice = choose_sheet(cells, catalogue, resource, sheet)
-            validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
+            validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column, memo)
         if validated.resource is not None and validated.resource.children:
-            whole = cells if sheet is None else read_workbook(path, limits)
+            is_whole = sheet is None or len(cells.sheets) > 1
+            whole = cells if is_whole else read_workbook(path, limits)
             add_children(validated, whole.sheets, reading, on_column)
         for one in validated.with_children:
             one.read_as, one.limits = cells.read_as, limits
@@ -128,6 +137,7 @@ def validate_sheet(
     choice: SheetChoice,
     reading: ParseOptions,
     on_column: OnColumn = lambda _: None,
+    memo: ColumnMemo | None = None,
 ) -> ValidatedSheet:
     """Validate the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
     cells, wanted = choice.cells, choice.resource
@@ -138,11 +148,16 @@ def validate_sheet(
         findings = [_missing_header(wanted, cells), *_hidden_sheets(choice, None)]
         return ValidatedSheet(path, wanted, cells.name, findings=findings)
     header = match_header(cells, position, wanted)
-    formats_of = partial(cell_number_formats, path, cells.raw)
-    judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of)
+    formats_of = _formats_lookup(path, cells, memo)
+    judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of, memo)
     if outdated := outdated_template(fingerprint, wanted, cells, position):
         judged.findings = [*outdated, *judged.findings]
     return judged
+
+
+def _formats_lookup(path: Path, cells: SheetCells, memo: ColumnMemo | None) -> FormatLookup:
+    lookup = partial(cell_number_formats, path, cells.raw)
+    return lookup if memo is None else memo.formats_of(lookup)
 
 
 def _validate_rows(
@@ -153,10 +168,11 @@ def _validate_rows(
     reading: ParseOptions,
     on_column: OnColumn,
     formats_of: FormatLookup,
+    memo: ColumnMemo | None = None,
 ) -> ValidatedSheet:
     """Validate the rows below a header that was matched to the columns of a resource."""
     cells = choice.cells
-    typed = type_rows(wanted, header, cells, reading, on_column, formats_of)
+    typed = type_rows(wanted, header, cells, reading, on_column, formats_of, memo)
     _mute_broken_columns(header, typed)
     layout = check_layout(wanted, header, cells, typed)
     not_records = note_non_records(wanted, header, cells, typed, formats_of)

@@ -5,11 +5,13 @@ Problems also come from error words kept as text, and from what the sheet shows 
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import untranslated
@@ -24,6 +26,7 @@ from xlbridge.validation.cells.displayed_cells import (
 )
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn, ParseOptions
+from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 _EXCEL = (
@@ -54,6 +57,50 @@ def _is_error_word(text: str) -> bool:
     return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
 
 
+_Result = TypeVar("_Result")
+
+
+class ColumnMemo:
+    """Memo of a sheet that is validated again after each edit of its cells.
+
+    What was found in a column holds until one of its cells is replaced; all of it is forgotten when
+    the rows, the header, or how cells are read change.
+    """
+
+    def __init__(self) -> None:
+        self._basis: tuple[object, ...] = ()
+        self._results: dict[tuple[str, int], tuple[CellColumn, int, Any]] = {}
+        self._formats: dict[tuple[frozenset[int], frozenset[int]], Any] = {}
+
+    def begin(self, *basis: object) -> None:
+        """Begin to validate by ``basis``; forget what was found by another."""
+        if basis != self._basis:
+            self._basis, self._results = basis, {}
+
+    def result(
+        self, topic: str, place: int, column: CellColumn, find: Callable[[], _Result]
+    ) -> _Result:
+        """Return what ``find`` finds in the column at a place, found anew where it was edited."""
+        known = self._results.get((topic, place))
+        if known is None or known[0] is not column or known[1] != column.edits:
+            known = column, column.edits, find()
+            self._results[topic, place] = known
+        found: _Result = known[2]
+        return found
+
+    def formats_of(self, lookup: FormatLookup) -> FormatLookup:
+        """Return a lookup that asks the file once: edits do not change it."""
+
+        def find(styles: Mapping[int, str], places: Collection[int]) -> Mapping[CellPosition, str]:
+            key = frozenset(styles), frozenset(places)
+            if key not in self._formats:
+                self._formats[key] = lookup(styles, places)
+            found: Mapping[CellPosition, str] = self._formats[key]
+            return found
+
+        return find
+
+
 @dataclass(frozen=True, slots=True)
 class TypedRows:
     """The rows below the header that hold anything.
@@ -74,6 +121,7 @@ def type_rows(
     reading: ParseOptions,
     on_column: OnColumn = lambda *_: None,
     formats_of: FormatLookup = lambda _, __: {},
+    memo: ColumnMemo | None = None,
 ) -> TypedRows:
     """Type the cells below the header, column by column.
 
@@ -83,6 +131,10 @@ def type_rows(
     rows = _data_rows(cells, header.row)
     numbers = np.array(rows, dtype=np.int64)
     headers = np.searchsorted(numbers, repeated_headers(header, cells))
+    if memo is not None:
+        basis = resource.name, header.row, header.columns, reading, rows, headers.tolist(), formats
+        memo.begin(*basis)
+    sheet = _RowsToType(header, cells, rows, numbers, headers, reading, formats)
     arrays, problems = {}, {}
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
@@ -93,26 +145,55 @@ def type_rows(
             ).array
             problems[column.name] = CellProblems.none(len(rows))
         else:
-            filled = ColumnCells(cells.columns[place], numbers)
-            filled.kinds[headers] = CellKind.EMPTY
-            unusable = header.unusable.get(column.name, {})
-            positions = np.searchsorted(numbers, list(unusable))
-            filled.kinds[positions] = CellKind.EMPTY
-            own_reading = replace(reading, numbers=header.styles.get(column.name, reading.numbers))
-            arrays[column.name], found = _typed_column(
-                column, filled, cells.columns[place], own_reading
-            )
-            for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
-                found.add(position, cell.code, cell.details)
-            if cells.raw.only_texts:
-                # In such a file there is no other way to write them.
-                found.drop("number-as-text", "date-as-text")
-            DisplayedCells(column, cells, place, rows, found).note_all(formats)
-            note_shapes(column, filled, found)
-            problems[column.name] = found
+            arrays[column.name], problems[column.name] = sheet.typed_again(column, place, memo)
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _RowsToType:
+    """Rows below a header: Excel's numbers, the positions of those that repeat the header, and how
+    their cells are read."""
+
+    header: Header
+    cells: SheetCells
+    rows: list[int]
+    numbers: npt.NDArray[np.int64]
+    headers: Positions
+    reading: ParseOptions
+    formats: Mapping[CellPosition, str]
+
+    def typed_again(
+        self, column: Column, place: int, memo: ColumnMemo | None
+    ) -> tuple[Any, CellProblems]:
+        """Return what ``typed`` does, from the memo where there is one."""
+        find = partial(self.typed, column, place)
+        if memo is None:
+            return find()
+        own = self.cells.columns[place]
+        values, found = memo.result(f"typed {column.name}", place, own, find)
+        # Rules of several cells add to them.
+        return values, found.copy()
+
+    def typed(self, column: Column, place: int) -> tuple[Any, CellProblems]:
+        """Return the typed values of a column, and what is wrong with its cells."""
+        own = self.cells.columns[place]
+        filled = ColumnCells(own, self.numbers)
+        filled.kinds[self.headers] = CellKind.EMPTY
+        unusable = self.header.unusable.get(column.name, {})
+        positions = np.searchsorted(self.numbers, list(unusable))
+        filled.kinds[positions] = CellKind.EMPTY
+        style = self.header.styles.get(column.name, self.reading.numbers)
+        values, found = _typed_column(column, filled, own, replace(self.reading, numbers=style))
+        for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
+            found.add(position, cell.code, cell.details)
+        if self.cells.raw.only_texts:
+            # In such a file there is no other way to write them.
+            found.drop("number-as-text", "date-as-text")
+        DisplayedCells(column, self.cells, place, self.rows, found).note_all(self.formats)
+        note_shapes(column, filled, found)
+        return values, found
 
 
 def type_numbers(

@@ -17,6 +17,7 @@ export class Grid {
     this.windows = new Map();
     this.at = 0; // position in the view
     this.column = 0; // place in the row
+    this.visited = false; // whether a cell was gone to
     this.anchor = null; // the other corner of a selected block
     this.input = document.createElement("textarea");
     this.input.setAttribute("aria-label", root.getAttribute("aria-label"));
@@ -58,6 +59,7 @@ export class Grid {
     if (!keep) {
       this.root.scrollTop = 0;
       this.at = 0;
+      this.visited = false;
     }
     await this.fetch(Math.floor(start / WINDOW), renew);
     this.draw();
@@ -113,6 +115,7 @@ export class Grid {
   line(row, at) {
     const line = element("div", "line");
     line.setAttribute("role", "row");
+    if (row.aside) line.classList.add("aside");
     line.setAttribute("aria-rowindex", at + 2);
     line.style.top = `${HEAD_HEIGHT + at * ROW_HEIGHT}px`;
     line.append(cell("number", row.row, "rowheader"));
@@ -128,7 +131,7 @@ export class Grid {
       one.dataset.place = place;
       one.dataset.cell = `${this.columns[place].letters}${row.row}`;
       if (marks.length) {
-        one.setAttribute("aria-invalid", worst(marks) === "warning" ? "false" : "true");
+        one.setAttribute("aria-invalid", ["warning", "planned"].includes(worst(marks)) ? "false" : "true");
         one.title = marks.map((mark) => mark.message).join("\n");
       }
       line.append(one);
@@ -159,6 +162,7 @@ export class Grid {
 
   move(at, column, extend = false) {
     if (this.total === 0) return;
+    this.visited = true;
     this.anchor = extend ? this.anchor || { at: this.at, column: this.column } : null;
     this.at = Math.min(Math.max(at, 0), this.total - 1);
     this.column = Math.min(Math.max(column, 0), this.columns.length - 1);
@@ -310,7 +314,7 @@ function cell(classes, text, role) {
 }
 
 function worst(marks) {
-  const order = ["error", "refused", "warning"];
+  const order = ["error", "refused", "warning", "planned"];
   return order.find((name) => marks.some((mark) => mark.severity === name));
 }
 

@@ -145,6 +145,18 @@ class CellProblems:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def copy(self) -> "CellProblems":
+        """Return the same problems, to which others can be added."""
+        return CellProblems(
+            self.failed.copy(),
+            self.positions[:],
+            self.kinds[:],
+            self.said[:],
+            self.remarks[:],
+            dict(self.firsts),
+            dict(self._known),
+        )
+
     def add(
         self,
         position: int,

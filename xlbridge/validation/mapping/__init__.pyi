@@ -7,11 +7,15 @@ from .model import SheetMapping as SheetMapping
 from .proposal import (
     Confidence as Confidence,
     MappingProposal as MappingProposal,
+    column_body as column_body,
 )
 from .proposed_file import (
     CONFIDENCE_WORDS as CONFIDENCE_WORDS,
+    confirmed_mapping_text as confirmed_mapping_text,
+    foreign_columns as foreign_columns,
     mapping_text as mapping_text,
     propose_mapping as propose_mapping,
+    reason_text as reason_text,
 )
 from .remembered import (
     mapping_for as mapping_for,

@@ -46,6 +46,17 @@ class MappedColumn:
         return self.join if self.source is None else (self.source,)
 
     @property
+    def body(self) -> Mapping[str, object]:
+        """The column as the mapping file has it."""
+        if self.join:
+            return {"join": list(self.join), "with": self.separator}
+        if self.source is None:
+            return {"constant": self.constant}
+        given = {"values": self.values, "numbers": self.numbers, "when": self.when}
+        stated = {**given, "link": self.link}
+        return {"from": self.source} | {key: it for key, it in stated.items() if it is not None}
+
+    @property
     def is_direct(self) -> bool:
         """Whether the cells are taken as they stand."""
         return self.source is not None and self.values is None and self.when is None

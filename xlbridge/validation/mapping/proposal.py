@@ -69,13 +69,14 @@ class ProposedColumn:
 @dataclass(frozen=True, slots=True)
 class MappingProposal:
     """A proposed mapping of the sheet with a header; ``ignore`` are the headers that are not used,
-    each with the reason."""
+    each with the reason, ``header_row`` is Excel's number of the header's row."""
 
     resource: Resource
     sheet: str
     header: Sequence[str]
     columns: Sequence[ProposedColumn]
     ignore: Mapping[str, Text]
+    header_row: int = 1
 
     @property
     def weight(self) -> float:
@@ -212,6 +213,19 @@ def _links(
                 yield _Candidate(foreign, column, _LINKED, _BY_NAME, body)
             elif is_party and words & _CALLED:
                 yield _Candidate(foreign, column, _LEAST, _BY_NAME, body)
+
+
+def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
+    """Return how the cells under a header that a person chose become a column of the resource."""
+    body: dict[str, Any] = {"from": foreign.header}
+    kinds = foreign.document_kinds()
+    if column.kind in _DOCUMENTS and len(kinds) > 1:
+        return {**body, "when": _DOCUMENTS[column.kind]}
+    if column.kind in _MONEY and (style := foreign.number_style()):
+        body["numbers"] = style
+    if (fit(column, foreign) or 0.0) < _FITS and takes_list(column, foreign):
+        body["values"] = listed_values(column, foreign)
+    return body
 
 
 def _tells_by_values(column: Column, foreign: ForeignColumn) -> bool:

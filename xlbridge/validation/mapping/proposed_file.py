@@ -1,7 +1,8 @@
 """Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from xlbridge.validation.mapping.proposal import (
 )
 from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
 from xlbridge.validation.mapping.value_fit import ForeignColumn, record_rows
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2
 _CLOSE = 0.25
@@ -43,24 +44,28 @@ def propose_mapping(
     resource: str | None = None,
     sheet: str | None = None,
     earlier: Sequence[SheetMapping] = (),
+    header_row: int | None = None,
+    workbook: WorkbookSource | None = None,
 ) -> MappingProposal:
     """Propose a mapping of the sheet of a workbook with most headers and data.
 
-    ``earlier`` are mappings that a person confirmed, the latest last. Raises ``UsageError`` when
+    ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's
+    number of the header's row where a person told it; ``workbook`` gives the cells where the file
+    was read already. Raises ``UsageError`` when
     there is no such file, sheet or resource, no header row with rows below it, or when nothing
     tells the resource; ``WorkbookRefused`` as reading does.
     """
     wanted = None if resource is None else catalogue.named(resource)
     found = [
         (key, cells, position)
-        for cells in read_workbook(path, limits, sheet).sheets
-        if (best := _header_position(cells)) is not None
+        for cells in (workbook() if workbook else read_workbook(path, limits, sheet)).sheets
+        if (best := _header_position(cells, header_row)) is not None
         for key, position in [best]
     ]
     if not found:
         raise _no_header(path)
     _, cells, position = max(found, key=lambda each: each[0])
-    columns, repeated = _foreign_columns(cells, position)
+    columns, repeated = foreign_columns(cells, position)
     proposals = [
         propose(
             each,
@@ -74,14 +79,17 @@ def propose_mapping(
     ranked = sorted(proposals, key=lambda proposal: -proposal.weight)
     if len(ranked) > 1 and ranked[0].weight - ranked[1].weight < _CLOSE:
         raise _no_resource(path, [proposal.resource.name for proposal in ranked[:3]])
-    return ranked[0]
+    return replace(ranked[0], header_row=position + 1)
 
 
-def _header_position(cells: SheetCells) -> tuple[tuple[int, int], int] | None:
+def _header_position(
+    cells: SheetCells, header_row: int | None = None
+) -> tuple[tuple[int, int], int] | None:
     """Return the first row with the most words of headers, then the most texts, that has data
-    below; all its cells are texts."""
+    below; all its cells are texts. Only ``header_row`` is looked at where it is given."""
     best: tuple[tuple[int, int], int] | None = None
-    for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+    searched = range(min(cells.height - 1, SEARCHED_ROWS))
+    for position in searched if header_row is None else {header_row - 1}.intersection(searched):
         filled = [value for value in cells.row(position) if value != ""]
         texts = [value for value in filled if isinstance(value, str) and value.strip()]
         if len(texts) < max(_FEWEST_HEADERS, len(filled)) or not cells.has_data(position + 1):
@@ -93,7 +101,7 @@ def _header_position(cells: SheetCells) -> tuple[tuple[int, int], int] | None:
     return best
 
 
-def _foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
+def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the columns whose headers are there once, and the headers that are not."""
     headers = [" ".join(text.split()) for text in header_texts(cells, position)]
     counted = Counter(map(header_key, headers))
@@ -107,6 +115,27 @@ def _foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColu
         else:
             repeated.append(header)
     return columns, repeated
+
+
+def confirmed_mapping_text(
+    cells: SheetCells, header_row: int, resource: str, columns: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the text of the mapping file that a person confirmed for the header of a sheet.
+
+    ``columns`` are the resource's, each as the file has it; headers that none of them uses are
+    ignored.
+    """
+    once, repeated = foreign_columns(cells, header_row - 1)
+    header = [*(foreign.header for foreign in once), *repeated]
+    used = {name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))}
+    content = {
+        "version": 1,
+        "resource": resource,
+        "header": header,
+        "columns": {name: dict(body) for name, body in columns.items()},
+        "ignore": [name for name in header if name not in used],
+    }
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=_WIDTH)
 
 
 def mapping_text(proposal: MappingProposal) -> str:

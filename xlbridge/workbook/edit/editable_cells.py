@@ -173,6 +173,7 @@ def _range_corners(reference: str) -> tuple[CellPosition, CellPosition]:
 
 _RICH_TEXT_RUN = re.compile(rb"<(?:\w+:)?r[\s>]")
 _SHARED_TEXT_INDEX = re.compile(rb"<(?:\w+:)?v[^>]*>\s*(\d+)\s*<")
+_END_OF_ROWS = re.compile(rb"</(\w+:)?sheetData\s*>")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
 
@@ -187,6 +188,14 @@ class EditableCells:
         self._part = self._sheets.part(sheet)
         self._content = in_utf8(package.read(self._part))
         self._first_day = _FIRST_DAY[self._sheets.begins_in_1904]
+
+    def add_rows(self, numbers: range) -> None:
+        """Add empty rows below the sheet's last, so that their cells can be changed."""
+        ends = list(_END_OF_ROWS.finditer(self._content))
+        if numbers and ends:
+            at, prefix = ends[-1].start(), (ends[-1][1] or b"").decode()
+            rows = "".join(f'<{prefix}row r="{n}"></{prefix}row>' for n in numbers).encode()
+            self._content = self._content[:at] + rows + self._content[at:]
 
     def locked(self, places: frozenset[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed: formulas give them their value, or they are

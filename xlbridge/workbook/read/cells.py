@@ -245,11 +245,13 @@ class CellColumn:
     ``kinds`` has a ``CellKind`` for each. ``content`` has eight bytes for each, in the machine's
     order: a number's as a double, a text's as an index into ``texts``; a boolean's 0 or 1, a date's
     ordinal, the others' microseconds (a datetime's since year 1), each as a whole number.
+    ``edits`` counts the cells that were replaced since the column was read.
     """
 
     kinds: bytearray = field(default_factory=bytearray, repr=False)
     content: bytearray = field(default_factory=bytearray, repr=False)
     texts: list[str] = field(default_factory=list, repr=False)
+    edits: int = field(default=0, repr=False, compare=False)
 
     def extend(self, more: "CellColumn") -> None:
         """Append the next cells; their indexes count the texts that are already here."""
@@ -279,6 +281,12 @@ class CellColumn:
             content = array("q", [len(self.texts)]).tobytes()
             self.texts.append(cell.texts[0])
         self.content[8 * place : 8 * place + 8] = content
+        self.edits += 1
+
+    def add_empty(self, count: int) -> None:
+        """Append empty cells."""
+        self.kinds += bytes(count)
+        self.content += bytes(8 * count)
 
     def kind(self, place: int) -> CellKind:
         """Return what a cell is; one below the last is empty."""

@@ -1,0 +1,105 @@
+"""A sheet with headers of its own is mapped, and the mapping remembered; edits outlive the page."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+from environment import clean_environment, credentials
+from forked import Zygote
+from openpyxl import Workbook
+from running_page import opened, running_page
+from sheets import write_records
+
+from xlbridge import validate
+from xlbridge.sandbox import RunningSandbox
+
+
+def write_foreign(path: Path) -> Path:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["Cadastro de clientes"])
+    sheet.append(["Razão social", "Tipo pessoa", "E-mail", "Cor"])
+    sheet.append(["Padaria Central", "Jurídica", "padaria@example.com", "azul"])
+    sheet.append(["Maria da Silva", "Física", "maria", "verde"])
+    book.save(path)
+    return path
+
+
+def proposed(client: httpx.Client, path: Path) -> dict[str, Any]:
+    """Drop a sheet that may be for several resources; the mapping once it is said for which."""
+    told = opened(client, path)
+    assert "rows" not in told
+    assert "fornecedor" in told["error"]["message"]
+    form: dict[str, Any] = client.post("/api/choose", json={"resource": "cliente"}).json()[
+        "mapping"
+    ]
+    return form
+
+
+def confirmed(client: httpx.Client, form: dict[str, Any]) -> dict[str, Any]:
+    names = ("resource", "sheet", "header_row", "columns")
+    answer = client.post("/api/map", json={name: form[name] for name in names})
+    assert answer.status_code == 200, answer.text
+    sheet: dict[str, Any] = answer.json()
+    return sheet
+
+
+def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: Path) -> None:
+    path = write_foreign(tmp_path / "clientes.xlsx")
+    form = proposed(client, path)
+    assert (form["kind"], form["resource"], form["header_row"]) == ("proposed", "cliente", 2)
+    samples = {one["header"]: one["samples"] for one in form["headers"]}
+    assert samples["Cor"] == ["azul", "verde"]
+    assert form["columns"]["natureza"]["values"] == {"Jurídica": "J", "Física": "F"}
+    form["columns"].pop("email", None)
+    chosen = {"resource": "cliente", "sheet": form["sheet"], "header_row": 2, "header": "E-mail"}
+    body = client.post("/api/mapping-column", json={**chosen, "column": "email"}).json()
+    form["columns"]["email"] = body
+    sheet = confirmed(client, form)
+    assert [rule["column"] for rule in sheet["rules"] if rule["severity"] == "error"] == ["email"]
+    columns = [column["name"] for column in sheet["columns"]]
+    assert columns == ["nomeComercial", "natureza", "email", None]
+    typed = [{"row": 4, "column": 2, "value": "maria@example.com"}]
+    assert client.post("/api/edit", json=typed).json()["errors"] == 0
+    again = opened(client, path)
+    assert (again["mapping"]["kind"], again["errors"]) == ("remembered", 1)
+
+
+def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> None:
+    opened(client, write_foreign(tmp_path / "clientes.xlsx"))
+    told = client.post("/api/choose", json={"resource": "cliente", "header_row": 3}).json()
+    assert told["mapping"]["headers"][0]["header"] == "Padaria Central"
+    refused = client.post("/api/choose", json={"resource": "cliente", "header_row": 40}).json()
+    assert "no header row" in refused["error"]["message"]
+
+
+def test_what_only_a_person_knows_is_asked_for(client: httpx.Client, tmp_path: Path) -> None:
+    form = proposed(client, write_foreign(tmp_path / "clientes.xlsx"))
+    form["columns"]["natureza"] = {"constant": "?"}
+    names = ("resource", "sheet", "header_row", "columns")
+    answer = client.post("/api/map", json={name: form[name] for name in names})
+    assert answer.status_code == 422
+    assert "natureza" in answer.json()["error"]["message"]
+
+
+def test_edits_outlive_the_page(
+    tmp_path: Path, home: Path, forks: Zygote, empty_sandbox: RunningSandbox
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"nomeComercial": None}])
+    environment = clean_environment(home, **credentials(empty_sandbox))
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        names = [column["name"] for column in opened(client, path)["columns"]]
+        cell = {"row": 2, "column": names.index("nomeComercial"), "value": "Padaria"}
+        assert client.post("/api/edit", json=[cell]).json()["errors"] == 0
+    assert {file.stat().st_mode & 0o077 for file in home.glob("page/*/*.json")} == {0}
+    with running_page(forks, tmp_path, home, environment) as ui, ui.client() as client:
+        (draft,) = client.get("/api/drafts").json()["drafts"]
+        assert (draft["file"], draft["cells"]) == ("clientes.xlsx", 1)
+        sheet = client.post("/api/continue", json={"id": draft["id"]}).json()
+        assert (sheet["errors"], sheet["edited"]) == (0, 1)
+        copy = tmp_path / "copy.xlsx"
+        copy.write_bytes(client.get("/api/workbook").content)
+        assert list(validate(copy).frame["nomeComercial"]) == ["Padaria"]
+        assert client.post("/api/discard", json={"id": draft["id"]}).json() == {"drafts": []}

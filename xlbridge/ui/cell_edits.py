@@ -1,0 +1,128 @@
+"""Edits of a sheet's cells in memory: made, taken back, made again, and kept as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from xlbridge.resources.findings import CorrectedValue
+from xlbridge.workbook import CellPosition
+from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
+
+EditRecord = tuple[int, int, str, str]
+"""Edit as plain data: row, column, kind of the value and its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CellState:
+    """Cell as it was before an edit: its content, and what the sheet's XML says of it."""
+
+    cell: CellColumn
+    error: str | None
+    scaled: float | None
+    unvalued: bool
+    edit: CorrectedValue | None
+
+
+_Step = dict[CellPosition, tuple[_CellState, CorrectedValue]]
+"""Cells that were edited at once, each with what it was and what it became."""
+
+
+class CellEdits:
+    """Edits of one sheet, in steps that can be taken back. Rows are Excel's numbers, columns count
+    from zero."""
+
+    def __init__(self, cells: SheetCells) -> None:
+        self._cells = cells
+        self._undone: list[_Step] = []
+        self._done: list[_Step] = []
+        self.values: dict[CellPosition, CorrectedValue] = {}
+        """The cells that differ from the original's, with their new contents."""
+
+    def make(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
+        """Put values into cells, as one step; cells below the last row make new rows."""
+        lowest = max((row for row, _ in values), default=0)
+        for column in self._cells.columns:
+            column.add_empty(max(lowest - len(column.kinds), 0))
+        step = {place: (self._state(place), value) for place, value in values.items()}
+        for place, value in values.items():
+            self._write(place, value)
+        self._done.append(step)
+        self._undone.clear()
+
+    def undo(self) -> list[CellPosition]:
+        """Take the last step back; return its cells, none where there is no step."""
+        if not self._done:
+            return []
+        step = self._done.pop()
+        for place, (state, _) in step.items():
+            self._restore(place, state)
+        self._undone.append(step)
+        return list(step)
+
+    def redo(self) -> list[CellPosition]:
+        """Make the last step again that was taken back; return its cells."""
+        if not self._undone:
+            return []
+        step = self._undone.pop()
+        for place, (_, value) in step.items():
+            self._write(place, value)
+        self._done.append(step)
+        return list(step)
+
+    def records(self) -> list[EditRecord]:
+        """Return the edits as plain data, to be kept."""
+        return [(*place, *_stated(value)) for place, value in self.values.items()]
+
+    def repeat(self, records: list[EditRecord]) -> None:
+        """Make the edits that were kept, as one step."""
+        if records:
+            self.make({(row, column): _value(kind, text) for row, column, kind, text in records})
+
+    def _state(self, place: CellPosition) -> _CellState:
+        raw, column = self._cells.raw, self._column(place)
+        return _CellState(
+            column.cell(place[0] - 1),
+            raw.errors.get(place),
+            raw.scaled.get(place),
+            place in raw.unvalued,
+            self.values.get(place),
+        )
+
+    def _write(self, place: CellPosition, value: CorrectedValue) -> None:
+        raw = self._cells.raw
+        content = float(value) if isinstance(value, Decimal) else value
+        self._column(place).put(place[0] - 1, CellEncoder().encode((content,)))
+        raw.errors.pop(place, None)
+        raw.scaled.pop(place, None)
+        raw.unvalued.discard(place)
+        self.values[place] = value
+
+    def _restore(self, place: CellPosition, state: _CellState) -> None:
+        raw = self._cells.raw
+        self._column(place).put(place[0] - 1, state.cell)
+        if state.error is not None:
+            raw.errors[place] = state.error
+        if state.scaled is not None:
+            raw.scaled[place] = state.scaled
+        if state.unvalued:
+            raw.unvalued.add(place)
+        if state.edit is not None:
+            self.values[place] = state.edit
+        else:
+            del self.values[place]
+
+    def _column(self, place: CellPosition) -> CellColumn:
+        return self._cells.columns[place[1] - self._cells.first_column]
+
+
+def _stated(value: CorrectedValue) -> tuple[str, str]:
+    if isinstance(value, Decimal):
+        return "number", str(value)
+    return ("date", value.isoformat()) if isinstance(value, date) else ("text", value)
+
+
+def _value(kind: str, text: str) -> CorrectedValue:
+    if kind == "number":
+        return Decimal(text)
+    return date.fromisoformat(text) if kind == "date" else text

@@ -1,0 +1,193 @@
+"""Mapping of the open sheet as the page shows it: each header with values, and what it becomes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from xlbridge.errors import UsageError
+from xlbridge.files import write_private
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.settings import Settings
+from xlbridge.ui.cell_texts import shown_text
+from xlbridge.ui.sheet_editor import SheetEditor
+from xlbridge.ui.workspace import MAPPING
+from xlbridge.validation import number_meanings
+from xlbridge.validation.mapping import (
+    MappingProposal,
+    SheetMapping,
+    column_body,
+    confirmed_mapping_text,
+    foreign_columns,
+    mapping_for,
+    propose_mapping,
+    read_mapping,
+    reason_text,
+    remember_mapping,
+    remembered_mappings,
+)
+from xlbridge.workbook import column_letters
+from xlbridge.workbook.read import SheetCells
+
+_SAMPLES = 3
+_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+_YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
+_NO_COLUMN = Text(
+    pt="A coluna escolhida não está mais na planilha; abra-a de novo.",
+    en="The chosen column is no longer in the sheet; open it again.",
+)
+
+
+def known_mapping(
+    editor: SheetEditor, settings: Settings, resource: str | None
+) -> SheetMapping | None:
+    """Return the mapping that was used before for the header of the open sheet."""
+    mappings = remembered_mappings(settings.mappings)
+    return mapping_for(editor.chosen_sheets(), mappings, resource) if mappings else None
+
+
+def proposed_form(
+    editor: SheetEditor,
+    catalogue: Catalogue,
+    settings: Settings,
+    resource: str | None,
+    header_row: int | None,
+) -> dict[str, Any]:
+    """Return the form of a proposed mapping. Raises ``UsageError`` as ``propose_mapping`` does."""
+    proposal = propose_mapping(
+        editor.path,
+        catalogue,
+        settings.limits,
+        resource=resource,
+        earlier=remembered_mappings(settings.mappings),
+        header_row=header_row,
+        workbook=editor.chosen_sheets,
+    )
+    columns = {column.name: dict(column.body) for column in proposal.columns}
+    cells = editor.sheet_named(proposal.sheet)
+    form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
+    return form | {"reasons": _reasons(proposal)}
+
+
+def used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
+    """Return the form of what the sheet is read by now, None where nothing is known of it."""
+    sheet, mapping = editor.validated, editor.choice.mapping
+    if sheet.resource is None or sheet.header_row is None:
+        return None
+    if mapping is not None:
+        columns = {column.name: column.body for column in mapping.columns}
+        return _form(kind, sheet.resource, editor.cells, sheet.header_row, columns)
+    header, cells = sheet.header_row, editor.cells
+    columns = {
+        name: {"from": _header_text(cells, header, place - cells.first_column)}
+        for name, place in sheet.columns.items()
+        if name in sheet.resource.by_name
+    }
+    return _form("own", sheet.resource, cells, header, columns)
+
+
+def chosen_column(
+    editor: SheetEditor, resource: Resource, sheet: str, header_row: int, header: str, name: str
+) -> Mapping[str, Any]:
+    """Return how the cells under a header become a column that a person chose for it."""
+    columns, _ = foreign_columns(editor.sheet_named(sheet), header_row - 1)
+    found = next((foreign for foreign in columns if foreign.header == header), None)
+    if found is None or name not in resource.by_name:
+        raise UsageError(_NO_COLUMN)
+    return column_body(resource.by_name[name], found)
+
+
+def confirmed_mapping(
+    editor: SheetEditor, resource: Resource, given: Mapping[str, Any]
+) -> SheetMapping:
+    """Write the mapping that a person confirmed beside the open workbook, and return it.
+
+    Raises ``UsageError`` naming each mistake.
+    """
+    cells = editor.sheet_named(given["sheet"])
+    path = editor.path.parent / MAPPING
+    kinds = {column.name: column.kind for column in resource.columns}
+    columns = {name: _typed_body(kinds.get(name), it) for name, it in given["columns"].items()}
+    text = confirmed_mapping_text(cells, given["header_row"], resource.name, columns)
+    write_private(path, text)
+    return read_mapping(path)
+
+
+def remember(editor: SheetEditor, settings: Settings) -> None:
+    """Keep the mapping by which a sheet with rows was read, for the next time."""
+    mapping = editor.choice.mapping
+    if mapping is not None and len(editor.validated.rows):
+        remember_mapping(settings.mappings, mapping)
+
+
+def _typed_body(kind: Kind | None, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a column of a mapping with the values that were typed as the file has them."""
+    typed = dict(body)
+    if "constant" in typed:
+        typed["constant"] = _typed(kind, typed["constant"])
+    if "values" in typed:
+        typed["values"] = {text: _typed(kind, it) for text, it in typed["values"].items()}
+    return typed
+
+
+def _typed(kind: Kind | None, value: Any) -> Any:
+    text = str(value).strip()
+    if value is None or not text:
+        return None
+    if kind is Kind.BOOLEAN and text.casefold() in _YES_OR_NO:
+        return _YES_OR_NO[text.casefold()]
+    meanings = number_meanings(text) if kind in _NUMBERS else None
+    number = None if meanings is None else meanings.native or meanings.foreign
+    if number is None:
+        return text
+    return int(number) if number == int(number) else float(number)
+
+
+def _form(
+    kind: str,
+    resource: Resource,
+    cells: SheetCells,
+    header_row: int,
+    columns: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    usable = {foreign.header for foreign in foreign_columns(cells, header_row - 1)[0]}
+    headers = []
+    for place in range(len(cells.columns)):
+        header = _header_text(cells, header_row, place)
+        if header:
+            one = {"letters": column_letters(cells.first_column + place), "header": header}
+            samples = _samples(cells, header_row, place)
+            headers.append(one | {"samples": samples, "usable": header in usable})
+    return {
+        "kind": kind,
+        "resource": resource.name,
+        "title": str(resource.title),
+        "sheet": cells.name,
+        "header_row": header_row,
+        "headers": headers,
+        "columns": columns,
+        "reasons": {},
+        "targets": [
+            {"name": column.name, "title": str(column.title), "required": column.required}
+            for column in resource.columns
+        ],
+    }
+
+
+def _header_text(cells: SheetCells, header_row: int, place: int) -> str:
+    text = shown_text(cells, (header_row, cells.first_column + place))
+    return " ".join(text.split())
+
+
+def _samples(cells: SheetCells, header_row: int, place: int) -> list[str]:
+    """Return the first different values below a header."""
+    found: dict[str, None] = {}
+    for row in range(header_row + 1, min(cells.height, header_row + 200) + 1):
+        if text := shown_text(cells, (row, cells.first_column + place)):
+            found[text] = None
+        if len(found) == _SAMPLES:
+            break
+    return list(found)
+
+
+def _reasons(proposal: MappingProposal) -> dict[str, str]:
+    return {column.name: str(reason_text(column)) for column in proposal.columns}

@@ -1,0 +1,123 @@
+// Begin: open a workbook, continue an edit, say what the sheet holds.
+
+import { button, byId, call, fill, option, post, show, state, tableLine, texts, whenShown } from "./core.js";
+import { showMapping } from "./mapping.js";
+import { showSheet } from "./correct.js";
+
+async function openFile(file) {
+  byId("reading").hidden = false;
+  const answer = await call("/api/open", {
+    body: file,
+    headers: { "X-File-Name": encodeURIComponent(file.name) },
+  });
+  byId("reading").hidden = true;
+  if (answer) showKnown(answer);
+}
+
+async function choose() {
+  const answer = await post("/api/choose", {
+    resource: byId("resource").value,
+    sheet: byId("sheet").value,
+  });
+  if (answer) showKnown(answer);
+}
+
+async function chooseHeaderRow() {
+  const given = { resource: byId("resource").value, sheet: byId("sheet").value };
+  const answer = await post("/api/choose", { ...given, header_row: byId("header-row").value });
+  if (answer) showKnown(answer);
+}
+
+async function chooseReading() {
+  if (byId("to-mend").disabled) return;
+  const given = { dates: byId("dates").value, numbers: byId("numbers").value };
+  const answer = await post("/api/reading", given);
+  if (answer) showKnown(answer);
+}
+
+export function showKnown(answer) {
+  byId("known").hidden = false;
+  byId("file-name").textContent = answer.file || "";
+  const names = answer.sheets.map((name) => option(name, name));
+  byId("sheet").replaceChildren(option("", texts.recognise), ...names);
+  const recognised = "rows" in answer;
+  byId("to-mend").disabled = !recognised;
+  for (const name of ["mend", "send"]) {
+    document.querySelector(`[data-view="${name}"]`).disabled = !recognised;
+  }
+  showMapping(answer.mapping || null, showKnown);
+  const form = answer.mapping;
+  byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
+  if (!recognised) {
+    byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
+    byId("known-counts").textContent = form ? texts.confirm_first : texts.say_resource;
+    if (form) byId("resource").value = form.resource;
+    if (form) byId("sheet").value = form.sheet;
+    state.sheet = null;
+    return;
+  }
+  byId("sheet").value = answer.sheet;
+  byId("resource").value = answer.resource || "";
+  byId("dates").value = answer.dates || "";
+  byId("numbers").value = answer.numbers || "";
+  byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
+  const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
+  byId("known-counts").textContent = `${header} · ${fill(texts.counts, answer)}`;
+  showSheet(answer);
+}
+
+async function showDrafts() {
+  showDraftList(await call("/api/drafts"));
+}
+
+function showDraftList(answer) {
+  if (answer === null) return;
+  byId("drafts-card").hidden = answer.drafts.length === 0;
+  const titles = [texts.file, texts.kind, texts.changed_cells, texts.when, ""];
+  const lines = answer.drafts.map((draft) => {
+    const go = button(texts.continue_draft, () => continueDraft(draft.id));
+    const drop = button(texts.discard, async () =>
+      showDraftList(await post("/api/discard", { id: draft.id })),
+    );
+    return tableLine([draft.file, draft.resource || "", draft.cells, draft.changed_at, [go, " ", drop]]);
+  });
+  byId("drafts").replaceChildren(tableLine(titles, "th"), ...lines);
+}
+
+async function continueDraft(id) {
+  const answer = await post("/api/continue", { id });
+  if (answer === null) return;
+  showKnown(answer);
+  show("mend");
+}
+
+export function setUpBegin() {
+  const file = document.querySelector('[data-testid="drop"]');
+  file.addEventListener("change", () => {
+    if (file.files.length) openFile(file.files[0]);
+    file.value = "";
+  });
+  const area = byId("drop-area");
+  area.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    area.classList.add("over");
+  });
+  area.addEventListener("dragleave", () => area.classList.remove("over"));
+  area.addEventListener("drop", (event) => {
+    event.preventDefault();
+    area.classList.remove("over");
+    if (event.dataTransfer.files.length) openFile(event.dataTransfer.files[0]);
+  });
+  for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", choose);
+  for (const name of ["dates", "numbers"]) byId(name).addEventListener("change", chooseReading);
+  byId("header-row").addEventListener("change", chooseHeaderRow);
+  byId("to-mend").addEventListener("click", () => show("mend"));
+  byId("template").addEventListener("change", showTemplate);
+  showTemplate();
+  whenShown("begin", showDrafts);
+  showDrafts();
+}
+
+function showTemplate() {
+  byId("template-link").href = `/api/template?resource=${encodeURIComponent(byId("template").value)}`;
+}

@@ -1,0 +1,195 @@
+// Beside the sheet: uploads and their doubts, exports, batches, processing, profiles.
+
+import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, said, show, tableLine, texts, whenShown } from "./core.js";
+import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
+
+// Uploads
+
+async function showJobs() {
+  byId("job-shown").hidden = true;
+  const answer = await call("/api/jobs");
+  if (answer === null) return;
+  const titles = [texts.job, texts.when, texts.state, texts.kind, texts.accepted, texts.rejected];
+  titles.push(texts.environment, texts.file, "");
+  const lines = answer.jobs.map((job) => {
+    const values = [job.job, job.created_at, job.state_name, job.resource];
+    values.push(job.rows.accepted ?? job.rows.processed ?? "", job.rows.rejected ?? "");
+    return tableLine([...values, job.profile, job.file, jobButtons(job)]);
+  });
+  const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
+  byId("job-table").replaceChildren(tableLine(titles, "th"), ...lines, ...empty);
+}
+
+function jobButtons(job) {
+  const parts = [button(texts.details, () => showJob(job.job))];
+  if (!job.final && job.sent) parts.push(" ", resumeButton(job.job));
+  return parts;
+}
+
+function resumeButton(job) {
+  return button(texts.resume, async () => {
+    const started = await post("/api/resume", { job });
+    if (!started) return;
+    show("send");
+    followSending();
+  });
+}
+
+async function showJob(id) {
+  const job = await call("/api/job", { query: { job: id } });
+  if (job === null) return;
+  const history = element("table");
+  history.append(...job.history.map((one) => tableLine([one.at, one.state])));
+  const told = job.lines.map((line) => element("p", line));
+  const parts = [element("h2", job.job), ...told, ...(job.is_upload ? outcomeLinks(job) : []), history];
+  if (job.doubtful) parts.push(...doubtParts(job));
+  const shown = byId("job-shown");
+  shown.hidden = false;
+  shown.replaceChildren(...parts);
+  shown.focus();
+}
+
+// A doubt is settled by what a person saw in the system; the reason is recorded.
+function doubtParts(job) {
+  const reason = element("input");
+  reason.type = "text";
+  reason.size = 60;
+  const settle = (seen) => async () => {
+    const answer = await post("/api/resolve", { job: job.job, as: seen, reason: reason.value });
+    if (answer === null) return;
+    await showJobs();
+    await showJob(job.job);
+  };
+  return [
+    element("p", texts.doubt),
+    labelled(texts.doubt_reason, reason),
+    button(texts.doubt_applied, settle("applied")),
+    " ",
+    button(texts.doubt_not_applied, settle("not-applied")),
+  ];
+}
+
+// Exports
+
+function showFilters() {
+  const listing = listings.find((one) => one.name === byId("listing").value);
+  byId("filters").replaceChildren(...listing.filters.map(filterField));
+}
+
+function filterField(one) {
+  const control = one.kind === "flag" ? element("select") : element("input");
+  if (one.kind === "flag") control.append(option("", texts.no), option("1", texts.yes));
+  else control.type = "text";
+  control.dataset.filter = one.name;
+  control.title = one.meaning;
+  return labelled(one.meaning, control);
+}
+
+async function exportListing() {
+  const filters = {};
+  for (const one of byId("filters").querySelectorAll("[data-filter]")) {
+    if (one.value) filters[one.dataset.filter] = one.value;
+  }
+  byId("exported").replaceChildren();
+  byId("preview").replaceChildren();
+  const started = await post("/api/export", { listing: byId("listing").value, filters });
+  if (!started) return;
+  byId("export-progress").textContent = texts.reading_records;
+  follow(showExport);
+}
+
+function showExport(told) {
+  byId("export").disabled = told.running;
+  byId("export-cancel").hidden = !told.running;
+  byId("export-progress").textContent = told.running ? told.lines.at(-1) || texts.reading_records : "";
+  if (told.running || !told.outcome) return;
+  const { listing, manifest, remarks, preview } = told.outcome;
+  const whole = manifest.complete ? texts.complete : texts.incomplete;
+  const parts = [element("p", `${fill(texts.export_done, { n: manifest.records })} ${whole}`)];
+  parts.push(...remarks.map((text) => element("p", text)));
+  parts.push(link(texts.download_export, "/api/exported", { listing }));
+  byId("exported").replaceChildren(...parts);
+  const [head, ...rows] = preview;
+  byId("preview").replaceChildren(tableLine(head, "th"), ...rows.map((row) => tableLine(row)));
+}
+
+// Batches
+
+async function showBatches() {
+  const answer = await call("/api/batches");
+  if (answer === null) return;
+  const shown = answer.batches.map((batch, place) => batchPart(batch, place, answer.names));
+  byId("batch-list").replaceChildren(...(shown.length ? shown : [element("p", texts.no_batches)]));
+}
+
+function batchPart(batch, place, names) {
+  const part = element("details");
+  part.open = place === 0;
+  part.append(element("summary", `${batch.batch} · ${batch.created_at}`));
+  if (batch.error) part.append(element("p", said(batch.error), "problem"));
+  const tree = element("ul", undefined, "tree");
+  for (const step of batch.steps) {
+    const item = element("li", `${step.step} · ${names[step.state]}`, step.state);
+    const units = element("ul");
+    for (const unit of step.units) {
+      const line = element("li", `${unit.name} · ${names[unit.state]}`, unit.state);
+      if (unit.problem) line.append(element("div", unit.problem, "error"));
+      units.append(line);
+    }
+    if (step.problem) item.append(element("div", step.problem, "error"));
+    item.append(units);
+    tree.append(item);
+  }
+  part.append(tree);
+  for (const kind of batch.proofs || []) {
+    part.append(link(`${texts.proof} (${kind})`, "/api/proof", { batch: batch.batch, kind }), " ");
+  }
+  return part;
+}
+
+// Processing
+
+async function planProcess() {
+  const listing = byId("process-listing").value;
+  const numbers = byId("process-numbers").value.split(/[\s,;]+/).filter((one) => /^\d+$/.test(one));
+  const shown = byId("process-shown");
+  const planned = await post("/api/process-plan", { listing, numbers });
+  shown.hidden = planned === null;
+  if (planned === null) return;
+  const table = element("table");
+  const line = (one) => tableLine([one.number, texts[`record_${one.action}`] || one.action || "", one.message ?? ""]);
+  table.append(...planned.records.map(line));
+  const begin = async (token, send) => {
+    send.disabled = true;
+    if (!(await post("/api/process", { listing, numbers, token }))) return;
+    show("send");
+    followSending();
+  };
+  const text = fill(texts.process_run, { n: numbers.length });
+  shown.replaceChildren(environmentLine(planned), table, ...confirmParts(planned, text, begin));
+}
+
+// Profiles
+
+async function showProfiles() {
+  const answer = await call("/api/profiles");
+  if (answer === null) return;
+  const titles = tableLine([texts.environment, texts.address, texts.user, ""], "th");
+  const lines = answer.profiles.map((one) => {
+    const kind = one.production ? texts.production : one.practice ? texts.practice : "";
+    const mark = element("span", kind, one.production ? "production" : "practice");
+    return tableLine([one.name, one.address, one.email, [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""]]);
+  });
+  byId("profile-table").replaceChildren(titles, ...lines);
+}
+
+export function setUpBeside() {
+  byId("listing").addEventListener("change", showFilters);
+  showFilters();
+  byId("export").addEventListener("click", exportListing);
+  byId("export-cancel").addEventListener("click", () => post("/api/cancel", {}));
+  byId("process-plan").addEventListener("click", planProcess);
+  whenShown("jobs", showJobs);
+  whenShown("batches", showBatches);
+  whenShown("profiles", showProfiles);
+}

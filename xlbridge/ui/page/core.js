@@ -1,0 +1,109 @@
+// What all screens share: texts, requests, and elements. Every value is set as text, never as markup.
+
+const data = JSON.parse(document.getElementById("page-data").textContent);
+export const { texts, listings, isOpen, running } = data;
+export const byId = (id) => document.getElementById(id);
+export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+
+// The open sheet as the server told it last, and the rows that the grid shows.
+export const state = { sheet: null, view: "wrong" };
+
+export async function call(path, { body, query, headers } = {}) {
+  const address = query ? `${path}?${new URLSearchParams(query)}` : path;
+  const options = body === undefined ? {} : { method: "POST", body, headers };
+  let answer;
+  try {
+    answer = await fetch(address, options);
+  } catch {
+    showProblem(texts.lost);
+    return null;
+  }
+  const found = await answer.json().catch(() => null);
+  if (found === null || answer.status === 403) {
+    showProblem(texts.lost);
+    return null;
+  }
+  showProblem(found.error ? said(found.error) : "");
+  return answer.ok ? found : null;
+}
+
+export const post = (path, content) => call(path, { body: JSON.stringify(content) });
+export const said = (error) => `${error.message} ${error.hint}`.trim();
+
+export function showProblem(text) {
+  byId("problem").textContent = text;
+  byId("problem").hidden = !text;
+}
+
+const shown = new Map();
+export const whenShown = (name, run) => shown.set(name, run);
+
+export function show(name) {
+  for (const section of document.querySelectorAll("main > section")) {
+    section.hidden = section.id !== name;
+  }
+  for (const one of document.querySelectorAll("nav button")) {
+    if (one.dataset.view === name) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  }
+  if (shown.has(name)) shown.get(name)();
+}
+
+export function element(name, text, classes) {
+  const one = document.createElement(name);
+  if (classes) one.className = classes;
+  if (text !== undefined) one.textContent = text;
+  return one;
+}
+
+export function button(text, run, classes) {
+  const one = element("button", text, classes);
+  one.addEventListener("click", run);
+  return one;
+}
+
+export function link(text, path, query, testid) {
+  const one = element("a", text, "button");
+  one.href = `${path}?${new URLSearchParams(query)}`;
+  if (testid) one.dataset.testid = testid;
+  return one;
+}
+
+export function option(value, text) {
+  const one = element("option", text);
+  one.value = value;
+  return one;
+}
+
+export function labelled(text, control) {
+  const one = element("label", `${text} `);
+  one.append(control);
+  return one;
+}
+
+export function tableLine(values, kind = "td") {
+  const line = document.createElement("tr");
+  for (const value of values) {
+    const one = document.createElement(kind);
+    if (Array.isArray(value)) one.append(...value);
+    else one.append(value);
+    line.append(one);
+  }
+  return line;
+}
+
+// Follows the work that runs, until it ends; ``show`` is told each state.
+let events = null;
+
+export function follow(showState) {
+  if (events) events.close();
+  events = new EventSource("/api/events");
+  events.onmessage = (event) => {
+    const told = JSON.parse(event.data);
+    showProblem("");
+    if (!told.running) events.close();
+    showState(told);
+    if (!told.running && told.error) showProblem(said(told.error));
+  };
+  events.onerror = () => showProblem(texts.lost);
+}

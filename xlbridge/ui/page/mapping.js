@@ -1,0 +1,134 @@
+// Mapping: each header of the sheet beside values, and the column that it becomes.
+// A column of the resource is kept as the mapping file has it: from, join or constant.
+
+import { byId, element, fill, labelled, option, post, showProblem, tableLine, texts } from "./core.js";
+
+const SEVERAL = "*";
+let form = null;
+let columns = {};
+let changed = false;
+let confirmed = null; // told the sheet as it is read by the confirmed mapping
+
+export function showMapping(given, whenConfirmed) {
+  form = given;
+  confirmed = whenConfirmed;
+  changed = false;
+  byId("mapping").hidden = given === null;
+  if (given === null) return;
+  columns = structuredClone(given.columns);
+  byId("mapping").open = given.kind !== "own" && given.kind !== "confirmed";
+  byId("mapping-advice").textContent = texts[`mapping_${given.kind}`];
+  draw();
+}
+
+function draw() {
+  const used = form.headers.filter((one) => usesOf(one.header).length).length;
+  const counts = { used, all: form.headers.length };
+  byId("mapping-title").textContent = fill(texts.mapping, counts);
+  byId("columns").replaceChildren(...form.headers.map(headerLine));
+  byId("constants").replaceChildren(...constantParts());
+  byId("map").disabled = form.kind !== "proposed" && !changed;
+  byId("map").className = byId("map").disabled ? "" : "main";
+}
+
+const sourcesOf = (body) => body.join || (body.from === undefined ? [] : [body.from]);
+const usesOf = (header) => Object.keys(columns).filter((name) => sourcesOf(columns[name]).includes(header));
+const asText = (value) => (value === null || value === undefined || value === "?" ? "" : String(value));
+
+function headerLine(one) {
+  const names = usesOf(one.header);
+  const chosen = element("select");
+  chosen.setAttribute("aria-label", `${one.header}: ${texts.meaning}`);
+  chosen.disabled = !one.usable;
+  const several = names.length > 1 || (names.length === 1 && (columns[names[0]].join || columns[names[0]].when));
+  chosen.append(option("", texts.not_used));
+  if (several) chosen.append(option(SEVERAL, names.join(" + ")));
+  for (const target of form.targets) {
+    const mark = target.required ? " *" : "";
+    chosen.append(option(target.name, `${target.title} (${target.name})${mark}`));
+  }
+  chosen.value = several ? SEVERAL : names[0] || "";
+  chosen.addEventListener("change", () => choose(one.header, chosen.value));
+  const why = element("div");
+  for (const name of names) {
+    if (form.reasons[name]) why.append(element("div", form.reasons[name], "quiet"));
+    if (columns[name].values) why.append(...valueParts(name));
+  }
+  if (!one.usable) why.append(texts.header_twice);
+  const line = tableLine([`${one.letters} · ${one.header}`, one.samples.join(" · "), [chosen], [why]]);
+  if (form.kind === "proposed" && names.length === 0) line.className = "unused";
+  return line;
+}
+
+async function choose(header, name) {
+  if (name === SEVERAL) return;
+  for (const other of usesOf(header)) delete columns[other];
+  if (name) {
+    const place = { resource: form.resource, sheet: form.sheet, header_row: form.header_row };
+    const body = await post("/api/mapping-column", { ...place, header, column: name });
+    if (body === null) return;
+    columns[name] = body;
+  }
+  changed = true;
+  draw();
+}
+
+function valueParts(name) {
+  return Object.keys(columns[name].values).map((text) => {
+    const typed = element("input");
+    typed.type = "text";
+    typed.size = 10;
+    typed.required = true;
+    typed.value = asText(columns[name].values[text]);
+    typed.addEventListener("input", () => {
+      columns[name].values[text] = typed.value;
+      noteChange();
+    });
+    const line = element("div");
+    line.append(labelled(`${text} → ${name}`, typed));
+    return line;
+  });
+}
+
+function constantParts() {
+  const lacking = form.targets.filter(
+    (target) => (target.required && !columns[target.name]) || "constant" in (columns[target.name] || {}),
+  );
+  const parts = lacking.map((target) => {
+    const typed = element("input");
+    typed.type = "text";
+    typed.required = target.required;
+    typed.value = asText((columns[target.name] || {}).constant);
+    typed.addEventListener("input", () => {
+      if (typed.value) columns[target.name] = { constant: typed.value };
+      else delete columns[target.name];
+      noteChange();
+    });
+    return labelled(`${target.title} (${target.name})${target.required ? " *" : ""}`, typed);
+  });
+  return parts.length ? [element("p", texts.constants), ...parts] : [];
+}
+
+function noteChange() {
+  changed = true;
+  byId("map").disabled = false;
+  byId("map").className = "main";
+}
+
+async function confirm() {
+  const empty = [...byId("mapping").querySelectorAll("input")].find((one) => !one.checkValidity());
+  if (empty) {
+    showProblem(texts.fill_in);
+    empty.focus();
+    return;
+  }
+  const given = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns };
+  const answer = await post("/api/map", given);
+  if (answer === null) return;
+  confirmed(answer);
+  byId("to-mend").focus();
+}
+
+export function setUpMapping() {
+  byId("map").addEventListener("click", confirm);
+}

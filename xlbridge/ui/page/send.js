@@ -1,0 +1,140 @@
+// Send: the plan, the upload as it runs, and what it came to.
+
+import { button, byId, element, fill, follow, link, post, show, state, tableLine, texts, whenShown } from "./core.js";
+import { changeView } from "./correct.js";
+
+const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
+const actionName = (name) => texts[name === "update" ? "update_action" : name];
+const sendOptions = () => ({ good_rows: byId("good-rows").checked, update: byId("update").checked });
+
+function showChoices() {
+  const left = byId("errors-left");
+  left.hidden = !state.sheet || state.sheet.sendable;
+  left.textContent = state.sheet ? fill(texts.has_errors, { n: state.sheet.errors }) : "";
+}
+
+export async function plan() {
+  byId("plan").disabled = true;
+  byId("outcome").hidden = true;
+  byId("sending").hidden = true;
+  const shown = byId("plan-shown");
+  shown.hidden = false;
+  shown.replaceChildren(texts.planning);
+  const planned = await post("/api/plan", sendOptions());
+  byId("plan").disabled = false;
+  shown.hidden = planned === null;
+  if (planned === null) return;
+  shown.replaceChildren(...planParts(planned));
+  const send = shown.querySelector("[data-testid=send]");
+  if (send) send.focus();
+}
+
+function planParts(planned) {
+  const figures = element("ul", undefined, "figures");
+  for (const name of ACTIONS.filter((one) => planned.counts[one])) {
+    const item = element("li");
+    item.dataset.action = name;
+    item.append(element("b", planned.counts[name]), actionName(name));
+    if (!["create", "unread"].includes(name)) {
+      item.append(button(texts.in_grid, () => showInGrid(name)));
+    }
+    figures.append(item);
+  }
+  const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
+  const table = element("table");
+  table.append(...planned.rows.map(plannedLine));
+  const parts = [environmentLine(planned), ...again, figures];
+  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table];
+  const text = fill(texts.send_rows, { n: planned.writes });
+  return [...parts, ...confirmParts(planned, text, startSending), table];
+}
+
+export function environmentLine(planned) {
+  const where = element("p", `${texts.environment}: ${planned.environment} ${planned.address || ""} `);
+  const kind = planned.production ? "production" : "practice";
+  where.append(element("span", planned.production ? texts.production : planned.environment, kind));
+  return where;
+}
+
+// The button that begins a work; production is confirmed by typing the plan's token.
+export function confirmParts(planned, text, begin) {
+  const token = planned.token || planned.confirm;
+  const send = button(text, () => begin(token, send), "main");
+  send.dataset.testid = "send";
+  if (!planned.production) return [send];
+  const typed = element("input");
+  typed.type = "text";
+  typed.setAttribute("aria-label", fill(texts.type_token, { token }));
+  send.disabled = true;
+  typed.addEventListener("input", () => {
+    send.disabled = typed.value.trim() !== token;
+  });
+  const ask = element("p", `${fill(texts.type_token, { token })} `);
+  ask.append(typed);
+  return [ask, send];
+}
+
+function plannedLine(row) {
+  const differences = row.differences
+    .map((one) => `${one.column}: ${one.yours ?? "–"} → ${one.theirs ?? "–"}`)
+    .join("; ");
+  return tableLine([`${texts.row} ${row.row}`, actionName(row.action), row.message ?? "", differences]);
+}
+
+async function showInGrid(action) {
+  show("mend");
+  await changeView(`plan:${action}`);
+}
+
+async function startSending(token, send) {
+  send.disabled = true;
+  byId("outcome").hidden = true;
+  const started = await post("/api/send", { token, options: sendOptions() });
+  if (started) followSending();
+}
+
+export function followSending() {
+  byId("sending").hidden = false;
+  byId("progress").textContent = texts.sending;
+  follow(showState);
+}
+
+function showState(told) {
+  byId("progress").textContent = told.lines.join("\n") || texts.sending;
+  byId("progress").scrollTop = byId("progress").scrollHeight;
+  byId("cancel").hidden = !told.running;
+  if (told.running) return;
+  byId("plan-shown").hidden = true;
+  byId("process-shown").hidden = true;
+  if (told.outcome) showOutcome(told.outcome);
+}
+
+function showOutcome(outcome) {
+  const shown = byId("outcome");
+  const rejected = outcome.rejected.slice(0, 100);
+  const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row}: ${row.message}`));
+  shown.dataset.state = outcome.state;
+  shown.hidden = false;
+  shown.replaceChildren(element("h2", outcome.headline), ...reasons, ...outcomeLinks(outcome));
+  if (outcome.rejected.length && state.sheet) {
+    shown.append(element("p", texts.back_to_grid));
+    shown.append(button(texts.to_refused, () => show("mend"), "main"));
+    state.view = "wrong";
+    byId("view").value = state.view;
+  }
+}
+
+export function outcomeLinks(job) {
+  const found = [];
+  const query = { job: job.job };
+  if (job.rejects_file) found.push(link(texts.rejects, "/api/rejects", query, "download-rejects"), " ");
+  if (job.evidence_file) found.push(link(texts.doubt_page, "/api/doubt", query), " ");
+  if (job.plan) found.push(link(texts.status_copy, "/api/status-copy", query));
+  return found;
+}
+
+export function setUpSend() {
+  byId("plan").addEventListener("click", plan);
+  byId("cancel").addEventListener("click", () => post("/api/cancel", {}));
+  whenShown("send", showChoices);
+}

@@ -1,0 +1,205 @@
+"""Requests beside the sheet: exports, batches and profiles."""
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from xlbridge.batch import (
+    STATUS_NAMES,
+    Batch,
+    batch_json,
+    open_environments,
+    open_ledger,
+    overview,
+    read_plan,
+)
+from xlbridge.errors import XlbridgeError
+from xlbridge.export import (
+    FILTERS,
+    LISTINGS,
+    ExportProgress,
+    ExportRequest,
+    Filter,
+    OutputFile,
+    ValueKind,
+    find_listing,
+    parse_filters,
+    prepare_export,
+)
+from xlbridge.i18n import Text
+from xlbridge.profiles import ProfileSource, choose_profile, read_profile_file
+from xlbridge.ui.answers import download, error_json, json_of, posting, reading
+from xlbridge.ui.cell_texts import shown_text
+from xlbridge.ui.sending import Changed, Remote
+from xlbridge.ui.upload_requests import Following
+from xlbridge.ui.workspace import Workspace
+from xlbridge.upload import known_log_ids
+from xlbridge.workbook.read import read_workbook
+
+_PREVIEWED = 10
+_MOST_BATCHES = 12
+_FETCHED = Text(
+    pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
+    en="{n} {n:record|records}, {windows} {windows:window|windows}",
+)
+
+
+def listings_json() -> list[dict[str, Any]]:
+    """Return what can be exported, each with its filters."""
+    return [
+        {
+            "name": listing.name,
+            "title": str(listing.title),
+            "filters": [
+                {
+                    "name": name.value,
+                    "kind": FILTERS[name].kind.value,
+                    "meaning": str(FILTERS[name].meaning),
+                }
+                for name in listing.filters
+            ],
+        }
+        for listing in LISTINGS.values()
+    ]
+
+
+class SideRequests:
+    """Requests about exports, batches and profiles of the page's environment."""
+
+    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
+        self._workspace = workspace
+        self._remote = remote
+        self._following = following
+        self._exported: dict[str, Path] = {}
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the requests."""
+        return [
+            posting("/api/export", self.export),
+            reading("/api/exported", self.exported),
+            reading("/api/batches", self.batches),
+            reading("/api/proof", self.proof),
+            reading("/api/profiles", self.profiles),
+        ]
+
+    async def export(self, request: Request) -> Response:
+        """Begin to export a listing into a workbook; ``/api/events`` tells how it goes."""
+        given = await request.json()
+        listing = find_listing(given["listing"]).name
+        texts = {Filter(name): value for name, value in given.get("filters", {}).items() if value}
+        filters = parse_filters({name: _typed(name, text) for name, text in texts.items()})
+        asked = ExportRequest(listing=listing, filters=filters, known=())
+        return self._following.begin(partial(self._export, asked))
+
+    def _export(self, asked: ExportRequest, changed: Changed) -> None:
+        """Export, and keep how it ends with the first rows in the state of the work."""
+        remote = self._remote
+        with remote.following("export", changed):
+            path = self._workspace.new_folder() / f"{asked.listing}.xlsx"
+            progress = remote.progress(changed)
+
+            def tell(done: ExportProgress) -> None:
+                progress(_FETCHED.format(n=done.records, windows=done.windows))
+
+            export = prepare_export(asked, OutputFile(path), lambda: self._workspace.catalogue)
+            with remote.connected() as (_, client):
+                if export.is_by_number:
+                    known = known_log_ids(remote.settings, client.identity, client.target.profile)
+                    export = export.with_known(known)
+                exported = export.run(client, on_progress=tell)
+            self._exported[asked.listing] = path
+            manifest = exported.manifest()
+            remote.state.outcome = {
+                "listing": asked.listing,
+                "manifest": manifest,
+                "remarks": [str(text) for text in exported.remarks],
+                "preview": self._preview(path, asked.listing),
+            }
+
+    def _preview(self, path: Path, sheet: str) -> list[list[str]]:
+        """Return the header and the first rows of an exported sheet."""
+        cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
+        return [
+            [shown_text(cells, (row, cells.first_column + at)) for at in range(len(cells.columns))]
+            for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
+        ]
+
+    async def exported(self, request: Request) -> Response:
+        """Answer the workbook of an export."""
+        return download(self._exported.get(request.query_params["listing"]))
+
+    async def batches(self, _request: Request) -> Response:
+        """Answer the batches with their steps, as they are now. No system is asked."""
+        names = {status.value: str(name) for status, name in STATUS_NAMES.items()}
+        return await json_of(lambda: {"batches": self._batches(), "names": names})
+
+    def _batches(self) -> list[dict[str, Any]]:
+        settings, found = self._workspace.settings, []
+        with open_ledger(settings) as ledger:
+            for known in ledger.batches()[:_MOST_BATCHES]:
+                told: dict[str, Any] = {"batch": known.id, "plan": str(known.plan)}
+                moment = f"{known.created_at:%d/%m/%Y %H:%M}"
+                try:
+                    catalogue = self._workspace.catalogue
+                    plan = read_plan(known.plan, catalogue, known.parameters, datetime.now().date())
+                    with open_environments(settings, lambda _text: None) as environments:
+                        batch = Batch(plan, ledger, environments, known.own_schemas)
+                        told |= batch_json(batch, overview(batch))
+                        told["proofs"] = [path.suffix for path in _proof_files(batch)]
+                except XlbridgeError as error:
+                    told |= {"steps": [], "error": error_json(error)}
+                found.append({**told, "created_at": moment})
+        return found
+
+    async def proof(self, request: Request) -> Response:
+        """Answer the closing proof of a batch: the page, or the workbook."""
+        name, suffix = request.query_params["batch"], request.query_params["kind"]
+        settings = self._workspace.settings
+        with open_ledger(settings) as ledger, open_environments(settings, lambda _: None) as known:
+            record = ledger.batch(name)
+            catalogue = self._workspace.catalogue
+            plan = read_plan(record.plan, catalogue, record.parameters, datetime.now().date())
+            files = _proof_files(Batch(plan, ledger, known, record.own_schemas))
+        return download(next((path for path in files if path.suffix == suffix), None))
+
+    async def profiles(self, _request: Request) -> Response:
+        """Answer the environments that are known, the page's own first; passwords never."""
+        return await json_of(lambda: {"profiles": environments_json(self._remote)})
+
+
+def environments_json(remote: Remote) -> list[dict[str, Any]]:
+    """Return the environment of the page, and the others of the profile file."""
+    settings = remote.settings
+    chosen = choose_profile(settings)
+    others = read_profile_file(settings.home).profiles.values()
+    return [
+        {
+            "name": profile.name,
+            "address": profile.base_url,
+            "email": profile.email,
+            "production": profile.production,
+            "practice": profile.source is ProfileSource.EMBEDDED,
+            "chosen": profile is chosen,
+        }
+        for profile in (chosen, *(one for one in others if one.name != chosen.name))
+    ]
+
+
+def _proof_files(batch: Batch) -> list[Path]:
+    """Return the files of the batch's closing proof that were written."""
+    target = batch.plan.folder / batch.plan.proof
+    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
+    return [path for path in files if path.is_file()]
+
+
+def _typed(name: Filter, text: str) -> object:
+    """Return the text of a filter as a command's option would give it."""
+    if FILTERS[name].kind is ValueKind.FLAG:
+        return True
+    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    return parts if FILTERS[name].is_repeatable else text

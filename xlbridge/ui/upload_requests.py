@@ -1,0 +1,161 @@
+"""Requests about sending: plan, upload, its progress, jobs, doubts and evidence, processing."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from xlbridge.ui.answers import download, json_of, posting, reading
+from xlbridge.ui.sending import Changed, Remote, SheetUploads
+from xlbridge.ui.workspace import Workspace
+
+_EVENT_SECONDS = 15
+
+
+class Following:
+    """Work that runs in a thread, one at a time, and the pages that follow it."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._changed = asyncio.Event()
+        self._running: set[asyncio.Future[None]] = set()
+
+    def begin(self, work: Callable[[Changed], None]) -> Response:
+        """Begin a work; ``/api/events`` tells how it goes. Another one is not begun beside it."""
+        if self._remote.state.running:
+            return JSONResponse({"started": False}, HTTPStatus.CONFLICT)
+        self._remote.state.running = True
+        task = asyncio.ensure_future(run_in_threadpool(work, self._changed_from_thread()))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return JSONResponse({"started": True})
+
+    async def events(self, request: Request) -> Response:
+        """Stream the progress of the work as server-sent events."""
+
+        async def stream() -> Any:
+            while not await request.is_disconnected():
+                yield f"data: {json.dumps(self._remote.state.to_json())}\n\n"
+                try:
+                    await asyncio.wait_for(self._changed.wait(), _EVENT_SECONDS)
+                except TimeoutError:
+                    continue
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    def _changed_from_thread(self) -> Changed:
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            loop.call_soon_threadsafe(self._tell)
+
+        return changed
+
+    def _tell(self) -> None:
+        """Wake who waits for the present event, and let the next ones wait for the next."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class UploadRequests:
+    """Requests about what is sent to the environment of the page."""
+
+    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
+        self._workspace = workspace
+        self._remote = remote
+        self._following = following
+        self._uploads = SheetUploads(remote, workspace)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the requests."""
+        return [
+            posting("/api/plan", self.plan),
+            posting("/api/send", self.send),
+            posting("/api/cancel", self.cancel),
+            Route("/api/events", self._following.events),
+            reading("/api/jobs", self.jobs),
+            reading("/api/job", self.job),
+            posting("/api/resume", self.resume),
+            posting("/api/resolve", self.resolve),
+            reading("/api/rejects", self.rejects),
+            reading("/api/doubt", self.doubt),
+            reading("/api/status-copy", self.status_copy),
+            posting("/api/process-plan", self.process_plan),
+            posting("/api/process", self.process),
+        ]
+
+    async def plan(self, request: Request) -> Response:
+        """Answer the plan of the sheet, before anything is written."""
+        options = await request.json()
+        return await json_of(lambda: self._uploads.plan(options))
+
+    async def send(self, request: Request) -> Response:
+        """Begin to send what was planned."""
+        given = await request.json()
+        self._workspace.keep_folder()
+        options, token = given.get("options", {}), given["token"]
+        return self._following.begin(partial(self._uploads.send, options, token))
+
+    async def resume(self, request: Request) -> Response:
+        """Continue a job."""
+        given = await request.json()
+        return self._following.begin(partial(self._uploads.resume, given["job"]))
+
+    async def cancel(self, _request: Request) -> Response:
+        """Stop the work that runs, before its next step."""
+        self._remote.cancel()
+        return JSONResponse({})
+
+    async def jobs(self, _request: Request) -> Response:
+        """Answer the jobs of the journal."""
+        return await json_of(lambda: {"jobs": self._uploads.jobs()})
+
+    async def job(self, request: Request) -> Response:
+        """Answer what is known of a job."""
+        job = request.query_params["job"]
+        return await json_of(lambda: self._uploads.job(job))
+
+    async def resolve(self, request: Request) -> Response:
+        """Record what a person saw in the system of a job in doubt."""
+        given = await request.json()
+        work = partial(self._uploads.resolve, given["job"], given["as"], given["reason"])
+        await run_in_threadpool(work)
+        return await json_of(lambda: self._uploads.job(given["job"]))
+
+    async def rejects(self, request: Request) -> Response:
+        """Answer the workbook of the rows that were not written."""
+        return await self._evidence(request, "rejects")
+
+    async def doubt(self, request: Request) -> Response:
+        """Answer the page to decide a doubt from."""
+        return await self._evidence(request, "evidence")
+
+    async def _evidence(self, request: Request, kind: str) -> Response:
+        job = request.query_params["job"]
+        path = await run_in_threadpool(self._uploads.evidence, job, kind)
+        return download(path) if kind == "rejects" else download(path, "text/html")
+
+    async def status_copy(self, request: Request) -> Response:
+        """Answer the copy of a job's workbook with the status of each row."""
+        job, folder = request.query_params["job"], self._workspace.new_folder()
+        return download(await run_in_threadpool(self._uploads.status_copy, job, folder))
+
+    async def process_plan(self, request: Request) -> Response:
+        """Answer what processing some records would do."""
+        given = await request.json()
+        listing, numbers = given["listing"], list(map(int, given["numbers"]))
+        return await json_of(lambda: self._uploads.plan_process(listing, numbers))
+
+    async def process(self, request: Request) -> Response:
+        """Begin to process what was planned."""
+        given = await request.json()
+        numbers = list(map(int, given["numbers"]))
+        work = partial(self._uploads.process, given["listing"], numbers, given["token"])
+        return self._following.begin(work)

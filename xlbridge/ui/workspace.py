@@ -1,0 +1,167 @@
+"""Workspace of the page: the workbook that is open, in a private folder of the home.
+
+Edits are kept beside the workbook, whole, after each of them, so that they outlive the page. A
+folder stays where edits are kept in it, or where something of its workbook was sent, as the journal
+names the file; the others are removed when the page ends.
+"""
+
+import json
+import secrets
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from xlbridge.errors import UsageError
+from xlbridge.files import make_private_folder, report_write_errors, write_private
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.settings import Settings
+from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
+from xlbridge.validation import ParseOptions
+from xlbridge.validation.mapping import read_mapping
+from xlbridge.workbook.write import as_xlsx
+
+_NO_WORKBOOK = Text(pt="Abra um arquivo primeiro.", en="Open a workbook first.")
+_NO_DRAFT = Text(
+    pt="Essa edição não existe mais. Abra a planilha de novo.",
+    en="This edit is gone. Open the workbook again.",
+)
+_DRAFT = "edits.json"
+MAPPING = "mapping.yaml"
+
+
+class Workspace:
+    """Open workbook of one page, and the edits that are kept of it and of earlier ones."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.catalogue: Catalogue = load_catalogue(settings.schemas)
+        self._editor: SheetEditor | None = None
+        self._unsent: set[Path] = set()
+
+    @property
+    def editor(self) -> SheetEditor:
+        """The open workbook. Raises ``UsageError`` when none is."""
+        if self._editor is None:
+            raise UsageError(_NO_WORKBOOK)
+        return self._editor
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a workbook is open whose sheet was recognised."""
+        return self._editor is not None and self._editor.is_recognised
+
+    @property
+    def copy(self) -> Path:
+        """The path of the corrected copy, which keeps its name from send to send."""
+        path = self.editor.path
+        return path.with_name(f"{path.stem}-corrigida.xlsx")
+
+    def open_file(self, path: Path) -> SheetEditor:
+        """Open a file; one of another kind as the .xlsx workbook with the same cells."""
+        with as_xlsx(path, (), self.settings.limits) as workbook:
+            if workbook != path:
+                path = Path(shutil.copy(workbook, path.with_suffix(".xlsx")))
+        self._editor = SheetEditor(path, self.catalogue, self.settings.limits)
+        return self._editor
+
+    def new_folder(self) -> Path:
+        """Make a private folder in the home, to be removed unless something of it is kept."""
+        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        folder = self._home / f"{moment}-{secrets.token_hex(2)}"
+        with report_write_errors(folder):
+            make_private_folder(folder)
+        self._unsent.add(folder)
+        return folder
+
+    def keep_folder(self) -> None:
+        """Keep the folder of the open workbook, as something of it is sent."""
+        self._unsent.discard(self.editor.path.parent)
+
+    def save_edits(self) -> None:
+        """Keep the edits of the open workbook; the caller holds its lock."""
+        editor, file = self.editor, self.editor.path.parent / _DRAFT
+        if not editor.edited and editor.job is None:
+            file.unlink(missing_ok=True)
+            return
+        choice = editor.choice
+        kept = {
+            "version": 1,
+            "file": editor.path.name,
+            "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "resource": choice.resource,
+            "sheet": editor.validated.sheet,
+            "mapping": None if choice.mapping is None else choice.mapping.path.name,
+            "dates": choice.reading.dates,
+            "numbers": choice.reading.numbers,
+            "edits": editor.records(),
+            "refused": [[*place, reason] for place, reason in editor.remarks.items()],
+            "job": editor.job,
+            "set_aside": sorted(editor.set_aside),
+        }
+        write_private(file, json.dumps(kept, ensure_ascii=False))
+
+    def drop_edits(self) -> None:
+        """Forget the kept edits of the open workbook, as all of it is written."""
+        (self.editor.path.parent / _DRAFT).unlink(missing_ok=True)
+
+    def drafts(self) -> list[dict[str, Any]]:
+        """Return the workbooks with kept edits, the latest first."""
+        found = []
+        for file in self._home.glob(f"*/{_DRAFT}"):
+            kept = _read_draft(file)
+            if kept is not None and (file.parent / kept["file"]).is_file():
+                changed = datetime.fromisoformat(kept["changed_at"]).astimezone()
+                told = {name: kept[name] for name in ("file", "resource", "sheet")}
+                moment = {"changed_at": f"{changed:%d/%m/%Y %H:%M}", "at": kept["changed_at"]}
+                found.append(
+                    {**told, **moment, "id": file.parent.name, "cells": len(kept["edits"])}
+                )
+        return sorted(found, key=lambda one: str(one["at"]), reverse=True)
+
+    def discard_draft(self, name: str) -> None:
+        """Remove kept edits; the workbook stays where something of it was sent."""
+        (self._draft_folder(name) / _DRAFT).unlink(missing_ok=True)
+
+    def continue_draft(self, name: str) -> SheetEditor:
+        """Open a workbook with the edits that were kept of it. Raises ``UsageError`` when they are
+        gone or no longer fit."""
+        folder = self._draft_folder(name)
+        kept = _read_draft(folder / _DRAFT)
+        if kept is None:
+            raise UsageError(_NO_DRAFT)
+        editor = SheetEditor(folder / kept["file"], self.catalogue, self.settings.limits)
+        mapping = None if kept["mapping"] is None else read_mapping(folder / MAPPING)
+        reading = ParseOptions(kept["dates"], kept["numbers"])
+        editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading))
+        editor.repeat([tuple(record) for record in kept["edits"]])
+        editor.remarks = {(row, column): text for row, column, text in kept["refused"]}
+        editor.job = kept.get("job")
+        editor.set_aside = set(kept["set_aside"])
+        self._editor = editor
+        return editor
+
+    def close(self) -> None:
+        """Remove the folders of which nothing was sent and in which no edits are kept."""
+        for folder in self._unsent:
+            if not (folder / _DRAFT).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def _home(self) -> Path:
+        return self.settings.home / "page"
+
+    def _draft_folder(self, name: str) -> Path:
+        if name not in {draft["id"] for draft in self.drafts()}:
+            raise UsageError(_NO_DRAFT)
+        return self._home / name
+
+
+def _read_draft(file: Path) -> dict[str, Any] | None:
+    """Return what is kept in a file, None where it cannot be read or is of a newer version."""
+    try:
+        kept = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and kept.get("version") == 1 else None
