@@ -62,12 +62,12 @@ function headerLine(one) {
 
 async function choose(header, name) {
   if (name === SEVERAL) return;
+  byId("map").disabled = true;
   for (const other of usesOf(header)) delete columns[other];
   if (name) {
     const place = { resource: form.resource, sheet: form.sheet, header_row: form.header_row };
     const body = await post("/api/mapping-column", { ...place, header, column: name });
-    if (body === null) return;
-    columns[name] = body;
+    if (body !== null) columns[name] = body;
   }
   changed = true;
   draw();
