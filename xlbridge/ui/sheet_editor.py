@@ -163,7 +163,7 @@ class SheetEditor:
             resource=resource,
             sheet=sheet,
             reading=choice.reading,
-            workbook=self.chosen_sheets,
+            workbook=self._sheets_to_validate,
             mapping=choice.mapping,
             memo=self._memo,
         )
@@ -175,6 +175,15 @@ class SheetEditor:
         if choice.mapping is None and validated.resource is not None:
             # What was recognised need not be looked for again after each edit.
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
+
+    def _sheets_to_validate(self) -> WorkbookCells:
+        """Return the workbook's cells, the chosen sheet first: others may hold what belongs to its
+        rows."""
+        if self.choice.mapping is not None:
+            return self.chosen_sheets()
+        others = [sheet for sheet in self._workbook.sheets if sheet.name != self.choice.sheet]
+        chosen = [sheet for sheet in self._workbook.sheets if sheet.name == self.choice.sheet]
+        return replace(self._workbook, sheets=[*chosen, *others])
 
     def chosen_sheets(self) -> WorkbookCells:
         """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
