@@ -177,13 +177,10 @@ class SheetEditor:
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
 
     def _sheets_to_validate(self) -> WorkbookCells:
-        """Return the workbook's cells, the chosen sheet first: others may hold what belongs to its
-        rows."""
-        if self.choice.mapping is not None:
-            return self.chosen_sheets()
-        others = [sheet for sheet in self._workbook.sheets if sheet.name != self.choice.sheet]
-        chosen = [sheet for sheet in self._workbook.sheets if sheet.name == self.choice.sheet]
-        return replace(self._workbook, sheets=[*chosen, *others])
+        """Return the workbook's cells, the chosen sheet first."""
+        name = self.choice.sheet
+        sheets = sorted(self._workbook.sheets, key=lambda sheet: sheet.name != name)
+        return replace(self._workbook, sheets=sheets)
 
     def chosen_sheets(self) -> WorkbookCells:
         """Return the workbook's cells, of the chosen sheet alone where one is chosen."""

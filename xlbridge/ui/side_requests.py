@@ -38,7 +38,7 @@ from xlbridge.ui.cell_texts import shown_text
 from xlbridge.ui.sending import Changed, Remote
 from xlbridge.ui.upload_requests import Following
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import known_log_ids
+from xlbridge.upload import known_numbers
 from xlbridge.workbook.read import read_workbook
 
 _PREVIEWED = 10
@@ -108,8 +108,9 @@ class SideRequests:
 
             export = prepare_export(asked, OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
-                if export.is_by_number:
-                    known = known_log_ids(remote.settings, client.identity, client.target.profile)
+                if export.takes_known:
+                    whose = client.identity, client.target.profile
+                    known = known_numbers(remote.settings, asked.listing, *whose)
                     export = export.with_known(known)
                 exported = export.run(client, on_progress=tell)
             self._exported[asked.listing] = path

@@ -79,7 +79,8 @@ def validate_workbook(
 
     ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
     how far it is. ``mapping`` reads a sheet with a header of its own. ``memo`` keeps what was found
-    in columns for the next time, after edits of ``workbook``.
+    in columns for the next time, after edits of ``workbook``, which has all sheets then, the one
+    that is wanted first.
 
     Raises ``WorkbookRefused`` when the file is no readable workbook, ``UsageError`` when the file,
     sheet or resource does not exist, the resource cannot be told, or the mapping does not fit.
@@ -102,7 +103,7 @@ def validate_workbook(
             choice = choose_sheet(cells, catalogue, resource, sheet)
             validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column, memo)
         if validated.resource is not None and validated.resource.children:
-            is_whole = sheet is None or len(cells.sheets) > 1
+            is_whole = sheet is None or memo is not None
             whole = cells if is_whole else read_workbook(path, limits)
             add_children(validated, whole.sheets, reading, on_column)
         for one in validated.with_children:
