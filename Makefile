@@ -18,7 +18,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference clean
+.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -91,8 +91,12 @@ reference: schemas ## writes docs/reference/ and the client's stub anew from the
 schemas: $(VENV)/.runtime ## writes down what the schema files and the models say, for a quick start
 	$(BIN)/python docs/generate_shipped_schemas.py
 
+app: $(VENV)-app/.done ## the application for people without Python, in dist/xlbridge/
+	$(VENV)-app/bin/python -m PyInstaller --noconfirm --log-level ERROR --distpath dist \
+	  --workpath $(VENV)-app/build packaging/xlbridge.spec
+
 clean:
-	rm -rf $(VENV) $(VENV)-users out dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-users $(VENV)-app out dist .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -103,6 +107,12 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet -e '.[sandbox,parquet,dev]'
+	touch $@
+
+# What the application is made of: no tools, of tests or others, besides the one that makes it.
+$(VENV)-app/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-app
+	$(VENV)-app/bin/python -m pip install --quiet -e '.[sandbox,ui,keyring,app]'
 	touch $@
 
 # What users install, without the tools of tests.

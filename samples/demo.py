@@ -1,7 +1,10 @@
 """The whole story in one run: template, findings, mending, upload, rejection, exports.
 
+Usage: python samples/demo.py [PROGRAM]
+
 Run by ``make demo``, told in the language of the environment. Everything happens on this computer,
-against the embedded sandbox; the workbooks stay in ``out/``.
+against the embedded sandbox; the workbooks stay in ``out/``. PROGRAM is the application that plays
+it, the xlbridge of this Python unless told.
 """
 
 import json
@@ -19,6 +22,7 @@ from xlbridge.sandbox import sandbox_process
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "out"
+PROGRAM = sys.argv[1:] or [sys.executable, "-m", "xlbridge"]
 BAD = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 MENDED = OUT / "contasreceber-corrigida.xlsx"
 
@@ -57,7 +61,7 @@ def main() -> int:
         "O sandbox embutido começa: uma pequena empresa para praticar, só neste computador.",
         "The embedded sandbox starts: a small company to practise on, on this computer only.",
     )
-    with sandbox_process(OUT / "home", ["--seed", "demo"]) as sandbox:
+    with sandbox_process(OUT / "home", ["--seed", "demo"], program=PROGRAM) as sandbox:
         environment = os.environ | {
             "XLBRIDGE_HOME": str(OUT / "home"),
             "XLBRIDGE_BASE_URL": sandbox.base_url,
@@ -138,9 +142,7 @@ def xlbridge(environment: dict[str, str], expected: int, *arguments: object) -> 
     """Run one command as a user would, showing it and its output; stop if it ends otherwise."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ xlbridge {' '.join(words)}", flush=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "xlbridge", *words], cwd=ROOT, env=environment, check=False
-    )
+    done = subprocess.run([*PROGRAM, *words], cwd=ROOT, env=environment, check=False)
     ended = Text(pt="[código de saída {code}]", en="[exit code {code}]")
     print(ended.format(code=done.returncode), flush=True)
     if done.returncode != expected:
@@ -161,7 +163,7 @@ def mend() -> None:
 def mend_rejected_row(environment: dict[str, str]) -> str:
     """Name an active client in the rejects workbook and return the job that it came from."""
     listed = subprocess.run(
-        [sys.executable, "-m", "xlbridge", "jobs", "--format", "json"],
+        [*PROGRAM, "jobs", "--format", "json"],
         cwd=ROOT,
         env=environment,
         check=True,

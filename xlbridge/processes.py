@@ -1,15 +1,30 @@
-"""Helper processes: modules of xlbridge that run beside this process, without credentials."""
+"""Processes of xlbridge beside this one: commands, and helpers, which get no credentials.
+
+Their command lines are made here alone: in the application (``packaging/``) there is no Python
+that could run a module, and the program itself takes the module's name.
+"""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import xlbridge
+from xlbridge.errors import LocalFailure
+from xlbridge.i18n import Text
+
+IS_APPLICATION = bool(getattr(sys, "frozen", False))
+"""True in the application that is made for people without Python."""
+
+HELPER_OPTION = "--xlbridge-helper"
+"""Option by which the application runs one of its modules."""
+
+READY = b"ready\n"
+"""What a helper writes before all else, once it has imported what it needs."""
 
 _IMPORT_ROOT = Path(xlbridge.__file__).parent.parent
 _EXIT_TIMEOUT = 5.0
@@ -20,6 +35,60 @@ def helper_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
     paths = [str(_IMPORT_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def command_line(*arguments: str) -> list[str]:
+    """Return the command line of a command of xlbridge."""
+    program = [sys.executable] if IS_APPLICATION else [sys.executable, "-m", "xlbridge"]
+    return [*program, *arguments]
+
+
+def helper_command(module: str, *arguments: str) -> list[str]:
+    """Return the command line that runs a module of xlbridge as a helper."""
+    option = [HELPER_OPTION] if IS_APPLICATION else ["-P", "-m"]
+    return [sys.executable, *option, module, *arguments]
+
+
+def tell_ready(output: IO[bytes]) -> None:
+    """Tell, in a helper, that it has begun."""
+    output.write(READY)
+    output.flush()
+
+
+def has_begun(output: IO[bytes]) -> bool:
+    """Wait until a helper tells that it has begun; False where it ended before."""
+    return output.readline(len(READY)) == READY
+
+
+_ENDED = Text(pt="ele terminou antes de começar", en="it ended before it began")
+
+
+@contextmanager
+def report_start_errors() -> Iterator[None]:
+    """Say of a process that the system does not start what is wrong, in place of ``OSError``.
+
+    Raises ``LocalFailure``.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise helper_not_started(error.strerror or str(error)) from error
+
+
+def helper_not_started(why: str | Text = _ENDED) -> LocalFailure:
+    """Return the error that a process of xlbridge did not start, through no fault of any file."""
+    return LocalFailure(
+        Text(
+            pt="Um processo auxiliar do xlbridge não iniciou ({program}): {why}",
+            en="A helper process of xlbridge did not start ({program}): {why}",
+        ).format(program=sys.executable, why=why),
+        Text(
+            pt="Não é do arquivo nem dos dados. Feche outros programas e tente de novo; se "
+            "continuar, instale o xlbridge de novo, ou veja se um antivírus o impede.",
+            en="Neither the file nor the data is at fault. Close other programs and try again; if "
+            "it goes on, install xlbridge anew, or see whether a virus scanner prevents it.",
+        ),
+    )
 
 
 NEW_PROCESS_GROUP: Mapping[str, Any] = {
@@ -60,14 +129,15 @@ class HelperProcess:
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
-            [sys.executable, "-P", "-m", module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=helper_environment(),
-            **NEW_PROCESS_GROUP,
-        )
+        with report_start_errors():
+            self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                helper_command(module, *arguments),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=helper_environment(),
+                **NEW_PROCESS_GROUP,
+            )
 
     @property
     def is_running(self) -> bool:

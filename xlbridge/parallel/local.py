@@ -14,7 +14,7 @@ from typing import Any
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel.executor import Executor, Item, LostItem, OnDone, Outcome, Task, WorkerDied
-from xlbridge.processes import HelperProcess, available_cpus
+from xlbridge.processes import HelperProcess, available_cpus, has_begun, helper_not_started
 
 
 class Worker(HelperProcess):
@@ -23,12 +23,17 @@ class Worker(HelperProcess):
     def __init__(self, module: str) -> None:
         """``module`` is imported while nothing is to be done yet."""
         super().__init__("xlbridge.parallel.worker_process", module)
+        self.has_begun = False
 
     def ask(self, task: Task[Any, Any], item: Any) -> Any:
         """Return what the task returned.
 
         Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerDied``.
         """
+        if not self.has_begun:
+            self.has_begun = has_begun(self.pipes[1])
+        if not self.has_begun:
+            raise WorkerDied
         # What is sent and taken in needs pandas, and the process is to begin before that is here.
         from xlbridge.parallel.messages import ask_worker
 
@@ -98,7 +103,8 @@ class LocalExecutor:
         """Yield what the task returns for each item, in the items' order.
 
         ``again`` is what is done in its place for an item whose worker was lost over it.
-        Raises the ``XlbridgeError`` that the task raised; ``WorkerDefect``.
+        Raises the ``XlbridgeError`` that the task raised; ``WorkerDefect``; ``LocalFailure`` when
+        no worker starts.
         """
         tries = (task, again or task)
         waiting: deque[Future[Any]] = deque()
@@ -133,6 +139,11 @@ class _WorkerSlot:
         self._lock = Lock()
 
     def outcome(self, tries: _Attempts, item: Any) -> Any:
+        """Return what the task returned; ``LostItem`` where each worker was lost over it.
+
+        Raises ``LocalFailure`` where none of them began.
+        """
+        lost: list[Worker] = []
         for task in tries:
             worker = self._ready()
             if worker is None:
@@ -142,6 +153,9 @@ class _WorkerSlot:
             except WorkerDied:
                 worker.kill()
                 worker.wait()
+                lost.append(worker)
+        if lost and not any(worker.has_begun for worker in lost):
+            raise helper_not_started()
         return LostItem()
 
     def _ready(self) -> Worker | None:
@@ -150,6 +164,7 @@ class _WorkerSlot:
             if self._closed:
                 return None
             if not self._worker.is_running:
+                self._worker.wait()
                 self._worker = Worker(self._module)
             return self._worker
 

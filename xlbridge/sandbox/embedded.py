@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 from xlbridge.errors import ConfigError, TransportError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text, active_language
-from xlbridge.processes import NEW_PROCESS_GROUP
+from xlbridge.processes import NEW_PROCESS_GROUP, command_line, report_start_errors
 from xlbridge.settings import Settings
 from xlbridge.wire.authentication import AUTHENTICATE
 
@@ -93,12 +92,16 @@ def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
 
 @contextmanager
 def sandbox_process(
-    home: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    home: Path,
+    options: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = (),
 ) -> Iterator[RunningSandbox]:
     """Run ``xlbridge sandbox`` in a process of its own, and end it afterwards.
 
     ``options`` are further ones of the command line; ``environment`` replaces this process's, and
-    the user's own address and credentials never pass. Raises like ``embedded_sandbox``.
+    the user's own address and credentials never pass. ``program`` begins the command line of
+    another xlbridge than this one. Raises like ``embedded_sandbox``.
     """
     require_extra()
     log = home / "sandbox.log"
@@ -108,9 +111,9 @@ def sandbox_process(
         already = log.stat().st_size
     with tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
         ready_file = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "xlbridge", "sandbox", "--while-stdin-open"]
-        command += ["--ready-file", str(ready_file), *options]
-        with log.open("ab") as errors:
+        command = [*(program or command_line()), "sandbox", "--while-stdin-open", *options]
+        command += ["--ready-file", str(ready_file)]
+        with log.open("ab") as errors, report_start_errors():
             process = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 command,
                 env=sandbox_environment(home, environment),

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -14,7 +13,12 @@ from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.processes import NEW_PROCESS_GROUP, kill_process_tree
+from xlbridge.processes import (
+    NEW_PROCESS_GROUP,
+    command_line,
+    kill_process_tree,
+    report_start_errors,
+)
 
 _JOURNAL_POLL_SECONDS = 0.02
 _LOG_LINES_SHOWN = 5
@@ -60,15 +64,16 @@ class CommandRunner:
         self.count += 1
         out, err = self.folder / f"run-{self.count}.json", self.folder / f"run-{self.count}.log"
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            process = subprocess.Popen(  # noqa: S603 - our own command, no shell
-                [sys.executable, "-m", "xlbridge", *self.command],
-                env=dict(environment),
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                **NEW_PROCESS_GROUP,
-            )
+            with report_start_errors():
+                process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                    command_line(*self.command),
+                    env=dict(environment),
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    **NEW_PROCESS_GROUP,
+                )
             try:
                 killed = (
                     schedule is not None and schedule.left > 0 and self._kill(process, schedule)

@@ -11,6 +11,7 @@ import json
 import signal
 import sys
 
+from xlbridge.processes import tell_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.read.any_file import parse_file
 from xlbridge.workbook.read.file_kind import FileKind
@@ -26,6 +27,7 @@ def main() -> None:
     limits = WorkbookLimits(**arguments["limits"] | {"csv": CsvForm(**arguments["limits"]["csv"])})
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()
+    tell_ready(sys.stdout.buffer)
     _limit_resources(limits.memory, arguments["seconds"])
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()

@@ -17,7 +17,13 @@ from typing import BinaryIO
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.processes import helper_environment
+from xlbridge.processes import (
+    has_begun,
+    helper_command,
+    helper_environment,
+    helper_not_started,
+    report_start_errors,
+)
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.archive import WorkbookArchive, file_content
 from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells
@@ -140,10 +146,10 @@ def parse_in_child(
 
 
 def _start_process(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-P", "-m", "xlbridge.workbook.read.parser_process"]
-    with path.open("rb") as file:
+    command = helper_command("xlbridge.workbook.read.parser_process", json.dumps(arguments))
+    with path.open("rb") as file, report_start_errors():
         return subprocess.Popen(  # noqa: S603 - our own command, no shell
-            [*command, json.dumps(arguments)],
+            command,
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -152,6 +158,9 @@ def _start_process(path: Path, arguments: dict[str, object]) -> "subprocess.Pope
 
 
 def _receive_workbook(stream: BinaryIO) -> WorkbookCells:
+    # What ends before it has read anything of the file did not end by it.
+    if not has_begun(stream):
+        raise helper_not_started()
     try:
         return assemble_workbook(receive_messages(stream))
     except BrokenStream as broken:

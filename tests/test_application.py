@@ -1,0 +1,107 @@
+"""The application as people without Python get it: made, then played with no Python on the path.
+
+Slow: ``make app`` takes minutes. XLBRIDGE_APPLICATION names one that was made already.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from environment import ROOT, clean_environment
+from hostile_files import CASES, LONG, write_hostile
+from openpyxl import load_workbook
+
+pytestmark = pytest.mark.slow
+
+_EXIT_CODES = {"good": 0, "findings": 1, "usage": 2}
+_REFUSED = 3
+_MOST_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    """The application."""
+    if made := os.environ.get("XLBRIDGE_APPLICATION"):
+        return Path(made)
+    subprocess.run(["make", "app"], cwd=ROOT, check=True)
+    return ROOT / "dist" / "xlbridge" / "xlbridge"
+
+
+def without_python(home: Path) -> dict[str, str]:
+    """The environment of a user on whose path there is no Python."""
+    environment = clean_environment(home, PATH=str(home))
+    for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
+        environment.pop(name, None)
+    return environment
+
+
+def test_it_plays_the_demo(program: Path) -> None:
+    out = ROOT / "out"
+    done = subprocess.run(
+        [sys.executable, ROOT / "samples" / "demo.py", program],
+        env=without_python(out / "home") | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Rejected: the row that was sent was not written; unchanged: 23." in done.stdout
+    orders = load_workbook(out / "pedidos.xlsx", read_only=True)
+    assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
+    orders.close()
+
+
+def test_it_judges_or_refuses_each_hostile_workbook(program: Path, tmp_path: Path) -> None:
+    wrong = {}
+    for name, file in write_hostile(tmp_path, sorted(CASES.keys() - LONG)).items():
+        done = subprocess.run(
+            [program, "validate", file, "--resource", "cliente"],
+            env=without_python(tmp_path),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_MOST_SECONDS,
+            check=False,
+        )
+        told = done.stdout + done.stderr
+        expected = _EXIT_CODES.get(CASES[name][0], _REFUSED)
+        if done.returncode != expected or "Traceback" in told or "did not start" in told:
+            wrong[name] = (done.returncode, expected, told)
+    assert wrong == {}
+
+
+def test_workers_and_a_rehearsal_run(program: Path, tmp_path: Path) -> None:
+    samples = [str(ROOT / "samples" / name) for name in ("cliente.xlsx", "fornecedor.xlsx")]
+    done = subprocess.run(
+        [program, "validate", *samples, "--workers", "2", "--format", "json"],
+        env=without_python(tmp_path),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_MOST_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["files"]) == len(samples)
+
+
+def test_opened_without_arguments_it_serves_the_page(program: Path, tmp_path: Path) -> None:
+    environment = without_python(tmp_path) | {"BROWSER": "true"}
+    with (tmp_path / "log").open("w+") as log:
+        page = subprocess.Popen([program], env=environment, stdout=log, stderr=log)
+        try:
+            deadline = time.monotonic() + _MOST_SECONDS
+            while time.monotonic() < deadline and page.poll() is None:
+                if re.search(r"http://127\.0\.0\.1:\d+/", (tmp_path / "log").read_text("utf-8")):
+                    break
+                time.sleep(0.2)
+            else:
+                pytest.fail((tmp_path / "log").read_text("utf-8"))
+        finally:
+            page.terminate()
+            page.wait(_MOST_SECONDS)

@@ -1,0 +1,48 @@
+"""A helper process that cannot start says so; no file is blamed for it."""
+
+import sys
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+
+from xlbridge.errors import LocalFailure
+from xlbridge.parallel.local import LocalExecutor
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
+
+ENDS_AT_ONCE = "#!/bin/sh\nexit 1\n"
+
+
+@pytest.fixture(params=["missing", "ends at once"])
+def broken_python(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """An interpreter that helpers cannot be started with."""
+    program = tmp_path / "python"
+    if request.param != "missing":
+        program.write_text(ENDS_AT_ONCE, encoding="ascii")
+        program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    return program
+
+
+def test_a_parser_that_does_not_start_is_no_fault_of_the_file(
+    broken_python: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "large.csv"
+    sheet.write_text("a;b\n" + "1;2\n" * 100_000, encoding="ascii")
+    with pytest.raises(LocalFailure, match=r"did not start|não iniciou") as told:
+        read_workbook(sheet, WorkbookLimits())
+    assert str(broken_python) in told.value.message.en
+    assert "Neither the file nor the data is at fault." in told.value.hint.en  # type: ignore[union-attr]
+
+
+@pytest.mark.usefixtures("broken_python")
+def test_workers_that_do_not_start_are_no_fault_of_their_items() -> None:
+    def work() -> list[object]:
+        with LocalExecutor(2, "json") as executor:
+            return list(executor.run(methodcaller("upper"), ["a", "b", "c"]))
+
+    with pytest.raises(LocalFailure, match=r"did not start|não iniciou"):
+        work()
