@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from xlbridge.validation.mapping.conversion import document_kind
 from xlbridge.validation.mapping.mapping_file import value_key
 from xlbridge.validation.mapping.model import TO_FILL_IN, DocumentKind, Scalar
 from xlbridge.validation.non_records import is_total
-from xlbridge.validation.request import NumberStyle, ParseOptions
+from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.text import display
 from xlbridge.validation.typed_rows import type_cells
 from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
@@ -128,15 +129,7 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         return kinds.count("cnpj" if column.kind is Kind.CNPJ else "cpf") / size
     if column.kind.is_text and _are_of_other_kind(foreign):
         return 0.0
-    reading = ParseOptions(numbers=foreign.number_style())
-    values, problems = type_cells(column, foreign.cells, range(1, size + 1), reading)
-    typed = good = ~problems.failed
-    for name, check in column_checks(column).items():
-        if not RULES[name].whole_column:
-            checked = check(pd.Series(values)).check_output
-            good = good.copy()
-            good[checked.index[~checked.to_numpy(dtype=bool, na_value=True)]] = False
-    share = float((1 - _BY_RULES) * typed.sum() + _BY_RULES * good.sum()) / size
+    share = max(_share(column, foreign.cells, reading) for reading in _readings(column, foreign))
     if column.required and foreign.filled < _MOSTLY:
         share *= foreign.filled
     if column.kind is Kind.TEXT and not column.allowed:
@@ -146,6 +139,29 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
         words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)
         share *= 1 - words / max(1, len(foreign.texts)) / 2
     return share
+
+
+def _readings(column: Column, foreign: ForeignColumn) -> list[ParseOptions]:
+    """Return the ways to read the values: that one is ambiguous says nothing against a column."""
+    style = foreign.number_style()
+    if column.kind is Kind.DATE:
+        return [ParseOptions(dates=order) for order in get_args(DateOrder)]
+    if column.kind in _NUMBERS and style is None:
+        return [ParseOptions(numbers=either) for either in get_args(NumberStyle)]
+    return [ParseOptions(numbers=style)]
+
+
+def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
+    """Return the share of cells that are of a column's type, and keep to its rules."""
+    size = len(cells.kinds)
+    values, problems = type_cells(column, cells, range(1, size + 1), reading)
+    typed = good = ~problems.failed
+    for name, check in column_checks(column).items():
+        if not RULES[name].whole_column:
+            checked = check(pd.Series(values)).check_output
+            good = good.copy()
+            good[checked.index[~checked.to_numpy(dtype=bool, na_value=True)]] = False
+    return float((1 - _BY_RULES) * typed.sum() + _BY_RULES * good.sum()) / size
 
 
 def _are_of_other_kind(foreign: ForeignColumn) -> bool:
