@@ -52,17 +52,21 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert elsewhere.returncode == 2
 
 
-def test_ambiguous_dates_and_numbers_say_nothing_against_their_columns(
+def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
-    header = "Filial;Cliente;Conta;Emissão;Vencto;Valor;Histórico"
-    rows = [f"1;1001;1;0{day}/10/2026;0{day}/11/2026;1.234;Mensalidade" for day in (1, 2, 3)]
+    header = "Filial;Cliente;CNPJ/CPF;Conta;Emissão;Vencto;Valor;Histórico"
+    rows = [
+        f"1;Padaria;11.222.333/0001-81;1;0{day}/10/2026;0{day}/11/2026;1.234;Mensalidade"
+        for day in (1, 2, 3)
+    ]
     (tmp_path / "t.csv").write_text("\n".join([header, *rows]), "utf-8")
     done = xlbridge("map", "t.csv", "--resource", "contasreceber")
     columns = yaml.safe_load(done.stdout)["columns"]
     assert columns["dataDeEmissao"] == {"from": "Emissão"}
     assert columns["dataDeVencimento"] == {"from": "Vencto"}
     assert columns["valorDoLancamento"] == {"from": "Valor"}
+    assert columns["codigoDoCliente"] == {"from": "CNPJ/CPF", "link": "cliente"}
 
 
 def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: Xlbridge) -> None:

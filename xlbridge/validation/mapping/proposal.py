@@ -206,7 +206,8 @@ def _links(
         body = {"from": foreign.header, "link": registry}
         is_party = registry in _PARTIES and not has_documents
         if is_party and kinds and words & _DOCUMENT_WORDS:
-            yield _Candidate(foreign, column, _LINKED, _BY_DOCUMENT, body)
+            # A document is that of one record; several may bear a name.
+            yield _Candidate(foreign, column, _LINKED + 0.01, _BY_DOCUMENT, body)
         elif column.kind is Kind.INTEGER and foreign.are_names():
             named = matcher.fit(foreign.header, column)
             if named is not None and named.score >= _MEDIUM:
