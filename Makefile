@@ -80,6 +80,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/upload.py
 	$(BIN)/python benchmarks/records.py
 	$(BIN)/python benchmarks/batch.py
+	$(BIN)/python benchmarks/analyst_steps.py
 
 templates: schemas ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates --force

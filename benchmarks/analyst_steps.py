@@ -1,0 +1,215 @@
+"""Steps of an analyst from a sheet of the house to its last row in the system: played and counted.
+
+Usage: python benchmarks/analyst_steps.py
+
+The sheet has the headers of another system, documents and names in place of codes, one impossible
+date and one client who is inactive. It goes up in three ways against the embedded sandbox:
+with its headers and codes typed anew, as without mappings; with a mapping that is proposed for it;
+with the one that was saved last month. A step is a command, or a cell or line that a person types.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from openpyxl import Workbook, load_workbook
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs one command line, in the folder of the sheet."""
+
+_HEADER = ["Filial", "CNPJ/CPF", "Razão Social", "Conta", "Categoria", "CC"]
+_HEADER += ["Emissão", "Vencto", "Valor (R$)", "Histórico", "Nº Doc"]
+_CLIENTS = {
+    "69.879.837/0001-59": ("Pousada Nova Era Ltda", 1311),
+    "765.181.887-31": ("Adriana Medeiros Souza", 1197),
+    "718.605.611-36": ("Ana Paula Borges Pinheiro", 1429),
+    "282.700.329-56": ("Daniel Almeida Borges", 1093),
+    "56.528.337/0001-20": ("Supermercado Serra Azul Ltda", 1186),
+    "59.645.304/0001-59": ("Boutique Ouro Branco Ltda", 1283),
+    "52.463.832/0001-48": ("Confecções Vitória Régia S.A.", 2286),
+}
+"""Clients of the practice company by document, with their codes; the last one is inactive."""
+_ACTIVE = "59.645.304/0001-59"
+"""The client that is meant in place of the inactive one."""
+_CENTRES = {"Comercial": "01.001", "Logística": "01.003"}
+_RESOURCE_NAMES = {
+    "Filial": "codigoDaFilial",
+    "CNPJ/CPF": "codigoDoCliente",
+    "Conta": "codigoDaContaCorrente",
+    "Categoria": "codigoDoItemDeLancamento",
+    "CC": "codigoDoCentroDeCusto",
+    "Emissão": "dataDeEmissao",
+    "Vencto": "dataDeVencimento",
+    "Valor (R$)": "valorDoLancamento",
+    "Histórico": "historico",
+    "Nº Doc": "numeroDoDocumento",
+}
+_FIRST_ROW, _BAD_DATE, _INACTIVE = 4, 8, 11
+_ROWS = 12
+
+
+def write_house_sheet(path: Path, prefix: str) -> None:
+    """Write the sheet as the other system gives it; ``prefix`` tells its documents apart."""
+    book = Workbook()
+    sheet = book.worksheets[0]
+    sheet.title = "Títulos"
+    sheet.append(["Relatório de títulos em aberto, outubro de 2026"])
+    sheet.append([])
+    sheet.append(_HEADER)
+    documents = list(_CLIENTS)
+    for number in range(_ROWS):
+        inactive = number == _INACTIVE - _FIRST_ROW
+        document = documents[-1] if inactive else documents[number % 6]
+        due: object = date(2026, 11, 5 + number)
+        if number == _BAD_DATE - _FIRST_ROW:
+            due = "31/11/2026"
+        centre = list(_CENTRES)[number % 2]
+        title = f"{prefix}-{4001 + number}"
+        codes = ["Matriz São Paulo", document, _CLIENTS[document][0], 1, "1.01.001", centre]
+        amounts = [date(2026, 10, 1), due, 100.5 + number, f"Mensalidade {title}", title]
+        sheet.append([*codes, *amounts])
+    book.save(path)
+
+
+@dataclass
+class Story:
+    """One way through, with its steps: ``commands`` and ``edits``, in words."""
+
+    run: Run
+    folder: Path
+    commands: list[str] = field(default_factory=list)
+    edits: list[str] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.commands) + len(self.edits)
+
+    def command(self, *arguments: str, code: int = 0) -> str:
+        """Run a command, which has to end with the code; return what it told."""
+        self.commands.append(arguments[0])
+        done = self.run(*arguments)
+        if done.returncode != code:
+            raise RuntimeError(f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def type_cells(self, file: str, cells: Mapping[tuple[int, int], object]) -> None:
+        """Type into cells of a workbook, each an edit."""
+        book = load_workbook(self.folder / file)
+        for (row, column), value in cells.items():
+            book.worksheets[0].cell(row, column, value)
+            self.edits.append(f"{file}: {value}")
+        book.save(self.folder / file)
+
+    def replace_line(self, file: str, old: str, new: str) -> None:
+        """Correct one line of a text file."""
+        path = self.folder / file
+        text = path.read_text("utf-8")
+        if text.count(old) != 1:
+            raise RuntimeError(f"{old!r} stands {text.count(old)} times in {file}:\n{text}")
+        path.write_text(text.replace(old, new), "utf-8")
+        self.edits.append(f"{file}: {new}")
+
+    def send(self, file: str, client: object, *options: str) -> None:
+        """Check with the system, correct the date and the inactive client, send."""
+        self.command("validate", file, *options, "--online", code=1)
+        self.type_cells(file, {(_BAD_DATE, 8): date(2026, 11, 30), (_INACTIVE, 2): client})
+        told = self.command("upload", file, *options, "--yes")
+        if f"Rows accepted: {_ROWS} of {_ROWS}" not in told:
+            raise RuntimeError(told)
+
+
+def retype(story: Story) -> None:
+    """Play it as without mappings: headers, clients, centres and branch are typed anew."""
+    write_house_sheet(story.folder / "velho.xlsx", "V")
+    story.command("template", "contasreceber")
+    places = {header: number for number, header in enumerate(_HEADER, start=1)}
+    story.type_cells("velho.xlsx", {(3, places[old]): new for old, new in _RESOURCE_NAMES.items()})
+    story.command("export", "clientes", "-o", "clientes.csv")
+    story.command("export", "centros-custo", "-o", "centros.csv")
+    for document, (_, code) in _CLIENTS.items():
+        _replace_all(story, "velho.xlsx", document, code)
+    for name, centre in _CENTRES.items():
+        _replace_all(story, "velho.xlsx", name, centre)
+    _replace_all(story, "velho.xlsx", "Matriz São Paulo", 1)
+    story.send("velho.xlsx", 1283)
+
+
+def _replace_all(story: Story, file: str, old: object, new: object) -> None:
+    """Replace a value everywhere, as Excel does: one edit."""
+    book = load_workbook(story.folder / file)
+    for line in book.worksheets[0].iter_rows(min_row=_FIRST_ROW):
+        for cell in line:
+            if cell.value == old:
+                cell.value = new  # type: ignore[assignment]
+    book.save(story.folder / file)
+    story.edits.append(f"{file}: {old} → {new}")
+
+
+def propose(story: Story) -> None:
+    """Play it with a mapping that is proposed, and corrected where only a person knows."""
+    write_house_sheet(story.folder / "novo.xlsx", "N")
+    story.command("map", "novo.xlsx", "--resource", "contasreceber", "-o", "titulos.yaml")
+    story.replace_line("titulos.yaml", "Matriz São Paulo: '?'", "Matriz São Paulo: 1")
+    text = (story.folder / "titulos.yaml").read_text("utf-8")
+    if "CC, link" not in text:
+        story.replace_line("titulos.yaml", "{from: CC}", "{from: CC, link: centrodecusto}")
+    story.send("novo.xlsx", _ACTIVE, "--map", "titulos.yaml")
+
+
+def reuse(story: Story) -> None:
+    """Play it with the mapping of last month."""
+    write_house_sheet(story.folder / "outubro.xlsx", "S")
+    story.send("outubro.xlsx", _ACTIVE, "--map", "titulos.yaml")
+
+
+Way = tuple[str, Callable[[Story], None]]
+WAYS: Sequence[Way] = (
+    ("headers and codes typed anew", retype),
+    ("a proposed mapping", propose),
+    ("the saved mapping", reuse),
+)
+"""Ways, in the order in which they are played: the last one takes the mapping of the second."""
+
+
+def play(run: Run, folder: Path, ways: Sequence[Way] = WAYS) -> dict[str, Story]:
+    """Play the ways in one folder; return the stories by name."""
+    stories = {}
+    for name, way in ways:
+        stories[name] = Story(run, folder)
+        way(stories[name])
+    return stories
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {
+            "XLBRIDGE_HOME": str(Path(folder, "home")),
+            "XLBRIDGE_LANG": "en",
+        }
+
+        def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+            return subprocess.run(
+                [sys.executable, "-m", "xlbridge", *arguments],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
+            )
+
+        print(f"{'':32} commands  edits  steps")
+        for name, story in play(run, Path(folder)).items():
+            counts = (len(story.commands), len(story.edits), story.steps)
+            print(f"{name:32} {counts[0]:8}  {counts[1]:5}  {counts[2]:5}")
+
+
+if __name__ == "__main__":
+    main()
