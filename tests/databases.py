@@ -13,8 +13,8 @@ import pytest
 from postgresql_server import PostgresqlServer, is_installed, postgresql_server
 from sqlalchemy import Connection
 
+from xlbridge.sandbox import open_database
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables import open_database
 
 KINDS = ("sqlite", "postgresql")
 _MISSING = "no PostgreSQL server is installed (apt-get install postgresql)"

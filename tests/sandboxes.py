@@ -14,10 +14,9 @@ from other_shapes import SPELT_OTHERWISE, other_shapes
 from processes_seen import awaited, lives
 from sqlalchemy import text
 
-from xlbridge.sandbox import RunningSandbox, SeedKind, prepare_account, seed_database
+from xlbridge.sandbox import RunningSandbox, SeedKind, open_database, prepare_account, seed_database
 from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import HashCost
 from xlbridge.settings import Settings
 

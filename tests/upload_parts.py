@@ -12,11 +12,11 @@ from xlbridge.upload import (
     ApproveAll,
     Job,
     RequestedMode,
+    RowAction,
     UploadContext,
     UploadOptions,
     Uploads,
 )
-from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 

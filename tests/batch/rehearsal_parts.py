@@ -15,11 +15,10 @@ from forked import shared_zygote
 from sheets import write_records, write_rows
 from sqlalchemy import insert
 
-from xlbridge.sandbox import SeedKind, seed_database
+from xlbridge.sandbox import SeedKind, open_database, seed_database
 from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.storage import database_url
-from xlbridge.sandbox.tables import open_database
 from xlbridge.wire.financial import Receivable
 from xlbridge.wire.registry import Client
 

@@ -14,12 +14,11 @@ from xlbridge.batch import BatchPlan, read_plan
 from xlbridge.batch.rehearsal.workspace import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue
-from xlbridge.sandbox import FaultPlan, SeedKind, seed_database
+from xlbridge.sandbox import FaultPlan, SeedKind, open_database, seed_database
 from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.areas.registry.tables import clients, suppliers
 from xlbridge.sandbox.rehearsal import StandIns
 from xlbridge.sandbox.storage import database_url
-from xlbridge.sandbox.tables import open_database
 from xlbridge.settings import Settings
 
 

@@ -35,6 +35,8 @@ from xlbridge.settings import Settings, read_settings
 from xlbridge.upload import (
     Job,
     Resolution,
+    RowAction,
+    RowReason,
     State,
     UploadContext,
     UploadOptions,
@@ -45,7 +47,6 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import MAX_PLAN_AGE
-from xlbridge.upload.row_plan import RowAction, RowReason
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")

@@ -30,6 +30,7 @@ from xlbridge.upload import (
     Job,
     Journal,
     Resolution,
+    RowOutcome,
     State,
     UploadContext,
     UploadOptions,
@@ -37,7 +38,6 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.planning import MAX_PLAN_AGE
-from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 KEYS = 3

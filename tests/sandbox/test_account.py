@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import ConfigError
-from xlbridge.sandbox import prepare_account
+from xlbridge.sandbox import open_database, prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import HashCost, find_user, hash_password, password_matches
 from xlbridge.settings import Settings
 

@@ -17,10 +17,10 @@ from workbooks import upload
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
+from xlbridge.sandbox import open_database
 from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.areas.registry.tables import abc_costs
 from xlbridge.sandbox.storage import Storage, database_url, engines as dialect
-from xlbridge.sandbox.tables import open_database
 from xlbridge.wire import OPERATIONS
 
 pytestmark = pytest.mark.one_database

@@ -20,9 +20,8 @@ from workbooks import upload, workbook
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
-from xlbridge.sandbox import RunningSandbox, prepare_account
+from xlbridge.sandbox import RunningSandbox, open_database, prepare_account
 from xlbridge.sandbox.storage import Storage, database_url
-from xlbridge.sandbox.tables import open_database
 from xlbridge.sandbox.users import create_token, find_token_owner, find_user
 from xlbridge.settings import Settings
 from xlbridge.validation import validate_workbook

@@ -6,10 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import xlsxwriter
 from databases import connected
+from lossy_proxy import LossyProxy
 from sheets import write_records
 from sqlalchemy import func, select
+from update_parts import writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client, UploadFile
@@ -145,3 +148,17 @@ def write_numbers(
         for row in hidden:
             sheet.set_row(row - 1, None, None, {"hidden": True})
     return path
+
+
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.listing)
+
+
+def counts(**given: int) -> dict[str, int]:
+    """The counts of a report's records; those that are not given are 0."""
+    names = ("read", "processed", "already", "rejected", "unknown")
+    return dict.fromkeys(names, 0) | given
+
+
+def sent_for(proxy: LossyProxy, kind: Kind) -> int:
+    """Count the requests that process a record; forget all requests."""
+    return sum(kind.path in path for method, path in writes(proxy) if method == "POST")

@@ -24,6 +24,8 @@ from xlbridge.upload import (
     ConsentRequest,
     Journal,
     RequestedMode,
+    RowAction,
+    RowReason,
     State,
     UploadContext,
     Uploads,
@@ -31,7 +33,6 @@ from xlbridge.upload import (
     ensure_evidence,
     job_json,
 )
-from xlbridge.upload.row_plan import RowAction, RowReason
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,7 @@ from xlbridge.upload import (
     job_lines,
     resolve_job,
 )
-from xlbridge.upload.lookup import FoundRecord, RowSnapshot
-from xlbridge.upload.lookup.row_lookup import comparable_value
+from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
 
 

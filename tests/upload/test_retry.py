@@ -20,6 +20,8 @@ from xlbridge.errors import UsageError
 from xlbridge.upload import (
     Job,
     RequestedMode,
+    RowAction,
+    RowReason,
     State,
     UploadContext,
     Uploads,
@@ -28,7 +30,6 @@ from xlbridge.upload import (
     require_rejected,
     settled_rows,
 )
-from xlbridge.upload.row_plan import RowAction, RowReason
 from xlbridge.upload.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
 

@@ -32,6 +32,7 @@ from xlbridge.upload import (
     Journal,
     RequestedMode,
     Resolution,
+    RowAction,
     RowOutcome,
     State,
     UploadContext,
@@ -44,7 +45,6 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.payload import file_hash
 from xlbridge.upload.planning import MAX_PLAN_AGE
-from xlbridge.upload.row_plan import RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 

@@ -14,11 +14,11 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
-from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import FORMS, Report, report_document, report_lines
-from xlbridge.validation.reports.model import by_rule, rule_key
+from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, validate_workbook
+from xlbridge.validation.reports import FORMS, Report, by_rule, report_document, report_lines
+from xlbridge.validation.reports.model import rule_key
 from xlbridge.validation.results import SkippedSheet
-from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind, row_numbers
+from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind
 
 ROWS = 4_500
 """More than are told, or remembered, at once."""

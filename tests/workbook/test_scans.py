@@ -17,9 +17,8 @@ from sheets import write_rows
 from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read import RawSheet, WorkbookArchive, read_workbook
+from xlbridge.workbook.read import RawSheet, WorkbookArchive, read_workbook, scale_factor
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package
 
 BOOKS = sorted([*(ROOT / "samples").glob("*.xlsx"), *(ROOT / "templates").glob("*.xlsx")])

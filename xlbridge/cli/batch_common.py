@@ -23,7 +23,7 @@ from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
-from xlbridge.cli.output import print_json, print_lines, print_result, remark
+from xlbridge.cli.output import Report, print_report, remark
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
@@ -169,23 +169,30 @@ def print_batch(
     findings: Path | None = None,
 ) -> None:
     """Print the status of a batch, and the pages and workbooks with the details."""
-    if form == "json":
-        files = {
-            "findings_page": None if findings is None else str(findings),
-            "proofs": [proof_json(proof) for proof in proofs],
-        }
-        print_json(batch_json(batch, steps) | files)
-        return
-    print_lines(batch_text(batch, steps))
+    files = {"findings_page": None if findings is None else str(findings)}
+    report = Report(
+        lambda: batch_json(batch, steps) | files | {"proofs": [proof_json(p) for p in proofs]},
+        lambda: _batch_lines(batch, steps, proofs, findings),
+    )
+    print_report(report, form)
+
+
+def _batch_lines(
+    batch: Batch,
+    steps: Sequence[StepOverview],
+    proofs: Sequence[WrittenProof],
+    findings: Path | None,
+) -> Iterator[Text]:
+    yield from batch_text(batch, steps)
     if findings is not None:
         page_text = Text(
             pt="Tudo o que está errado nos arquivos: {page}",
             en="All that is wrong in the workbooks: {page}",
         )
-        print_result(page_text.format(page=short_path(findings)))
+        yield page_text.format(page=short_path(findings))
     for proof in proofs:
-        print_lines(proof_text(proof))
-    print_lines(_closing_lines(batch, steps, proofs))
+        yield from proof_text(proof)
+    yield from _closing_lines(batch, steps, proofs)
 
 
 def _closing_lines(

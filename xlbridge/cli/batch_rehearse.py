@@ -11,7 +11,7 @@ from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import print_json, print_lines, remark, show_progress
+from xlbridge.cli.output import Report, print_report, remark, show_progress
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
@@ -174,8 +174,6 @@ def _rehearse(options: "RehearsalOptions", form: str) -> ExitCode:
     if options.keep is not None:
         kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
         remark(kept.format(f=options.keep))
-    if form == "json":
-        print_json(rehearsal_json(rehearsed))
-    else:
-        print_lines(rehearsal_text(rehearsed))
+    report = Report(lambda: rehearsal_json(rehearsed), lambda: rehearsal_text(rehearsed))
+    print_report(report, form)
     return _EXIT_CODES[rehearsed.state]

@@ -85,6 +85,28 @@ def print_lines(lines: Iterable[Text | str]) -> None:
         print_result(line)
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Report of what a command did: one JSON document, and the same as lines for a person.
+
+    Each is made when it is asked for.
+    """
+
+    document: Callable[[], Any]
+    lines: Callable[[], Iterable[Text | str]]
+
+
+def print_report(report: Report, form: str) -> None:
+    """Print a report in the form asked for: ``json`` or ``text``.
+
+    Raises ``StdoutFailed``, ``BrokenPipeError``.
+    """
+    if form == "json":
+        print_json(report.document())
+    else:
+        print_lines(report.lines())
+
+
 def readable(value: object) -> object:
     """Return a value as a person reads it: what is true or not in words, nothing as a dash."""
     if value is None:

@@ -10,7 +10,7 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, option
-from xlbridge.cli.output import print_error, print_json, print_lines, remark
+from xlbridge.cli.output import Report, print_error, print_report, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import UploadArguments, consent_options
 from xlbridge.errors import UsageError
@@ -168,12 +168,11 @@ def _numbers(
 def _print_plan(plan: "ProcessPlan", target: "Target", form: str) -> ExitCode:
     from xlbridge.upload import process_plan_json, process_plan_lines
 
-    if form == "json":
-        print_json(process_plan_json(plan))
-    else:
-        print_lines(
-            process_plan_lines(
-                plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
-            )
-        )
+    report = Report(
+        lambda: process_plan_json(plan),
+        lambda: process_plan_lines(
+            plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
+        ),
+    )
+    print_report(report, form)
     return ExitCode.DATA_ERRORS if plan.left else ExitCode.GOOD

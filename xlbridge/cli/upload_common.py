@@ -1,10 +1,12 @@
 """Shared by the commands about uploads: reports, status copies and exit codes."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.output import doubt_kept, print_error, print_json, print_lines, remark
+from xlbridge.cli.output import Report, doubt_kept, print_error, print_report, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
@@ -92,59 +94,51 @@ def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> E
     return exit_code_of(error) if settled else ExitCode.IN_DOUBT
 
 
-def job_document(context: UploadContext, job: Job) -> dict[str, Any]:
-    """Return the report of a job as JSON: of an upload, an undo or a processing."""
+@dataclass(frozen=True, slots=True)
+class _JobReport(Report):
+    """Report of a job; ``has_open_rows`` tells whether some rows are left for a person."""
+
+    has_open_rows: Callable[[], bool]
+
+
+def _report_of(context: UploadContext, job: Job) -> _JobReport:
+    """Return the report of a job: of an upload, an undo or a processing.
+
+    What plans the last two reads workbooks and knows the interface's operations, which is hardly
+    ever needed here.
+    """
+    journal = context.journal
     if job.what.mode is Mode.PROCESS:
-        from xlbridge.upload import process_json
+        from xlbridge.upload import has_rejected, process_json, process_lines
 
-        return process_json(context.journal, job)
+        return _JobReport(
+            lambda: process_json(journal, job),
+            lambda: process_lines(journal, job),
+            lambda: has_rejected(journal, job),
+        )
     if job.undo_of is not None:
-        from xlbridge.upload import undo_json
+        from xlbridge.upload import undo_counts, undo_json, undo_lines
 
-        return undo_json(job)
-    return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
+        return _JobReport(
+            lambda: undo_json(job), lambda: undo_lines(job), lambda: bool(undo_counts(job)["left"])
+        )
+    return _JobReport(
+        lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
+        lambda: job_lines(job, settled_rows(journal, job)),
+        lambda: bool(job.held),
+    )
+
+
+def job_document(context: UploadContext, job: Job) -> dict[str, Any]:
+    """Return the report of a job as JSON."""
+    document: dict[str, Any] = _report_of(context, job).document()
+    return document
 
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
-    if job.what.mode is Mode.PROCESS:
-        return _print_processing(context, job, form)
-    if job.undo_of is not None:
-        return _print_undo(job, form)
+    report = _report_of(context, job)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with doubt_kept(code):
-        if form == "json":
-            print_json(job_document(context, job))
-        else:
-            print_lines(job_lines(job, settled_rows(context.journal, job)))
-    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and job.held else code
-
-
-def _print_processing(context: UploadContext, job: Job, form: str) -> ExitCode:
-    """Print the report of a processing; rejected records, and lines of files, are for a person."""
-    # What knows the interface's operations is hardly ever needed here.
-    from xlbridge.upload import has_rejected, process_lines
-
-    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
-    with doubt_kept(code):
-        if form == "json":
-            print_json(job_document(context, job))
-        else:
-            print_lines(process_lines(context.journal, job))
-    rejected = has_rejected(context.journal, job)
-    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and rejected else code
-
-
-def _print_undo(job: Job, form: str) -> ExitCode:
-    """Print the report of an undo; rows that are left are for a person."""
-    # What plans an undo reads workbooks, and is hardly ever needed here.
-    from xlbridge.upload import undo_counts, undo_json, undo_lines
-
-    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
-    with doubt_kept(code):
-        if form == "json":
-            print_json(undo_json(job))
-        else:
-            print_lines(undo_lines(job))
-    left = undo_counts(job)["left"]
-    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and left else code
+        print_report(report, form)
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code

@@ -1,0 +1,208 @@
+"""Processing under lost answers, kills and doubts: proven by the records' state, never twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from databases import connected
+from environment import Xlbridge
+from lossy_proxy import Fate, LossyProxy
+from process_parts import (
+    ORDERS,
+    PRODUCT_INVOICES,
+    SERVICE_INVOICES,
+    Kind,
+    counts,
+    each_kind,
+    sent_for,
+)
+from sqlalchemy import update
+from update_parts import Run
+
+from xlbridge.client import Client
+from xlbridge.sandbox.areas.sales import tables
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("fate", "sent"),
+    [
+        ("lose answer", 1),
+        ("500 after", 1),
+        ("429 after", 1),
+        ("lose request", 2),
+    ],
+)
+def test_a_lost_answer_is_settled_by_the_state_of_the_record(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+    kind: Kind,
+    fate: Fate,
+    sent: int,
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    proxy.seen.clear()
+    met: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        if method == "POST" and kind.path in path and not met:
+            met.append(path)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
+    assert (sent_for(proxy, kind), kind.times(sandbox_home, number)) == (sent, 1)
+
+
+def test_a_refused_record_that_is_processed_all_the_same_is_done(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = ORDERS.create(client, customer, tmp_path)
+    proxy.lose_once("refuse after", ORDERS.path)
+    code, report = run("process", "pedidos", "--id", number, "--yes")
+    assert (code, report["rows"]) == (0, counts(read=1, already=1))
+
+
+@each_kind
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    sandbox_home: Path,
+    tmp_path: Path,
+    kill_while_writing: Callable[..., None],
+    kind: Kind,
+    committed: bool,
+) -> None:
+    number = kind.create(client, customer, tmp_path)
+    proxy.seen.clear()
+    kill_while_writing(
+        "POST",
+        ["process", kind.listing, "--id", str(number), "--yes"],
+        committed=committed,
+        is_there=lambda: kind.times(sandbox_home, number) == 1,
+    )
+    proxy.decide = lambda _method, _path: "pass"
+    code, report = run("process", kind.listing, "--id", number, "--yes")
+    if not committed:
+        (record,) = report["records"]
+        assert (code, record["reason"]) == (1, "claimed")
+    (job,) = [j["job"] for j in run("jobs")[1]["jobs"] if j["state"] == "in_doubt"]
+    code, report = run("resume", job)
+    assert (code, report["rows"]) == (0, counts(read=1, processed=1)), report
+    assert kind.times(sandbox_home, number) == 1
+    assert sent_for(proxy, kind) == (1 if committed else 2)
+
+
+def test_many_records_are_processed_at_the_same_time_and_each_once(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(12)]
+    lost = {numbers[2]: "lose answer", numbers[5]: "lose request", numbers[7]: "refuse"}
+    met: set[str] = set()
+
+    def decide(method: str, path: str) -> Fate:
+        number = int(path.rsplit("/", 1)[-1]) if PRODUCT_INVOICES.path in path else 0
+        if method != "POST" or number not in lost or path in met:
+            return "pass"
+        met.add(path)
+        return lost[number]  # type: ignore[return-value]
+
+    proxy.decide = decide
+    proxy.seen.clear()
+    listed = ",".join(map(str, numbers))
+    code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
+    assert (code, report["rows"]) == (1, counts(read=12, processed=11, rejected=1)), report
+    assert [record["id"] for record in report["records"]] == numbers
+    times = [PRODUCT_INVOICES.times(sandbox_home, number) for number in numbers]
+    assert (sum(times), times[7], sent_for(proxy, PRODUCT_INVOICES)) == (11, 0, 13)
+    code, report = run("process", "nfe", "--id", listed, "--yes", "--at-once", 4)
+    assert (code, report["rows"]) == (0, counts(read=12, processed=1, already=11))
+
+
+def test_a_person_decides_where_nothing_tells(
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    home: Path,
+    sandbox_home: Path,
+    tmp_path: Path,
+) -> None:
+    """A system that shows no number of its service invoices proves nothing by them."""
+    first, second = (SERVICE_INVOICES.create(client, customer, tmp_path) for _ in range(2))
+    proxy.answers = {
+        f"/nfse/{number}": json.dumps({"success": True, "data": {"idNF": number}}).encode()
+        for number in (first, second)
+    }
+    decisions = {}
+    for number, said in ((first, "applied"), (second, "not-applied")):
+        fate: Fate = "lose answer" if said == "applied" else "lose request"
+        proxy.lose_once(fate, f"/nfs/processar/{number}")
+        code, report = run("process", "nfse", "--id", number, "--yes")
+        assert (code, report["state"], report["rows"]) == (5, "in_doubt", counts(read=1, unknown=1))
+        page = Path(report["evidence_file"])
+        assert page.parent == home / "evidence"
+        text = page.read_text("utf-8")
+        assert str(number) in text
+        assert "Was the record of this job processed or not?" in text
+        held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
+        assert held["reason"] == "claimed"
+        decided = ("resolve", report["job"], "--as", said, "--reason", "visto")
+        decisions[said] = run(*decided)[1]["rows"]
+    assert decisions == {
+        "applied": counts(read=1, processed=1),
+        "not-applied": counts(read=1, rejected=1),
+    }
+    code, report = run("process", "nfse", "--id", f"{first},{second}", "--yes")
+    assert (code, report["rows"]) == (0, counts(read=2, processed=1, already=1))
+    assert [SERVICE_INVOICES.times(sandbox_home, one) for one in (first, second)] == [1, 1]
+
+
+def test_a_success_that_the_record_does_not_show_is_no_proof(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    number = PRODUCT_INVOICES.create(client, customer, tmp_path)
+    pending = {"idNF": number, "numeroDaNotaFiscalEletronica": None}
+    answer = json.dumps({"success": True, "data": pending}).encode()
+    proxy.answers = {f"/nfe/processar/{number}": answer, f"/nfe/{number}": answer}
+    proxy.seen.clear()
+    code, report = run("process", "nfe", "--id", number, "--yes")
+    assert (code, report["state"], report["rows"]["unknown"]) == (5, "in_doubt", 1)
+    assert sent_for(proxy, PRODUCT_INVOICES) == 1
+
+
+def test_what_was_processed_from_here_and_is_pending_again_needs_a_reason(
+    client: Client, customer: int, run: Run, sandbox_home: Path, tmp_path: Path
+) -> None:
+    number = PRODUCT_INVOICES.create(client, customer, tmp_path)
+    run("process", "nfe", "--id", number, "--yes")
+    with connected(sandbox_home, writing=True) as connection:
+        table = tables.product_invoices
+        pending = {"numeroDaNotaFiscalEletronica": None, "chaveDaNotaFiscalEletronica": None}
+        connection.execute(update(table).where(table.c.idNF == number).values(pending))
+    code, report = run("process", "nfe", "--id", number, "--yes")
+    (record,) = report["records"]
+    assert (code, record["outcome"], record["reason"]) == (1, "rejected", "processed-before")
+    assert run("process", "nfe", "--id", number, "--yes", "--again", "estornada")[0] == 0
+    assert PRODUCT_INVOICES.times(sandbox_home, number) == 1
+
+
+def test_a_system_that_does_not_answer_leaves_everything_as_it_is(
+    client: Client, customer: int, proxy: LossyProxy, run: Run, xlbridge: Xlbridge,
+    toward_proxy: dict[str, str], tmp_path: Path,
+) -> None:  # fmt: skip
+    number = ORDERS.create(client, customer, tmp_path)
+    away = toward_proxy | {"XLBRIDGE_BASE_URL": "http://127.0.0.1:9"}
+    ended = xlbridge("process", "pedidos", "--id", number, "--yes", **away)
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert run("jobs")[1]["jobs"] == []
