@@ -1,7 +1,7 @@
-"""Take the pictures of the page that the guides show, in both languages.
+"""Take the pictures that the guides show, in both languages: the page, and a closing proof.
 
-Usage: python docs/take_pictures.py. Needs Chromium on the path and the extra ``dev``; works in a
-home of its own, against the embedded sandbox.
+Usage: python docs/take_pictures.py [LANGUAGE]. Needs Chromium on the path and the extra ``dev``;
+works in a home of its own, against the embedded sandbox.
 """
 
 import json
@@ -20,6 +20,15 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 SHEET = ROOT / "samples" / "contasreceber-com-erros.xlsx"
+GOOD_SHEET = ROOT / "samples" / "contasreceber-cliente-inativo.xlsx"
+PLAN = """\
+version: 1
+name: fechamento
+steps:
+  receber:
+    upload: receber.xlsx
+    resource: contasreceber
+"""
 _PATIENCE = 60
 
 
@@ -52,16 +61,51 @@ def take(tab: Page, language: str) -> None:
     tab.screenshot(path=IMAGES / f"page-correct.{language}.png")
 
 
+def take_sending(tab: Page, language: str) -> None:
+    """Take the pictures of a plan, and of what became of its rows."""
+    tab.set_input_files('[data-testid="drop"]', GOOD_SHEET)
+    tab.locator("#known").wait_for()
+    tab.locator("#to-mend").click()
+    tab.locator("#to-send").click()
+    if not tab.get_by_test_id("send").count():
+        tab.locator("#plan").click()
+    tab.get_by_test_id("send").wait_for()
+    tab.screenshot(path=IMAGES / f"page-plan.{language}.png")
+    tab.get_by_test_id("send").click()
+    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for(timeout=_PATIENCE * 1000)
+    tab.screenshot(path=IMAGES / f"page-sent.{language}.png")
+
+
+def take_proof(tab: Page, language: str) -> None:
+    """Take the picture of the closing proof of a small month."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copyfile(ROOT / "samples" / "contasreceber.xlsx", folder / "receber.xlsx")
+        (folder / "plan.yaml").write_text(PLAN, "utf-8")
+        environment = os.environ | {
+            "XLBRIDGE_HOME": str(folder / "home"),
+            "XLBRIDGE_LANG": language,
+        }
+        command = [sys.executable, "-m", "xlbridge", "batch", "run", "plan.yaml", "--yes"]
+        subprocess.run(command, cwd=folder, env=environment, check=True)  # noqa: S603 - our own
+        (proof,) = folder.glob("fechamento-*.html")
+        tab.goto(proof.as_uri())
+        tab.screenshot(path=IMAGES / f"proof.{language}.png")
+
+
 def main() -> None:
-    """Take all pictures."""
+    """Take all pictures, or those of one language."""
+    languages = sys.argv[1:] or ["pt-BR", "en"]
     program = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for language in ("pt-BR", "en"):
-            with running_page(language) as link:
-                tab = browser.new_page(viewport={"width": 1280, "height": 800})
-                tab.goto(link)
-                take(tab, language)
+        for language in languages:
+            for pictures in (take, take_sending):
+                with running_page(language) as link:
+                    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+                    tab.goto(link)
+                    pictures(tab, language)
+            take_proof(browser.new_page(viewport={"width": 1100, "height": 620}), language)
         browser.close()
 
 
