@@ -62,6 +62,80 @@ _ORDER = BadSheet(
     },
 )
 
+
+def _requests(sheet: str, title: str) -> BadSheet:
+    return BadSheet(
+        sheet=sheet,
+        title=title,
+        header_row=3,
+        first_column=0,
+        blank_before=(4,),
+        damages=(
+            Damage(1, "codigoDaFilial", "matriz", "type-integer"),
+            Damage(2, "codigoDoTipoDeCompra", None, "required-missing"),
+            Damage(3, "codigoDoColaborador", 0, "value-range"),
+            Damage(5, "codigoDoMotivo", 1.5, "type-integer"),
+        ),
+        children={
+            "itens": _bad_items(
+                Damage(2, "idProduto", -1, "value-range"),
+                Damage(3, "quantidade", "muitos", "type-number"),
+            )
+        },
+    )
+
+
+def _bad_items(*damages: Damage, sheet: str = "itens") -> BadSheet:
+    """Return a sheet of items, of which the first names no record and another has no quantity."""
+    return BadSheet(
+        sheet=sheet,
+        title=None,
+        header_row=1,
+        first_column=0,
+        blank_before=(),
+        damages=(
+            Damage(1, "quantidade", None, "required-missing"),
+            *damages,
+            Damage(6, "quantidade", 0, "value-range"),
+            Damage(8, "quantidade", 1.23456789, "decimal-places"),
+        ),
+    )
+
+
+_PURCHASE_ORDER = BadSheet(
+    sheet="Pedidos de compra",
+    title=None,
+    header_row=1,
+    first_column=0,
+    blank_before=(),
+    damages=(
+        Damage(1, "codigoDaFilial", None, "required-missing"),
+        Damage(2, "codigoDoFornecedor", "Metalúrgica Aurora", "type-integer"),
+        Damage(4, "IdPedidoWS", CopyOf(3), "duplicate-in-sheet"),
+        Damage(5, "numeroDaOrdem", 0, "value-range"),
+    ),
+    children={"itens": _bad_items(Damage(4, "valorUnitario", -2, "value-range"))},
+)
+
+_PRODUCT_INVOICE = BadSheet(
+    sheet="nfe",
+    title="Notas a registrar",
+    header_row=2,
+    first_column=1,
+    blank_before=(3,),
+    damages=(
+        Damage(1, "tipoDeOperacao", "Devolução", "value-not-allowed"),
+        Damage(2, "naturezaDaOperacao", None, "required-missing"),
+        Damage(4, "codigoDoCliente", "1001a", "type-integer"),
+        Damage(6, "codigoDaFormaDePagamento", ErrorCell("#REF!"), "cell-error"),
+    ),
+    children={"produtos": _bad_items(Damage(3, "idProduto", 0, "value-range"), sheet="produtos")},
+)
+
 BAD_DOCUMENTS: Mapping[str, BadSheet] = {
+    "nfe": _PRODUCT_INVOICE,
+    "ordem": _requests("ordem", "Ordens de compra"),
     "pedido": _ORDER,
+    "pedido-compra": _PURCHASE_ORDER,
+    "requisicao": _requests("requisicao", "Requisições de compra"),
 }

@@ -179,14 +179,7 @@ def inventory(random: Random, number: int) -> Row:
 def sales_order(random: Random, number: int) -> Row:
     """Return an order with one to eight products; two in three have instalments of their own."""
     ordered = _FIRST_DAY + timedelta(days=random.randrange(50))
-    products = [
-        {
-            "idProduto": 2000 + place,
-            "quantidade": random.randrange(1, 400) / 4,
-            "valorUnitario": random.randrange(100, 50_000) / 100,
-        }
-        for place in sorted(random.sample(range(1, 51), k=random.randint(1, 8)))
-    ]
+    products = _priced_items(random, 8)
     if number % 4 == 0:
         products[0] |= {"valorDescontoPercentual": 5, "aliquotaICMS": 18}
     return {
@@ -226,6 +219,64 @@ def _line_total(product: Row) -> Decimal:
     """Return what a line of an order costs, to the cent as the system rounds."""
     exact = Decimal(str(product["quantidade"])) * Decimal(str(product["valorUnitario"]))
     return exact.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
+
+
+def requisition(random: Random, number: int) -> Row:
+    """Return a purchase requisition; one item in five is of no registered product."""
+    return {
+        "chave": f"R{number:03}",
+        "codigoDaFilial": random.randint(1, 3),
+        "codigoDoTipoDeCompra": 1,
+        "codigoDoColaborador": random.randint(1, 4),
+        "codigoDoMotivo": 1 if number % 2 else None,
+        "codigoDoCentroDeCusto": random.choice(_COST_CENTRES),
+        "itens": [
+            {
+                "idProduto": 2000 + random.randint(1, 50) if place % 5 else 0,
+                "descricaoDoProduto": None if place % 5 else f"Item avulso {number}",
+                "quantidade": random.randrange(1, 200) / 4,
+            }
+            for place in range(number, number + random.randint(1, 5))
+        ],
+    }
+
+
+def purchase_order(random: Random, number: int) -> Row:
+    """Return a purchase order of one to six products."""
+    return {
+        "chave": f"C{number:03}",
+        "codigoDaFilial": random.randint(1, 3),
+        "codigoDoFornecedor": random.choice((501, 502, 503)),
+        "IdPedidoWS": f"PC-2026-{number:04}",
+        "itens": _priced_items(random, 6),
+    }
+
+
+def product_invoice(random: Random, number: int) -> Row:
+    """Return a product invoice to register."""
+    return {
+        "chave": f"N{number:03}",
+        "codigoDaFilial": random.randint(1, 3),
+        "codigoDaNotaFiscal": 1,
+        "tipoDeOperacao": _cycled(("Saída", "Saída", "Simples Remessa"), number),
+        "naturezaDaOperacao": "Venda de mercadorias",
+        "codigoDaFormaDePagamento": random.randint(1, 5),
+        "codigoDoCliente": random.choice(_ACTIVE_CLIENTS),
+        "nomeDoCliente": company_name(random),
+        "cep": f"0{random.randrange(1_000, 9_999)}-{random.randrange(100, 999)}",
+        "produtos": _priced_items(random, 5),
+    }
+
+
+def _priced_items(random: Random, most: int) -> list[Row]:
+    return [
+        {
+            "idProduto": 2000 + place,
+            "quantidade": random.randrange(1, 400) / 4,
+            "valorUnitario": random.randrange(100, 50_000) / 100,
+        }
+        for place in sorted(random.sample(range(1, 51), k=random.randint(1, most)))
+    ]
 
 
 def _entry_of_list(name: str, number: int, text: str, article: str = "o") -> Row:

@@ -200,11 +200,11 @@ class Catalogue(Mapping[str, Resource]):
 
     def __getitem__(self, name: str) -> Resource:
         """Return the resource of a name; that of a child sheet is ``resource.list``."""
-        main, _, sheet = name.partition(".")
-        resource = self._resources[main]
-        if not sheet:
-            return resource
-        found = next((child for child in resource.children if child.name == name), None)
+        if name in self._resources:
+            return self._resources[name]
+        main, _, _ = str(name).partition(".")
+        children = self._resources[main].children
+        found = next((child for child in children if child.name == name), None)
         if found is None:
             raise KeyError(name)
         return found

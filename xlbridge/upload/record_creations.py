@@ -197,6 +197,8 @@ class RecordCreator:
             self._created[write.position] = data
             return WriteResult(WriteState.APPLIED, {"record": data})
         answer = data.model_dump(exclude_none=True) if isinstance(data, WireModel) else {}
+        if self._creation.operation.refuses_in_data:
+            answer = answer.get("payload", {})
         codes = [answer.get(name) for name in self._creation.codes]
         code = CODE_SEPARATOR.join(map(str, codes)) if codes and None not in codes else ""
         self._created[write.position] = code
