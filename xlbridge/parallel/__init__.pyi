@@ -4,15 +4,17 @@ from .executor import (
     LostItem as LostItem,
     SerialExecutor as SerialExecutor,
 )
+from .executors import (
+    cluster_executor as cluster_executor,
+    executor_for as executor_for,
+)
 from .exports import (
     ExportTask as ExportTask,
     export_all as export_all,
 )
 from .local import (
     LocalExecutor as LocalExecutor,
-    cluster_executor as cluster_executor,
     default_worker_count as default_worker_count,
-    executor_for as executor_for,
 )
 from .messages import WorkerDefect as WorkerDefect
 from .validation import (

@@ -1,19 +1,15 @@
-"""Executor of worker processes on this machine, and the choice of an executor."""
+"""Executor of worker processes on this machine."""
 
-import importlib.util
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from xlbridge.errors import ConfigError, UsageError
-from xlbridge.i18n import Text
-from xlbridge.parallel.executor import Executor, Item, LostItem, OnDone, Outcome, Task, WorkerDied
+from xlbridge.parallel.executor import Item, LostItem, OnDone, Outcome, Task, WorkerDied
 from xlbridge.processes import HelperProcess, available_cpus, has_begun, helper_not_started
 
 
@@ -179,59 +175,3 @@ class _WorkerSlot:
 
     def wait(self) -> None:
         self._worker.wait()
-
-
-_TASK_MODULE = "xlbridge.parallel.workbooks"
-
-
-@contextmanager
-def executor_for(
-    files: Sequence[Path], workers: int | None, scheduler: str | None
-) -> Iterator[Executor | None]:
-    """Open the executor for some files; None where this process does it all.
-
-    ``workers`` is a number of local processes (None for one that fits the files), ``scheduler`` the
-    address of a cluster.
-
-    Raises ``UsageError`` when both are asked for, ``ConfigError`` when the extra ``dask`` is not
-    installed, ``TransportError`` when the cluster does not answer.
-    """
-    if scheduler is not None:
-        if workers is not None:
-            raise UsageError(
-                Text(
-                    pt="Use --workers ou --scheduler, não os dois.",
-                    en="--workers and --scheduler are mutually exclusive.",
-                )
-            )
-        with cluster_executor(scheduler) as cluster:
-            yield cluster
-        return
-    count = default_worker_count(files) if workers is None else min(workers, len(files))
-    if count <= 1:
-        yield None
-        return
-    with LocalExecutor(count, _TASK_MODULE) as local:
-        yield local
-
-
-@contextmanager
-def cluster_executor(scheduler: str) -> Iterator[Executor]:
-    """Connect to a Dask cluster for the length of the block.
-
-    Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
-    cluster does not answer.
-    """
-    if importlib.util.find_spec("distributed") is None:
-        raise ConfigError(
-            Text(pt="O Dask não está instalado.", en="Dask is not installed."),
-            Text(
-                pt='Instale-o: pip install "xlbridge[dask]"',
-                en='Install it: pip install "xlbridge[dask]"',
-            ),
-        )
-    # Dask takes its time to import.
-    from xlbridge.parallel.cluster import connect_cluster
-
-    with connect_cluster(scheduler) as cluster:
-        yield cluster

@@ -1,0 +1,66 @@
+"""Choice of an executor: this process, local worker processes, or a Dask cluster."""
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from xlbridge.errors import ConfigError, UsageError
+from xlbridge.i18n import Text
+from xlbridge.parallel.executor import Executor
+from xlbridge.parallel.local import LocalExecutor, default_worker_count
+
+_TASK_MODULE = "xlbridge.parallel.workbooks"
+
+
+@contextmanager
+def executor_for(
+    files: Sequence[Path], workers: int | None, scheduler: str | None
+) -> Iterator[Executor | None]:
+    """Open the executor for some files; None where this process does it all.
+
+    ``workers`` is a number of local processes (None for one that fits the files), ``scheduler`` the
+    address of a cluster.
+
+    Raises ``UsageError`` when both are asked for, ``ConfigError`` when the extra ``dask`` is not
+    installed, ``TransportError`` when the cluster does not answer.
+    """
+    if scheduler is not None:
+        if workers is not None:
+            raise UsageError(
+                Text(
+                    pt="Use --workers ou --scheduler, não os dois.",
+                    en="--workers and --scheduler are mutually exclusive.",
+                )
+            )
+        with cluster_executor(scheduler) as cluster:
+            yield cluster
+        return
+    count = default_worker_count(files) if workers is None else min(workers, len(files))
+    if count <= 1:
+        yield None
+        return
+    with LocalExecutor(count, _TASK_MODULE) as local:
+        yield local
+
+
+@contextmanager
+def cluster_executor(scheduler: str) -> Iterator[Executor]:
+    """Connect to a Dask cluster for the length of the block.
+
+    Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
+    cluster does not answer.
+    """
+    if importlib.util.find_spec("distributed") is None:
+        raise ConfigError(
+            Text(pt="O Dask não está instalado.", en="Dask is not installed."),
+            Text(
+                pt='Instale-o: pip install "xlbridge[dask]"',
+                en='Install it: pip install "xlbridge[dask]"',
+            ),
+        )
+    # Dask takes its time to import.
+    from xlbridge.parallel.cluster import connect_cluster
+
+    with connect_cluster(scheduler) as cluster:
+        yield cluster
