@@ -30,6 +30,8 @@ _UNSHOWN = {"ultimaAtualizacao", "recurso", "nomeDoArquivo", "dataDeInclusao", "
 """Fields that the interface promises nowhere, or not of all records."""
 
 _ANSWERED_WITH_NULL = ("/v2/cliente/idws", "/processar/", "processar-arquivo", "/contagem/")
+_CHANGED_WITH_NULL = ("/produto", "/nfse", "/previsao", "/planejamento", "/enderecamento")
+"""Writes, and changes, whose answers the interface does not show."""
 
 
 @contextmanager
@@ -96,6 +98,8 @@ def _other_data(method: str, path: str, data: Any, words: Mapping[str, str]) -> 
     if path == "/v2/compras/pedido" and method == "POST":
         return data
     if method != "GET" and any(part in path for part in _ANSWERED_WITH_NULL):
+        return None
+    if method == "PUT" and any(part in path for part in _CHANGED_WITH_NULL):
         return None
     if path.endswith("/fila"):
         return {"Id": data}
