@@ -172,7 +172,8 @@ def test_instructions_name_every_column_and_rule(tmp_path: Path, resource: Resou
     for column in resource.columns:
         assert column.title.pt in rows[first.index(column.name)]
     told = [text for text in first if text and text.startswith("• ")]
-    assert len(told) == len(resource.row_checks)
+    sheets = (resource, *resource.children)
+    assert len(told) == sum(len(sheet.row_checks) for sheet in sheets)
 
 
 def test_a_dropdown_may_hold_more_than_excel_takes_in_place(tmp_path: Path) -> None:

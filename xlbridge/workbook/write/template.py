@@ -35,7 +35,9 @@ from xlbridge.workbook.write.new_workbook import new_workbook, print_across_page
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (32, 15, 18, 46, 36, 30)
 """Widths of the table's columns after the first, which is as wide as its names."""
-_NARROWEST_NAME, _WIDEST_NAME = 32, 48
+_NARROWEST_NAME, _USUAL_NAME, _WIDEST_NAME = 32, 38, 48
+_DESCRIPTION = 2
+"""Place of the widest of the columns behind the titles."""
 _LINE_HEIGHT, _PADDING = 15, 5
 _HIGHEST_ROW = 409  # Excel's own
 
@@ -83,7 +85,11 @@ def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> Non
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
     columns = [column for one in (resource, *resource.children) for column in one.columns]
     longest = max(len(column.name) for column in columns) + 5
-    widths = (min(max(longest, _NARROWEST_NAME), _WIDEST_NAME), *_WIDTHS)
+    names = min(max(longest, _NARROWEST_NAME), _WIDEST_NAME)
+    titles, *others = _WIDTHS
+    # What long names take beyond the usual is missing elsewhere on the page.
+    others[_DESCRIPTION] -= max(0, names - _USUAL_NAME)
+    widths = (names, titles, *others)
     looks = {name: book.add_format(dict(look)) for name, look in _FORMATS.items()}
     page = _InstructionsWriter(sheet, looks, widths)
     for index, width in enumerate(widths):
