@@ -172,7 +172,8 @@ def kill_while_writing(
     """Run a command and kill it between its first requests of a method and the answers to those.
 
     A login does not count. As many are awaited as are sent at once, with an option that is given.
-    ``committed`` lets the requests through then, and waits until ``is_there`` says so.
+    ``where`` is a part of the requests' path. ``committed`` lets the requests through then, and
+    waits until ``is_there`` says so.
     """
 
     def kill(
@@ -182,11 +183,12 @@ def kill_while_writing(
         committed: bool,
         is_there: Callable[[], bool],
         at_once: int = 1,
+        where: str = "",
     ) -> None:
         asked, killed = threading.Semaphore(0), threading.Event()
 
         def decide(used: str, path: str) -> Fate:
-            if used != method or path.endswith("/autenticar"):
+            if used != method or path.endswith("/autenticar") or where not in path:
                 return "pass"
             asked.release()
             killed.wait()
@@ -194,7 +196,7 @@ def kill_while_writing(
 
         proxy.decide = decide
         log = tmp_path / "stderr"
-        whole = [*command, "--at-once", str(at_once)]
+        whole = command if command[0] == "batch" else [*command, "--at-once", str(at_once)]
         with forks.running(clean_environment(home, **toward_proxy), whole, log=log) as pid:
             for _ in range(at_once):
                 assert asked.acquire(timeout=60), log.read_text("utf-8")

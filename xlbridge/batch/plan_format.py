@@ -100,7 +100,8 @@ _WORKBOOKS: Schema = {
     ),
     "links": described(
         {"type": "object", "additionalProperties": _TEXT},
-        "Columns whose cells name a record by another column of it: codigoDoCliente: seuCodigo.",
+        "Columns whose cells name a record by another column of it, codigoDoCliente: seuCodigo, or "
+        "by any of its names, codigoDoCliente: cliente.",
     ),
     "map": described(_TEXT, "The mapping file of workbooks with a header of their own."),
     "may_be_empty": described(_FLAG, "No workbook at all is no mistake."),
