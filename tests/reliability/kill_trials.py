@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from environment import clean_environment
 from forked import Running, Zygote
@@ -62,7 +62,7 @@ class Laboratory:
                 if point is not Point.BODY or request.body:
                     yield Step(request.number, point, what=named)
         course = self.course(subject)
-        for number in range(int(course.drive(-1).stdout)):
+        for number in range(int(course.drive(-1).stdout) if course.driven else 0):
             yield Step(number, before=True)
             yield Step(number)
 
@@ -98,6 +98,8 @@ class Laboratory:
         self.site.proxy.reset()
         path = self.folder / "sheet.xlsx"
         known = subject.write(path, ROWS, self.site.customer)
+        if subject.mode.startswith("batches"):
+            return TwoBatches(self, subject, path, known, options)
         if subject.mode in _CHANGES:
             return ChangeCourse(self, subject, path, known, options)
         return Course(self, subject, path, known, options)
@@ -117,6 +119,8 @@ class Course:
     path: Path
     known: list[str]
     options: tuple[str, ...] = ()
+    driven: ClassVar[bool] = True
+    """Whether it can be killed at writes of the journal, too."""
 
     def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
         """Run ``xlbridge upload``."""
@@ -208,11 +212,13 @@ class Course:
             raise Broken(f"{ended.returncode}: {ended.stderr}") from None
         return report
 
-    def run(self, *arguments: str, **how: Any) -> "subprocess.CompletedProcess[str]":
-        """Run a command in the home of this course."""
+    def run(
+        self, *arguments: str, home: str = "home", **how: Any
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command in a home of this course."""
         target = self.laboratory.site.target()
         environment = clean_environment(
-            self.laboratory.folder / "home",
+            self.laboratory.folder / home,
             XLBRIDGE_SETTLE="0",
             XLBRIDGE_PROFILE=target.profile,
             XLBRIDGE_BASE_URL=target.base_url,
@@ -281,3 +287,71 @@ class ChangeCourse(Course):
             duplicates=sum(max(0, len(one) - 1) for one in found),
             lost=sum(there != meant for there, meant in zip(found, wanted, strict=True)),
         )
+
+
+_PLAN = (
+    "name: lote-{home}\nsteps:\n  pagar:\n    upload: lote.xlsx\n    resource: contaspagar\n"
+    "    mode: {mode}\n"
+)
+_SAYS = ("", ", revisto")
+_MOST_RUNS = 6
+
+
+@dataclass
+class TwoBatches(Course):
+    """Two batches of the same keys: the first is killed, the second runs, then the first goes on.
+
+    Each has a home and a workbook of its own, and says other things of the same titles. In the end
+    each title is in the system once, as one of the two says, and only one says that it created it.
+    """
+
+    driven = False
+
+    def __post_init__(self) -> None:
+        customer = self.laboratory.site.customer
+        _, _, mode = self.subject.mode.partition(" ")
+        for home, said in enumerate(_SAYS):
+            folder = self.laboratory.folder / f"lote-{home}"
+            folder.mkdir()
+            folder.joinpath("plan.yaml").write_text(_PLAN.format(home=home, mode=mode), "utf-8")
+            self.subject.write_keys(folder / "lote.xlsx", self.known, customer, said)
+
+    def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
+        """Run the first batch."""
+        return self._run_batch(0, **how)
+
+    def to_its_end(self, name: str) -> Trial:
+        """Run the other batch, then both until they are done; look who created what."""
+        accepted = [0, 0]
+        for home in (1, 0, 1):
+            accepted[home] = self._end_batch(name, home)
+        self.quiet()
+        found = texts(self.laboratory.site.database, self.subject, self.known)
+        if sum(accepted) != len(self.known):
+            raise Broken(f"{name}: the batches say that they created {accepted}: {found}")
+        meant = [{self.subject.saying(one, said) for said in _SAYS} for one in self.known]
+        return Trial(
+            name,
+            len(found),
+            duplicates=sum(max(0, len(one) - 1) for one in found),
+            lost=sum(not set(one) & said for one, said in zip(found, meant, strict=True)),
+        )
+
+    def _end_batch(self, name: str, home: int) -> int:
+        """Run a batch until it is done; return how many rows it says are accepted."""
+        for _ in range(_MOST_RUNS):
+            self.quiet()
+            ended = self._run_batch(home)
+            report = self._report(ended)
+            (step,) = report["steps"]
+            if ended.returncode in (0, 1) and step["state"] in _OVER:
+                return int(step["rows"]["accepted"])
+        raise Broken(f"{name}: batch {home} does not end: {json.dumps(report)[:2000]}")
+
+    def _run_batch(self, home: int, **how: Any) -> "subprocess.CompletedProcess[str]":
+        plan = self.laboratory.folder / f"lote-{home}" / "plan.yaml"
+        command = ("batch", "run", str(plan), "--yes", "--format", "json", "--workers", "1")
+        return self.run(*command, home=f"home-{home}", **how)
+
+
+_OVER = ("done", "failed", "partial", "rejected", "held")

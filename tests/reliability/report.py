@@ -23,7 +23,18 @@ from fault_trials import PAIRS, answer_trial, fault_trial
 from forked import zygote
 from key_machine import KeyMachine
 from kill_trials import Laboratory
-from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, UNDO, UPDATE
+from subjects import (
+    BATCHES,
+    DIRECT,
+    DIRECT_BATCHES,
+    KEYLESS,
+    OWN_QUEUE,
+    PREVIEW,
+    QUEUE,
+    UNDO,
+    UPDATE,
+    Subject,
+)
 from trials import Figures, Site, Trial
 from upload_machine import UploadMachine
 from wire_proxy import wire_proxy
@@ -39,7 +50,23 @@ _PARTS = ("--chunk-rows", "2")
 
 def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """SIGKILL at every step of every mode."""
-    for subject in (DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO):
+    yield from _kills_at_steps(laboratory, share, (DIRECT, QUEUE, OWN_QUEUE, PREVIEW))
+
+
+def change_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of updates and of undos."""
+    yield from _kills_at_steps(laboratory, share, (UPDATE, UNDO))
+
+
+def batch_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """SIGKILL at every request of a batch, of whose keys another home's has other texts."""
+    yield from _kills_at_steps(laboratory, share, (BATCHES, DIRECT_BATCHES))
+
+
+def _kills_at_steps(
+    laboratory: Laboratory, share: float, subjects: Sequence[Subject]
+) -> Iterator[Trial]:
+    for subject in subjects:
         for step in thinned(list(laboratory.steps(subject)), share):
             yield laboratory.kill_at(subject, step)
 
@@ -89,6 +116,8 @@ def change_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
 
 CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
+    "kills of updates and undos": change_kills,
+    "kills of two batches": batch_kills,
     "kills at random moments": random_kills,
     "faults": faults,
     "answers": answers,

@@ -91,6 +91,10 @@ BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcp
 PAYABLE = Subject("payables", "contaspagar", "queue", "payables", "numeroDoDocumento")
 UPDATE = Subject("updates", "contaspagar", "update", "payables", "numeroDoDocumento")
 UNDO = Subject("undos", "contaspagar", "undo", "payables", "numeroDoDocumento")
+BATCHES = Subject("two batches", "contaspagar", "batches queue", "payables", "numeroDoDocumento")
+DIRECT_BATCHES = Subject(
+    "two direct batches", "contaspagar", "batches direct", "payables", "numeroDoDocumento"
+)
 PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
 
 

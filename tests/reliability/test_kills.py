@@ -4,7 +4,18 @@ from random import Random
 
 import pytest
 from kill_trials import Laboratory
-from subjects import DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, UNDO, UPDATE, Subject
+from subjects import (
+    BATCHES,
+    DIRECT,
+    DIRECT_BATCHES,
+    KEYLESS,
+    OWN_QUEUE,
+    PREVIEW,
+    QUEUE,
+    UNDO,
+    UPDATE,
+    Subject,
+)
 from trials import Figures
 
 RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT)
@@ -45,7 +56,9 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "subject", [DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO], ids=lambda s: s.name
+    "subject",
+    [DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO, BATCHES, DIRECT_BATCHES],
+    ids=lambda s: s.name,
 )
 def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
     steps = list(laboratory.steps(subject))
@@ -75,3 +88,11 @@ def test_a_kill_around_the_request_that_changes(
     assert len(recorded) >= 10
     tried = [grave[2], grave[-2], recorded[len(recorded) // 2]]
     hold(Figures().add(laboratory.kill_at(subject, step) for step in tried))
+
+
+def test_a_batch_killed_at_the_start_of_its_file_leaves_each_title_to_one_of_two(
+    laboratory: Laboratory,
+) -> None:
+    grave = [step for step in laboratory.steps(BATCHES) if "processar-arquivo" in step.what]
+    assert len(grave) >= 4
+    hold(Figures().add([laboratory.kill_at(BATCHES, grave[-2])]))
