@@ -90,9 +90,9 @@ def test_a_kill_around_the_request_that_changes(
     hold(Figures().add(laboratory.kill_at(subject, step) for step in tried))
 
 
-def test_a_batch_killed_at_the_start_of_its_file_leaves_each_title_to_one_of_two(
+def test_a_batch_that_goes_on_at_once_sees_what_another_home_has_written_meanwhile(
     laboratory: Laboratory,
 ) -> None:
-    grave = [step for step in laboratory.steps(BATCHES) if "processar-arquivo" in step.what]
-    assert len(grave) >= 4
-    hold(Figures().add([laboratory.kill_at(BATCHES, grave[-2])]))
+    steps = laboratory.steps(BATCHES)
+    planned = next(step for step in steps if "preview=true" in step.what)
+    hold(Figures().add([laboratory.kill_at(BATCHES, planned)]))

@@ -3,7 +3,9 @@
 Source of the states: the upload protocol (``docs/upload-protocol.md``).
 """
 
+import os
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -337,3 +339,16 @@ class Job:
 def is_rejects_name(path: Path) -> bool:
     """Tell by its name whether a file is a rejects workbook that an upload left behind."""
     return _REJECTS_NAME.fullmatch(path.stem) is not None
+
+
+_PROCESS_TOKEN = secrets.token_hex(8)
+
+
+def this_process() -> str:
+    """Return what tells this process from all others, forked ones included."""
+    return f"{_PROCESS_TOKEN}-{os.getpid()}"
+
+
+def planned_note(at: datetime) -> dict[str, Any]:
+    """Return what an event records of when, and by which process, the system was asked."""
+    return {"planned_at": at.isoformat(), "planned_by": this_process()}

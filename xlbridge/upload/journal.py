@@ -15,10 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.errors import JournalError, UsageError
+from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
-from xlbridge.upload.job import Event, Job, JobSpec, State
+from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_file import open_journal_file, transaction
 from xlbridge.upload.journal_marker import JournalMarker
 from xlbridge.upload.lookup.snapshot import (
@@ -106,7 +107,7 @@ class Journal:
                 part_id = f"{job_id}-{number}"
                 self._insert(part_id, part, claims=True)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
-                planned = {**_updates_note(part), "planned_at": self.now().isoformat()}
+                planned = {**_updates_note(part), **planned_note(self.now())}
                 self._add(part_id, State.PREPARED, planned)
         self._marker.note_job(job_id)
         return self.job(job_id)
@@ -131,7 +132,7 @@ class Journal:
             self._make_way(spec.place, claims, known, job_id)
             self._insert(job_id, whole, claims=True)
             self._add_actions(job_id, actions)
-            self._add(job_id, State.PREPARED, {**note, "planned_at": self.now().isoformat()})
+            self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
             self.writes.add_tasks(job_id, tasks)
         self._marker.note_job(job_id)
         return self.job(job_id)
@@ -169,7 +170,8 @@ class Journal:
         """
         if job.what.mode is Mode.PROCESS:
             return []
-        return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
+        with gc_paused():
+            return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
 
     def actions_of(self, job: Job) -> list[StoredAction]:
         """Return the plan of a job as it was recorded, in the sheet's order."""
@@ -431,7 +433,7 @@ def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:
         "plan_digest": plan.digest,
         "writes": len(plan.positions),
         "not_records": sum(row.reason is RowReason.NO_RECORD for row in plan.rows),
-        "planned_at": at.isoformat(),
+        **planned_note(at),
     }
     why = plan.unread_reason
     return note if why is None else {**note, "unread": asdict(why)}

@@ -124,6 +124,7 @@ class _Planner:
         self._claimed = claimed
         self._options = options
         self._numbers = () if resource.read_back is None else resource.read_back.number_columns
+        self._set_later = resource.set_by_change
         self._keys = rows.keys
         self._matched = _match(reading.snapshot, self._numbers)
         self._used: Counter[str] = Counter()
@@ -138,9 +139,11 @@ class _Planner:
 
     def _with_all_values(self, at: int, row: PlannedRow) -> PlannedRow:
         """Hold a new row that has values which the import does not take."""
+        if not self._set_later or not row.is_created:
+            return row
         values = self._rows.values[at]
-        later = [n for n in self._resource.set_by_change if values.get(n) is not None]
-        if not later or not row.is_created:
+        later = [name for name in self._set_later if values.get(name) is not None]
+        if not later:
             return row
         return _held(row, RowReason.SET_LATER, why=untranslated(", ".join(later)))
 

@@ -17,7 +17,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.child_rows import frame_with_lists, item_column, record_positions
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, Job
+from xlbridge.upload.job import NO_PLACE, Job, this_process
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import file_hash, frame_of_payload, row_digests
@@ -274,8 +274,12 @@ def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
 
 
 def plan_is_old(job: Job, now: datetime) -> bool:
-    """Tell whether the keys of a job's rows must be read again."""
-    return job.planned_at is None or now - job.planned_at > MAX_PLAN_AGE
+    """Tell whether the keys of a job's rows must be read again.
+
+    What another process has planned counts as old: nobody knows who wrote since it ended.
+    """
+    by_another = job.last("planned_by") != this_process()
+    return by_another or job.planned_at is None or now - job.planned_at > MAX_PLAN_AGE
 
 
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:

@@ -12,7 +12,7 @@ from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job, State
+from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning import plan_is_old
 from xlbridge.upload.reconcile import has_settled
@@ -137,8 +137,8 @@ class _Writer:
                 [NewState(w, r.state, r.detail) for w, r in self._creator.appeared(waiting)]
             )
         self._writes = self._context.journal.writes.of(self._job.id)
-        now = self._context.journal.now().isoformat()
-        return self._context.journal.record(self._job, State.SENDING, planned_at=now)
+        planned = planned_note(self._context.journal.now())
+        return self._context.journal.record(self._job, State.SENDING, **planned)
 
     def write_waiting(self) -> None:
         """Send what waits; what was being sent when a run ended is in doubt."""

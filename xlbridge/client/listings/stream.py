@@ -324,9 +324,11 @@ class RecordShape:
                 rename = plans[fields] = self._renaming(fields)
             record = rename(row)
             for name, convert_item in nested.items():
-                if record.get(name) is not None:
-                    _require_list(record, name)
-                    record[name] = list(map(convert_item, record[name]))
+                items = record.get(name)
+                if items is None or items == []:
+                    continue
+                _require_list(record, name)
+                record[name] = list(map(convert_item, items))
             return record
 
         return convert

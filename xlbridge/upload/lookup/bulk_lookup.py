@@ -175,15 +175,13 @@ class _RecordReader:
 
     def requests_needed(self) -> int:
         """Return how many requests read each key by itself, as far as that can be."""
-        return len(
-            {
-                (operation.name, _filters(way, row))
-                for row, ways in zip(self._rows, self._lookups, strict=True)
-                for way in ways
-                if self._is_narrow(way)
-                for operation in way.operations
-            }
-        )
+        asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+        for way in {id(way): way for ways in self._lookups for way in ways}.values():
+            if self._is_narrow(way):
+                own = zip(self._rows, self._lookups, strict=True)
+                filters = {_filters(way, row) for row, ways in own if way in ways}
+                asked |= {(o.name, one) for o in way.operations for one in filters}
+        return len(asked)
 
     def read_listings(self, most: int | None) -> bool:
         """Read the listings that hold the records, ``most`` answers at most.
