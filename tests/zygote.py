@@ -11,23 +11,24 @@ long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line
 
 import gc
 import importlib
-import io
 import json
 import multiprocessing
 import os
 import pkgutil
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import xlbridge
-from xlbridge.cli.main import main as run_command
 from xlbridge.client import session
+from xlbridge.resources import load_catalogue
+from xlbridge.validation import validate_workbook
+from xlbridge.validation.reports import FORMS, PRINTABLE_FORMS, Report
 from xlbridge.wire import WireModel
+from xlbridge.workbook.write import write_template
 
 _NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
 """The program itself, and what brings threads and is only for who has a cluster."""
@@ -94,12 +95,14 @@ def warm_up() -> None:
     for model in (WireModel, *models_below(WireModel)):
         model.model_rebuild()
     session.PROOF_COST = session.ProofCost(n=2, r=1, p=1)
-    with TemporaryDirectory(prefix="xlbridge-") as home:
-        os.environ["XLBRIDGE_HOME"] = home
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            for sample in ("cliente", "contasreceber-com-erros"):
-                run_command(["validate", f"{_SAMPLES / sample}.xlsx", "--format", "html"])
-            run_command(["template", "cliente", "-o", f"{home}/cliente.xlsx"])
+    catalogue = load_catalogue()
+    # No command itself: click keeps the texts of one that has run in the language of that run.
+    for sample in ("cliente", "contasreceber-com-erros"):
+        judged = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
+        for form in PRINTABLE_FORMS:
+            "".join(FORMS[form].render(Report.of([judged])))
+    with TemporaryDirectory(prefix="xlbridge-") as folder:
+        write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
 
 
 def models_below(model: type[WireModel]) -> Iterator[type[WireModel]]:
