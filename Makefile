@@ -11,6 +11,8 @@ STRICT_SAMPLE := tests/upload/test_modes.py tests/upload/test_updates.py tests/u
 	tests/upload/test_split.py tests/upload/test_reconcile.py tests/library/test_connection.py \
 	tests/client/test_remote_commands.py tests/client/test_purchase_orders.py \
 	tests/export/test_round_trip.py tests/batch/test_linked_batch.py
+# What reads the sandbox's own answers beside the client, by the names that they have there.
+READING_ANSWERS := tests/export/test_sandbox_exports.py tests/export/test_round_trip.py
 OTHER_SHAPES_SAMPLE := tests/upload/test_modes.py tests/upload/test_good_rows.py \
 	tests/client/test_purchase_orders.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -39,7 +41,7 @@ test-strict-sample: ## a share of test-strict, for every change
 	$(MAKE) test-strict PYTEST_ARGS='$(STRICT_SAMPLE)'
 
 test-other-shapes: $(VENV)/.dev ## the same, by a stand-in that answers what is not shown in other shapes
-	$(PYTEST) --other-shapes $(or $(PYTEST_ARGS),$(SENDING))
+	$(PYTEST) --other-shapes $(or $(PYTEST_ARGS),$(SENDING) $(READING_ANSWERS:%=--ignore %))
 
 test-other-shapes-sample: ## a share of test-other-shapes, for every change
 	$(MAKE) test-other-shapes PYTEST_ARGS='$(OTHER_SHAPES_SAMPLE)'
