@@ -13,8 +13,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
+from openpyxl import Workbook
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -51,14 +53,35 @@ def running_page(language: str) -> Iterator[str]:
 
 def take(tab: Page, language: str) -> None:
     """Take the pictures of one language."""
-    tab.set_input_files('[data-testid="drop"]', SHEET)
-    tab.locator("#known").wait_for()
+    tab.set_input_files('[data-testid="drop"]', write_foreign())
+    tab.get_by_test_id("mapping").locator("select").first.wait_for()
     tab.screenshot(path=IMAGES / f"page-open.{language}.png")
+    tab.set_input_files('[data-testid="drop"]', SHEET)
+    tab.locator("#to-mend:enabled").wait_for()
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
     tab.get_by_test_id("next-error").click()
     tab.locator("#remark:not(:empty)").wait_for()
     tab.screenshot(path=IMAGES / f"page-correct.{language}.png")
+    tab.locator("[data-view=send]").click()
+    tab.locator("#good-rows").check()
+    tab.locator("#plan").click()
+    tab.get_by_test_id("send").wait_for()
+    tab.screenshot(path=IMAGES / f"page-send.{language}.png")
+
+
+def write_foreign() -> Path:
+    """Write a sheet of receivables with headers of its own."""
+    path = Path(tempfile.mkdtemp(), "financeiro.xlsx")
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["Filial", "Cliente", "Vencto", "Valor (R$)", "Tipo", "Ref"])
+    for n in range(1, 9):
+        branch = "Matriz" if n % 2 else "Loja Sul"
+        sheet.append([branch, 1000 + n, date(2026, 11, n), 150.5 * n, "NF", f"2026/{n}"])
+    book.save(path)
+    return path
 
 
 def take_sending(tab: Page, language: str) -> None:

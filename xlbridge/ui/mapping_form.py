@@ -1,5 +1,6 @@
 """Mapping of the open sheet as the page shows it: each header with values, and what it becomes."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from xlbridge.settings import Settings
 from xlbridge.ui.cell_texts import shown_text
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import MAPPING
-from xlbridge.validation import number_meanings
+from xlbridge.validation import normalise_header, number_meanings
 from xlbridge.validation.mapping import (
     MappingProposal,
     SheetMapping,
@@ -149,14 +150,15 @@ def _form(
     header_row: int,
     columns: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    usable = {foreign.header for foreign in foreign_columns(cells, header_row - 1)[0]}
+    texts = [_header_text(cells, header_row, place) for place in range(len(cells.columns))]
+    counted = Counter(map(normalise_header, texts))
     headers = []
-    for place in range(len(cells.columns)):
-        header = _header_text(cells, header_row, place)
+    for place, header in enumerate(texts):
         if header:
             one = {"letters": column_letters(cells.first_column + place), "header": header}
             samples = _samples(cells, header_row, place)
-            headers.append(one | {"samples": samples, "usable": header in usable})
+            usable = counted[normalise_header(header)] == 1
+            headers.append(one | {"samples": samples, "usable": usable})
     return {
         "kind": kind,
         "resource": resource.name,

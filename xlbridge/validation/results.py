@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,11 @@ class ValidatedSheet:
     def readable(self) -> bool:
         """Return whether the layout has no error, so that all cells could be read."""
         header = self.header_row
-        return header is not None and all((f.row or 0) > header for f in self.error_findings())
+        if header is None:
+            return False
+        # Those of the layout come first: the others need not be looked at.
+        layout = takewhile(lambda finding: (finding.row or 0) <= header, self.findings)
+        return all(finding.kind.severity is not Severity.ERROR for finding in layout)
 
     def finding(
         self, code: str, column: str, position: int, details: Mapping[str, object]
