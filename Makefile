@@ -83,6 +83,7 @@ bench: $(VENV)/.dev $(VENV)-users/.done ## ratios, printed; nothing is asserted
 	$(BIN)/python benchmarks/records.py
 	$(BIN)/python benchmarks/batch.py
 	$(BIN)/python benchmarks/analyst_steps.py
+	$(BIN)/python benchmarks/page.py
 
 templates: schemas ## writes templates/ anew from schemas/
 	$(BIN)/python -m xlbridge template --all templates --force
