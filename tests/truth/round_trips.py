@@ -24,8 +24,9 @@ def _write_payload(resource: Resource, _source: Path, frame: pd.DataFrame, targe
     write_records(target, resource, frame)
 
 
-def _run(option: str, _resource: Resource, source: Path, _frame: Any, target: Path) -> None:
-    main(["validate", str(source), option, str(target), "-o", f"{target}.txt"])
+def _run(option: str, resource: Resource, source: Path, _frame: Any, target: Path) -> None:
+    named = ["--resource", resource.name]  # Two resources may have the same columns.
+    main(["validate", str(source), *named, option, str(target), "-o", f"{target}.txt"])
 
 
 def _fill_template(resource: Resource, _source: Path, frame: pd.DataFrame, target: Path) -> None:
