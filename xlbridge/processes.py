@@ -145,6 +145,11 @@ class HelperProcess:
         return self._process.poll() is None
 
     @property
+    def was_killed(self) -> bool:
+        """True once a signal has ended the process, which did not end by itself."""
+        return (self._process.poll() or 0) < 0
+
+    @property
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """The pipe to the process, and the one from it."""
         if self._process.stdin is None or self._process.stdout is None:

@@ -137,7 +137,7 @@ class _WorkerSlot:
     def outcome(self, tries: _Attempts, item: Any) -> Any:
         """Return what the task returned; ``LostItem`` where each worker was lost over it.
 
-        Raises ``LocalFailure`` where none of them began.
+        Raises ``LocalFailure`` where each ended by itself before it began.
         """
         lost: list[Worker] = []
         for task in tries:
@@ -147,10 +147,11 @@ class _WorkerSlot:
             try:
                 return worker.ask(task, item)
             except WorkerDied:
-                worker.kill()
+                if worker.has_begun:
+                    worker.kill()
                 worker.wait()
                 lost.append(worker)
-        if lost and not any(worker.has_begun for worker in lost):
+        if lost and not any(worker.has_begun or worker.was_killed for worker in lost):
             raise helper_not_started()
         return LostItem()
 
