@@ -329,16 +329,18 @@ def _expected_rows(
     with storage.transaction(writing=False) as connection:
         for name, file in files:
             stored: dict[str, list[RowDigest | None]] = {}
+            # Rows that were not sent count by their places in the whole sheet.
             for row in file.rows:
                 what = row.job.what
                 resource = context.catalogue.named(what.resource)
-                if row.job.id not in stored:
-                    content = load_payload(context.settings.payloads, what.payload)
+                payload = what.payload if row.planned is None else what.planned or what.payload
+                if payload not in stored:
+                    content = load_payload(context.settings.payloads, payload)
                     limits = context.settings.limits
-                    stored[row.job.id] = expected_row_digests(
+                    stored[payload] = expected_row_digests(
                         connection, content, resource, context.catalogue, limits
                     )
-                digest = stored[row.job.id][row.position]
+                digest = stored[payload][row.position]
                 row_id = RowId(file.step, name, row.origin)
                 found[table_name_of(resource)].append(ExpectedRow(row_id, row.outcome, digest))
     return found
