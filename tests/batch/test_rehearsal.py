@@ -94,7 +94,8 @@ def test_a_month_is_rehearsed_apart_and_every_row_of_it_accounted_for(month: Mon
         ("none_twice", "none_lost", "verdict_for_every_row"), True
     )
     assert found["rows"] == {
-        "read": ROWS, "accepted": ROWS, "rejected": 0, "unknown": 0, "unsent": 0
+        "read": ROWS, "accepted": ROWS, "rejected": 0, "unknown": 0, "unsent": 0,
+        "unchanged": 0, "held": 0
     }  # fmt: skip
     assert found["stand_ins"] == {
         "clients": 1, "suppliers": 3, "branches": 1, "products": 2, "sections": 1
@@ -131,7 +132,8 @@ def test_breaches_are_found_and_told(month: Month, tmp_path: Path) -> None:
     assert breaches == {("twice", 3), ("lost", 4)}
     assert [place["row"] for place in found["there_before"]] == [6]
     assert found["rows"] == {
-        "read": 7, "accepted": 5, "rejected": 1, "unknown": 1, "unsent": 0
+        "read": 7, "accepted": 5, "rejected": 1, "unknown": 1, "unsent": 0,
+        "unchanged": 0, "held": 0
     }  # fmt: skip
     assert [place["row"] for place in found["rejected"]] == [7]
     assert "9.99.999" in found["rejected"][0]["message"]
@@ -159,6 +161,24 @@ def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
     assert disturbed.stdout.splitlines()[-2].startswith("✗ The batch is not ready yet: fix what")
     assert disturbed.stdout.splitlines()[-1].startswith("Next: xlbridge batch plan ")
     assert "No faults were asked for" not in disturbed.stdout
+
+
+def test_a_workbook_that_is_held_as_a_whole_is_rehearsed_to_the_verdict(tmp_path: Path) -> None:
+    month = Month(tmp_path / "month", tmp_path / "home")
+    for folder in ("plans", "books"):
+        (month.folder / folder).mkdir(parents=True)
+    title = {"numeroDoDocumento": "HELD-1", "historico": "one"}
+    write_records(month.folder / "books" / "one.xlsx", "contasreceber", [title])
+    write_records(
+        month.folder / "books" / "two.xlsx", "contasreceber", [{**title, "historico": "other"}]
+    )
+    second = "  two:\n    upload: ../books/two.xlsx\n    resource: contasreceber\n    after: one\n"
+    month.plan.write_text(ONE_STEP + second, "utf-8")
+    done = month.rehearse("--stand-ins")
+    assert done.returncode == 1, done.stderr
+    line = "= 0 accepted + 0 rejected + 0 in doubt + 0 not sent + 0 unchanged + 1 held"
+    assert f"✗ two · ../books/two.xlsx: 1 row {line}" in done.stdout
+    assert done.stdout.splitlines()[-2].startswith("✗ The batch is not ready yet")
 
 
 def test_a_folder_that_holds_something_is_left_alone(month: Month, tmp_path: Path) -> None:

@@ -41,6 +41,9 @@ _OUTCOME_NAMES = {
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
     RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
+    RowOutcome.UNCHANGED: Text(pt="sem mudança", en="unchanged"),
+    RowOutcome.HELD: Text(pt="retida", en="held"),
+    RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
     None: Text(pt="não enviada", en="not sent"),
 }
 
@@ -202,14 +205,15 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
 
 def _workbook_text(workbook: WorkbookResult) -> Text:
     rows = _rows_json([workbook])
-    good = rows["accepted"] == rows["read"]
+    good = rows["accepted"] + rows["unchanged"] == rows["read"]
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
         "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
-        "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas}",
+        "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas} + {unchanged} sem "
+        "mudança + {held} {held:retida|retidas}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
         "rejected + "
-        "{unknown} in doubt + {unsent} not sent",
+        "{unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",
     ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
     if workbook.problem is None:
         return text
@@ -316,6 +320,8 @@ def _rows_json(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
         "rejected": sum(workbook.count(*_REFUSED) for workbook in workbooks),
         "unknown": sum(workbook.count(RowOutcome.UNKNOWN) for workbook in workbooks),
         "unsent": sum(workbook.unsent for workbook in workbooks),
+        "unchanged": sum(workbook.count(RowOutcome.UNCHANGED) for workbook in workbooks),
+        "held": sum(workbook.count(RowOutcome.HELD) for workbook in workbooks),
     }
 
 

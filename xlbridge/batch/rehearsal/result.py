@@ -76,8 +76,8 @@ class WorkbookResult:
 
     @property
     def unsent(self) -> int:
-        """Number of rows that were never sent."""
-        return self.rows - len(self.outcomes)
+        """Number of rows that were never sent, though no plan left them out."""
+        return self.rows - len(self.outcomes) + self.count(RowOutcome.UNSENT)
 
 
 @dataclass(frozen=True, slots=True)
