@@ -8,9 +8,10 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -37,6 +38,15 @@ RESOURCES = {
     "own_records": "resource, record",
 }
 """What the rows of the month become: tables, and what is compared of them."""
+
+_TABLES = {
+    "cliente": "clients",
+    "contasreceber": "receivables",
+    "contaspagar": "payables",
+    "enderecamento-de-produto": "addressings",
+    "nota-fiscal-servico": "service_invoices",
+}
+"""The tables of the shipped resources; those of others are in ``own_records``."""
 
 _MOST_RUNS = 60
 _SETTLED = 20.0
@@ -96,7 +106,9 @@ class Workshop:
         write_month(written, month)
         options = ["--db", f"sqlite:///{database}", "--schemas", str(written / "schemas")]
         with sandbox_process(folder, options, clean_environment(folder)) as sandbox:
-            yield Course(written, database, sandbox, self.zygote)
+            course = Course(written, database, sandbox, self.zygote)
+            course.count_records()
+            yield course
         shutil.rmtree(folder)
 
 
@@ -109,6 +121,7 @@ class Course:
     sandbox: RunningSandbox
     zygote: Zygote
     decided: int = 0
+    counted: Counter[str] = field(default_factory=Counter)
 
     def run(self, seconds: float | None = None) -> "subprocess.CompletedProcess[str]":
         """Run the batch, or go on with it; killed after so many seconds."""
@@ -146,20 +159,29 @@ class Course:
             self.decided += 1
 
     def _is_there(self, job: dict[str, Any]) -> bool:
-        """Whether a workbook of service invoices was taken in: nothing else needs a person."""
-        if job["resource"] != "nota-fiscal-servico":
-            raise AssertionError(f"in doubt: {job}")
-        accepted = sum(
-            other["rows"]["accepted"]
-            for other in json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
-            if other["resource"] == job["resource"]
-        )
+        """Whether a workbook was taken in: its resource has more records than were accepted.
+
+        A kill may come before a request has left, of which a client cannot know.
+        """
+        resource = job["resource"]
+        listed = json.loads(self._xlbridge("jobs", "--format", "json").stdout)["jobs"]
+        accepted = sum(o["rows"]["accepted"] for o in listed if o["resource"] == resource)
+        return self._count(resource) - self.counted[resource] > accepted
+
+    def count_records(self) -> None:
+        """Note how many records there are of each resource."""
+        for resource in _TABLES:
+            self.counted[resource] = self._count(resource)
+
+    def _count(self, resource: str) -> int:
+        table = _TABLES.get(resource)
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-            (there,) = db.execute(
-                "SELECT COUNT(*) FROM service_invoices WHERE date(ultimaAtualizacao) >= ?",
-                (f"{time.strftime('%Y-%m-%d')}",),
-            ).fetchone()
-        return bool(there > accepted)
+            if table is None:
+                query = "SELECT COUNT(*) FROM own_records WHERE resource = ?"
+                (there,) = db.execute(query, (resource,)).fetchone()
+            else:
+                (there,) = db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
+        return int(there)
 
     def _records(self) -> dict[str, list[tuple[Any, ...]]]:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
