@@ -24,7 +24,7 @@ HELPER_OPTION = "--xlbridge-helper"
 """Option by which the application runs one of its modules."""
 
 READY = b"ready\n"
-"""What a helper writes before all else, once it has imported what it needs."""
+"""First line of a helper's output, written once it has imported what it needs."""
 
 _IMPORT_ROOT = Path(xlbridge.__file__).parent.parent
 _EXIT_TIMEOUT = 5.0

@@ -1,20 +1,16 @@
 """A mistake in a schema file is named with the file, the place, and what is allowed there."""
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import yaml
 
-import xlbridge
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Kind, Mode, column_changes_since, load_catalogue, schema_file_format
-from xlbridge.resources.catalogue import SHIPPED_FILE, read_schema_file
+from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.extensions import shipped_folder
 
@@ -360,19 +356,6 @@ def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
     assert second.endswith("columns.codigo.digits.width: 0 é menor que o mínimo, 1.")
 
 
-@pytest.mark.parametrize(
-    "path", sorted(shipped_folder("schemas").glob("*.yaml")), ids=lambda p: p.stem
-)
-def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    document = json.loads(json.dumps(content, default=str))
-    validator = jsonschema_rs.Draft202012Validator(schema_file_format())
-    assert [error.message for error in validator.iter_errors(document)] == []
-    column = next(iter(document["columns"].values()))
-    column["dtype"] = "text"
-    assert [e.instance_path[-1] for e in validator.iter_errors(document)] == ["dtype"]
-
-
 def test_the_json_schema_is_itself_one_and_knows_every_check() -> None:
     schema = schema_file_format()
     jsonschema_rs.meta.validate(schema)
@@ -435,18 +418,3 @@ def test_a_column_with_a_dtype_is_as_the_file_states_it(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     code = read_schema_file(path).columns[0]
     assert (code.kind, code.checks, code.references, code.description) == (Kind.TEXT, {}, None, "")
-
-
-def test_the_shipped_files_are_written_down_as_they_are(tmp_path: Path) -> None:
-    written = tmp_path / SHIPPED_FILE
-    script = Path(__file__).parents[2] / "docs" / "generate_shipped_schemas.py"
-    subprocess.run([sys.executable, script, written], check=True)
-    committed = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
-    assert committed.read_text(encoding="utf-8") == written.read_text(encoding="utf-8"), (
-        "run: make reference"
-    )
-
-
-def test_a_shipped_resource_is_that_of_its_file() -> None:
-    for name, resource in load_catalogue().items():
-        assert read_schema_file(resource.source) == resource, name

@@ -1,6 +1,7 @@
 """A template filled in with right values passes, also once LibreOffice has saved it."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -65,10 +66,15 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
     return texts.map(str.strip).filter(lambda text: _is_meant(text, span["min_value"]))
 
 
+_NUMBER_AS_CODE = re.compile(r"\d+\.0+")
+"""A code as data frames write it that have read it as a number."""
+
+
 def _is_meant(text: str, shortest: int) -> bool:
     """Whether a text is none that stands for nothing, and carries no mark of Excel's own."""
     said = any(map(str.isalnum, text))
-    return len(text) >= shortest and (said or not text) and not text.startswith("'")
+    whole = len(text) >= shortest and (said or not text) and not text.startswith("'")
+    return whole and _NUMBER_AS_CODE.fullmatch(text) is None
 
 
 def _numbers(column: Column) -> st.SearchStrategy[float]:

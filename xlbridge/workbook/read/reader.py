@@ -5,12 +5,14 @@ whose memory and time are limited (``parser_process.py``).
 """
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
@@ -139,7 +141,7 @@ def parse_in_child(
         try:
             watchdog.start()
             coming = reader.submit(_receive_workbook, process.stdout)  # type: ignore[arg-type]
-            yield PendingWorkbook(coming.result, coming.done)
+            yield PendingWorkbook(partial(_result, coming, process), coming.done)
         finally:
             process.kill()
             watchdog.cancel()
@@ -165,6 +167,16 @@ def _receive_workbook(stream: BinaryIO) -> WorkbookCells:
         return assemble_workbook(receive_messages(stream))
     except BrokenStream as broken:
         raise too_demanding() from broken
+
+
+def _result(coming: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]") -> WorkbookCells:
+    try:
+        return coming.result()
+    except XlbridgeError as error:
+        # Ctrl-C reaches all processes of the terminal, and may end that one before it is told here.
+        if process.wait() == -signal.SIGINT:
+            raise KeyboardInterrupt from error
+        raise
 
 
 _MAX_IN_PROCESS_SIZE = 256 * 2**10
