@@ -187,6 +187,7 @@ def _unseen() -> Iterator[StructureCase]:
     yield StructureCase("a row of a hair's height", _extra_row(extra, 0.5, {}))
     yield StructureCase("a struck-through row", _struck(extra))
     yield StructureCase("a struck-through amount", _struck({"valorDoLancamento": 5.0}, extra))
+    yield StructureCase("a struck-through rich text", _struck_rich(extra))
     yield StructureCase("a row that a filter hides", _filtered(extra))
     for name, width, options in (
         ("hidden", None, {"hidden": True}),
@@ -212,6 +213,17 @@ def _struck(values: dict[str, Any], beside: dict[str, Any] = {}) -> Build:  # no
         layout.write_all()
         layout.write(layout.below, beside)
         layout.write(layout.below, values, layout.book.add_format({"font_strikeout": True}))
+
+    return build
+
+
+def _struck_rich(values: dict[str, Any]) -> Build:
+    def build(layout: Layout) -> None:
+        layout.write_all()
+        layout.write(layout.below, values)
+        struck = layout.book.add_format({"font_strikeout": True})
+        place = layout.column("historico")
+        layout.page.write_rich_string(layout.below, place, struck, "Par", struck, "cela 4")
 
     return build
 

@@ -179,6 +179,32 @@ def test_a_row_that_is_struck_through_is_no_record(
     assert findings(judged) == expected
 
 
+@pytest.mark.parametrize("inline", [False, True])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_rich_text_that_is_struck_through_as_a_whole_is_named(
+    tmp_path: Path, catalogue: Catalogue, inline: bool, whole: bool
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path, {"constant_memory": inline}) as book:
+        page = book.add_worksheet()
+        line, day = (
+            book.add_format({"font_strikeout": True}),
+            book.add_format({"num_format": "dd/mm/yyyy"}),
+        )
+        page.write_row(0, 0, HEADER)
+        for row in (1, 2):
+            for name, value in GOOD[CR].items():
+                if isinstance(value, date):
+                    page.write_datetime(row, PLACES[name], value, day)
+                elif name == "historico" and row == 2:
+                    rest = (line,) if whole else ()
+                    page.write_rich_string(row, PLACES[name], line, "Mensal", *rest, "idade")
+                else:
+                    page.write(row, PLACES[name], value)
+    judged = validate_workbook(path, catalogue)
+    assert findings(judged) == ([(3, "cell-struck")] if whole else [])
+
+
 @pytest.mark.parametrize(
     ("below", "is_total"),
     [

@@ -116,6 +116,15 @@ def test_a_value_that_would_be_read_in_part_is_refused(tmp_path: Path, value: st
         read_workbook(path, WorkbookLimits())
 
 
+def test_columns_are_hidden_by_default_but_those_with_a_width() -> None:
+    layout = '<sheetFormatPr defaultColWidth="0" defaultRowHeight="15"/><cols>'
+    layout += '<col min="2" max="3" width="9"/><col min="5" max="5" width="0"/></cols>'
+    sheet = f'<worksheet xmlns="{MAIN}">{layout}<sheetData>{FIRST_ROWS}</sheetData></worksheet>'
+    assert scan_quickly([sheet.encode()], {}) is None
+    exact = scan_exactly([sheet.encode()], {}).raw.layout
+    assert exact.hidden_columns == [(0, 0), (3, 16_383), (4, 4)]
+
+
 def test_a_sheet_without_addresses_is_left_to_the_exact_one() -> None:
     rows = '<row hidden="1"><c><f>1+1</f><v>2</v></c></row>'
     for first in ("<row><c><v>1</v></c></row>", '<row r="1"><c><v>1</v></c></row>'):

@@ -133,10 +133,10 @@ class _Marks:
 def _struck_columns(marks: _Marks, formats_of: FormatLookup) -> Mapping[int, Sequence[str]]:
     """Return the columns whose filled cells are struck through, by the positions of their rows."""
     cells, columns = marks.cells, marks.header.columns
-    if not cells.raw.struck or not columns:
+    if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
         return {}
     places = {cells.first_column + place for place in columns.values()}
-    struck = formats_of(dict.fromkeys(cells.raw.struck, ""), places)
+    struck = {*formats_of(dict.fromkeys(cells.raw.struck, ""), places), *cells.raw.struck_texts}
     return {
         position: [
             name

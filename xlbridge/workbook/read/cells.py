@@ -26,9 +26,12 @@ _HIDDEN = re.compile(
     rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
 )
 _MAY_HIDE = re.compile(rb'hidden="|' + _LOW + rb"|" + _NARROW)
-_LOW_BY_DEFAULT = re.compile(rb'<sheetFormatPr\b[^>]*\bdefaultRowHeight="[0-2](?:\.\d*)?"')
+_UNSEEN_BY_DEFAULT = re.compile(
+    rb'<sheetFormatPr\b[^>]*\bdefault(?:RowHeight="[0-2]|ColWidth="0)(?:\.\d*)?"'
+)
 _SEEN_HEIGHT = 3.0
 """Fewest points of height in which a text can be seen."""
+_LAST_COLUMN = 16_383
 _SEEN_WIDTH = 0.5
 """Fewest characters of width in which a text can be seen."""
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
@@ -71,7 +74,7 @@ class SheetLayout:
 
         ``computed`` is whether there are formulas in it.
         """
-        if _LOW_BY_DEFAULT.search(block):
+        if _UNSEEN_BY_DEFAULT.search(block):
             return False
         if _MAY_HIDE.search(block):
             for tag, attributes in _HIDDEN.findall(block):
@@ -99,6 +102,8 @@ class SheetLayout:
                 self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
         elif tag == "sheetFormatPr":
             self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _SEEN_HEIGHT)
+            if _is_below(attributes.get("defaultColWidth"), _SEEN_WIDTH):
+                self.hidden_columns.append((0, _LAST_COLUMN))
         elif _is_hidden(attributes) or (
             tag == "row" and self.low_by_default and "ht" not in attributes
         ):
@@ -108,6 +113,18 @@ class SheetLayout:
                 self.hidden_rows.update(numbers)
             elif tag == "col" and len(numbers) == len(names):
                 self.hidden_columns.append((numbers[0] - 1, numbers[1] - 1))
+        elif tag == "col" and self.hidden_columns and "width" in attributes:
+            self._note_seen(attributes.get("min", ""), attributes.get("max", ""))
+
+    def _note_seen(self, first: str, last: str) -> None:
+        """Note columns with a width of their own, where the others are hidden by default."""
+        if first.isdecimal() and last.isdecimal():
+            pieces = (
+                piece
+                for begin, end in self.hidden_columns
+                for piece in ((begin, min(end, int(first) - 2)), (max(begin, int(last)), end))
+            )
+            self.hidden_columns = [(begin, end) for begin, end in pieces if begin <= end]
 
     def note_sum(self, row: int, letters: str, formula: str) -> None:
         """Note a row that sums up the rows above it; ``letters`` are those of the cell."""
@@ -150,7 +167,8 @@ class RawSheet:
     no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
     percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
     workbook's styles that may show a number as something else, ``struck`` its styles that strike
-    cells through. ``counts_from_1904`` tells how the workbook counts days.
+    cells through, ``struck_texts`` are cells with a rich text that is struck through as a whole.
+    ``counts_from_1904`` tells how the workbook counts days.
 
     ``only_texts`` tells that the file has no other cells, as a .csv. Where no part can be read
     again, ``styles`` maps a column to the runs of cells that have one of the styles of ``formats``
@@ -164,6 +182,7 @@ class RawSheet:
     part: str = ""
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
+    struck_texts: set[CellPosition] = field(default_factory=set)
     counts_from_1904: bool = False
     only_texts: bool = False
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ It is right for every way of writing a sheet, and slow; ``sheet_scan.py`` knows 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -29,6 +29,7 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
 }
 """The values of cells by their type; those of other types may be any text."""
 
+_TRUE = frozenset({"1", "true", "on"})
 _MAY_REFER = frozenset({"str", "d", "e"})
 """The types of cells in whose values the parser understands character references."""
 
@@ -69,16 +70,20 @@ class SheetScan:
 
 
 def scan_exactly(
-    pieces: Iterable[bytes], scaling: Mapping[int, float], sheet: str = ""
+    pieces: Iterable[bytes],
+    scaling: Mapping[int, float],
+    sheet: str = "",
+    struck: Collection[int] = (),
 ) -> SheetScan:
     """Scan a sheet's part, given piece by piece.
 
     ``scaling`` are the cell styles that show a number so many times, ``sheet`` is the name for
-    messages. Raises ``WorkbookRefused`` when it is no well-formed XML, or has a cell that readers
-    would take for different values.
+    messages, ``struck`` are the indexes of shared texts that are struck through. Raises
+    ``WorkbookRefused`` when it is no well-formed XML, or has a cell that readers would take for
+    different values.
     """
     parser = expat.ParserCreate()
-    walk = _ElementHandler(parser, scaling, sheet)
+    walk = _ElementHandler(parser, scaling, sheet, struck)
     parser.StartElementHandler = walk.start
     parser.EndElementHandler = walk.end
     parser.StartDoctypeDeclHandler = _refuse_document_type
@@ -122,12 +127,18 @@ class _ElementHandler:
     """Position of the parser, and what it has read of the present cell."""
 
     def __init__(
-        self, parser: expat.XMLParserType, scaling: Mapping[int, float], sheet: str
+        self,
+        parser: expat.XMLParserType,
+        scaling: Mapping[int, float],
+        sheet: str,
+        struck: Collection[int],
     ) -> None:
         self.scan = SheetScan()
         self._parser = parser
         self._scaling = scaling
         self._sheet = sheet
+        self._struck = struck
+        self._runs = self._struck_runs = 0
         self._tables = 0
         self._in_table = False
         self._row = 0
@@ -163,6 +174,10 @@ class _ElementHandler:
                 self._begin_cell(attributes)
             case "f" | "v" | "is" if self._cell is not None:
                 self._begin_content(tag)
+            case "r":
+                self._runs += 1
+            case "strike" if attributes.get("val", "1") in _TRUE:
+                self._struck_runs += 1
 
     def end(self, name: str) -> None:
         match name.rpartition(":")[2]:
@@ -210,6 +225,7 @@ class _ElementHandler:
 
     def _begin_cell(self, attributes: Mapping[str, str]) -> None:
         self._cell, self._content, self._value = attributes, [], None
+        self._runs = self._struck_runs = 0
         self.scan.cells += 1
         before = self._column
         reference = attributes.get("r")
@@ -244,6 +260,9 @@ class _ElementHandler:
             self.scan.dates_parse &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
             self.scan.raw.errors[place] = value
+        is_struck = self._runs > 0 and self._runs == self._struck_runs
+        if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
+            self.scan.raw.struck_texts.add(place)
         if "f" in self._content and (value is None or (value == "" and kind != "str")):
             self.scan.raw.unvalued.add(place)
         style = cell.get("s", "")

@@ -134,7 +134,8 @@ class _WorkbookParser:
         yield SheetEnded(self._with_facts(scan.raw, sheet))
 
     def _scanned(self, sheet: str) -> RawSheet:
-        scan = scan_exactly(self._package.sheet_pieces(sheet), self._scaling, sheet)
+        pieces, struck = self._package.sheet_pieces(sheet), self._shared.struck()
+        scan = scan_exactly(pieces, self._scaling, sheet, struck)
         return self._with_facts(scan.raw, sheet)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:

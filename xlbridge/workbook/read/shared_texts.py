@@ -19,6 +19,8 @@ _MAX_ROWS = 2**20
 _END_OF_TEXT = re.compile(rb"</(?:\w+:)?si\s*>|<(?:\w+:)?si\s*/>")
 _ODD_ENDS = (b":si", b"<si/", b"<si ", b"</si ")
 _MARKUP = re.compile(rb"<[^>]*>")
+_RUN = re.compile(rb"<(?:\w+:)?r\s*>.*?</(?:\w+:)?r\s*>", re.DOTALL)
+_STRUCK = re.compile(rb"""<(?:\w+:)?strike\s*(?:/|>|val\s*=\s*["'](?:1|true|on))""")
 _REFERENCE = re.compile(
     rb"""\bt\s*=\s*["']s["'][^>]*>(?:\s*<(?:\w+:)?f\b[^>]*>[^<]*</(?:\w+:)?f>)?"""
     rb"""\s*<(?:\w+:)?v\b[^>]*>\s*(\d{1,9})"""
@@ -51,6 +53,14 @@ class SharedTexts:
                 return most
         return None
 
+    def struck(self) -> frozenset[int]:
+        """Return the indexes of the rich texts that are struck through as a whole."""
+        content = b"".join(self._package.shared_pieces())
+        if b"strike" not in content:
+            return frozenset()
+        texts = _split_texts(content)
+        return frozenset(index for index, text in enumerate(texts) if _is_struck(text))
+
     def _rows(self, sheet: str, per_row: int) -> int:
         if not per_row:
             return 0
@@ -66,6 +76,12 @@ class SharedTexts:
         for piece in self._package.sheet_pieces(sheet):
             letters += sum(piece.count(b">%d<" % index) * size for index, size in long.items())
         return letters
+
+
+def _is_struck(text: bytes) -> bool:
+    """Return whether each run of a text is struck through."""
+    runs = _RUN.findall(text)
+    return bool(runs) and all(_STRUCK.search(run) for run in runs)
 
 
 def _long_texts(pieces: Iterable[bytes]) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,9 @@ from operator import lt
 from xlbridge.workbook.address import CellPosition, column_index
 from xlbridge.workbook.read.cells import RawSheet
 
+STRUCK_RUN = b"<strike"
+"""Beginning of the element that strikes a part of a rich text through."""
+
 _REFERENCE_ATTRIBUTE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 # Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
 _ERROR_CELL = re.compile(
@@ -150,7 +153,7 @@ class QuickScan:
             if _PREFIXED.search(block):
                 return False
         rest = self._usual.rest(block)
-        if rest is None or _is_unusual(rest):
+        if rest is None or _is_unusual(rest) or STRUCK_RUN in rest:
             return False
         computed = _FORMULA_BEGINS.search(rest) is not None
         return (

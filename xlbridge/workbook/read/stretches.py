@@ -20,7 +20,7 @@ from xlbridge.workbook.read.exact_scan import blocks_before
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
-from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, QuickScan, with_known_errors
+from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, STRUCK_RUN, QuickScan, with_known_errors
 
 _SIZE = 3 << 20
 """Bytes of a stretch: enough for what each costs besides to be little."""
@@ -34,7 +34,7 @@ _SHARED_INDEX = b' t="s"><v>'
 _MARK = SHARED_MARK.encode()
 _MARKED_INDEX = b' t="str"><v>' + _MARK
 _END_OF_TEXT = b"</si>"
-_ODD_TEXTS = (b":si", b"<si/", b"</si ", b"<!")
+_ODD_TEXTS = (b":si", b"<si/", b"</si ", b"<!", STRUCK_RUN)
 _TEXTS_IN_ROW = 16
 _TABLE = b"<sheetData"
 _START = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
