@@ -5,8 +5,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from batch_parts import RunBatch, WritePlan, report
-from sheets import write_records
+from batch_parts import RunBatch, WritePlan, new_cnpj, report
+from openpyxl import load_workbook
+from sheets import write_records, write_workbook
 
 from xlbridge.client import Client
 
@@ -104,3 +105,24 @@ def test_the_headline_says_how_many_rows_were_read_back(
     ) in done.stdout
     (proof,) = report(run_batch("proof", "half", "--format", "json"), 0)["proofs"]
     assert (proof["state"], proof["rows"]) == ("partly_verified", {"read": 3, "read_back": 1})
+
+
+def test_empty_cells_count_as_what_they_stand_for(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: blank\nsteps:\n"
+        "  fornecedores: {upload: blank-a.xlsx, resource: fornecedor}\n"
+        "  clientes: {upload: blank-b.xlsx, resource: cliente}\n"
+    )
+    parties = [
+        {"nomeComercial": name, "natureza": nature, "cnpj": new_cnpj()}
+        for name, nature in (("Vale Verde", None), ("Rio Claro", "J"))
+    ]
+    write_workbook(tmp_path / "blank-a.xlsx", Plan1=parties)
+    clients = [party | {"cnpj": new_cnpj(), "codigoDoTipoDeCliente": None} for party in parties]
+    write_workbook(tmp_path / "blank-b.xlsx", Plan1=clients)
+    (proof,) = report(run_batch("run", plan, "--yes", "--format", "json"), 0)["proofs"]
+    assert (proof["open"], proof["state"]) == ([], "verified")
+    lines = [*load_workbook(proof["workbook"])["Control totals"].values]
+    assert [line for line in lines if line[0] == "J"] == [("J", 2, 0, 2, 0)]

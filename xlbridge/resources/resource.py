@@ -103,6 +103,13 @@ class ReadBack:
             if name not in self.not_compared and all(name in fields for fields in lists)
         )
 
+    def meant(self, row: Mapping[str, Any], column: str) -> Any:
+        """Return the value that a row gives a column: of an empty cell, what it stands for."""
+        value = row.get(column)
+        if value is not None:
+            return value
+        return self.blank.get(column, row.get(self.blank_as.get(column, "")))
+
     @property
     def number_columns(self) -> tuple[str, ...]:
         """The columns in which a sheet may carry the system's own number; they are never sent."""

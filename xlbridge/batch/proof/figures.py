@@ -82,7 +82,8 @@ _ZERO = Decimal(0)
 def total_tables(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[TotalTable]:
     """Yield the tables of a resource's control totals, over its accepted rows.
 
-    What is read back counts under the label that the system has. Exact to the cent.
+    What is read back counts under the label that the system has, but for a row whose cell is
+    empty: what the system puts there is not compared. Exact to the cent.
     """
     for index, name in enumerate(resource.totals.by):
         column = resource.by_name[name]
@@ -123,10 +124,8 @@ def _total_table(
         if row.status is ReadBackStatus.UNREAD:
             unread.add(row.labels[index], row.amount)
         for record in _found_records(row):
-            found.add(
-                _system_value(row, record, column.name),
-                _amount_of(_system_value(row, record, amount)),
-            )
+            label = row.labels[index] and _system_value(row, record, column.name)
+            found.add(label, _amount_of(_system_value(row, record, amount)))
     returned = all(name is None or _is_returned(resource, name) for name in (column.name, amount))
     totals = _totals(sent, unread, found if returned else None)
     return TotalTable(

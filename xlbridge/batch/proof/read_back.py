@@ -193,7 +193,9 @@ def _rows_of_job(
 def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:
     if column is None:
         return None
-    return comparable_value(resource.by_name[column].kind, row.get(column))
+    declared = resource.read_back
+    value = row.get(column) if declared is None else declared.meant(row, column)
+    return comparable_value(resource.by_name[column].kind, value)
 
 
 def _codes_before(

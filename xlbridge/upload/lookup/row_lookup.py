@@ -174,9 +174,7 @@ class RowMatcher:
             if sent.get(name) is not None:
                 meant[name] = sent[name]
                 continue
-            value = row.get(name)
-            if value is None:
-                value = declared.blank.get(name, row.get(declared.blank_as.get(name, "")))
+            value = declared.meant(row, name)
             if value is None and name in declared.codes:
                 continue  # The system gives such a number itself.
             if name in row or value is not None:
