@@ -49,10 +49,10 @@ test-other-shapes-sample: ## a share of test-other-shapes, for every change
 test-slow: $(VENV)/.dev ## the long kill, fuzz and load runs; properties with new examples
 	$(BIN)/python -m pytest -m 'slow or hypothesis' --hypothesis-profile new-examples $(PYTEST_ARGS)
 
-fuzz: $(VENV)/.dev ## the workbook gate and both JSON parsers, guided by coverage; findings become seeds
+fuzz: $(VENV)/.dev ## readers of each kind of file and both JSON parsers, guided by coverage; findings become seeds
 	$(BIN)/python -m pip install --quiet atheris
-	for target in workbook listing body; do \
-	  PYTHONPATH=.:tests/fuzzing:tests/workbook $(BIN)/python tests/fuzzing/fuzz.py \
+	for target in workbook kinds listing body; do \
+	  PYTHONPATH=.:tests:tests/fuzzing:tests/workbook $(BIN)/python tests/fuzzing/fuzz.py \
 	    $$target $(FUZZ_SECONDS) out/fuzz || exit 1; \
 	done
 

@@ -1,4 +1,4 @@
-"""What the fuzzer throws bytes at: the workbook gate with its parser, and both JSON parsers.
+"""What the fuzzer throws bytes at: readers of each kind of file, and both JSON parsers.
 
 A target takes whatever comes and returns; what it raises is a defect. The first byte chooses how
 the rest is taken, so that one file of the corpus holds all of an attempt.
@@ -6,13 +6,16 @@ the rest is taken, so that one file of the corpus holds all of an attempt.
 
 import json
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import xlsxwriter
+from hostile_kinds import FILES
 from packing import HEADER, RELATIONS, SHEET, STRINGS, STYLES, TYPES, WORKBOOK, packed, unpacked
 
 from xlbridge.client.listings import ListingReader
@@ -25,6 +28,8 @@ from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
 from xlbridge.workbook.read import WorkbookArchive, assemble_workbook, is_zip, parse_file
+from xlbridge.workbook.read.any_file import SCANS, refuse_damage
+from xlbridge.workbook.read.file_kind import FileKind
 from xlbridge.workbook.read.parsing import is_safe_to_parse
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
@@ -59,6 +64,46 @@ def _good_parts() -> Mapping[str, bytes]:
             sheet.write_row(0, 0, HEADER)
             sheet.write_row(1, 0, ["Padaria Estrela", 1, True])
         return unpacked(path)
+
+
+def read_other_kind(attempt: bytes) -> None:
+    """Read a .csv file, or the facts of a workbook of another kind than .xlsx.
+
+    The parser beside such facts takes any memory that a file asks for: it has a process of its own.
+    """
+    place, content = attempt[:1] or b"\0", attempt[1:]
+    kind, part = OTHER_PARTS[place[0] % len(OTHER_PARTS)]
+    with suppress(WorkbookRefused):
+        if kind is FileKind.CSV:
+            assemble_workbook(parse_file(content, kind, "fuzz", None, _LIMITS))
+            return
+        if part is not None:
+            content = packed({**_good_parts_of(kind), part: content})
+        with refuse_damage():
+            scan = SCANS[kind](BytesIO(content), _LIMITS)
+            scan.sheet("Plan1")
+            scan.booleans("Plan1")
+
+
+OTHER_PARTS: tuple[tuple[FileKind, str | None], ...] = (
+    (FileKind.CSV, None),
+    (FileKind.XLS, None),
+    (FileKind.ODS, "content.xml"),
+    (FileKind.ODS, "styles.xml"),
+    (FileKind.ODS, "meta.xml"),
+    (FileKind.XLSB, "xl/workbook.bin"),
+    (FileKind.XLSB, "xl/worksheets/sheet1.bin"),
+    (FileKind.XLSB, "xl/styles.bin"),
+)
+"""Parts that an input may take the place of in a workbook of another kind; None is the file."""
+
+
+@cache
+def _good_parts_of(kind: FileKind) -> Mapping[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        content = FILES[f"good {kind.value.removeprefix('.')}"][2](Path(folder))
+    with zipfile.ZipFile(BytesIO(content)) as package:
+        return {name: package.read(name) for name in package.namelist()}
 
 
 def read_listing(attempt: bytes) -> None:
@@ -97,6 +142,7 @@ def read_body(attempt: bytes) -> None:
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "workbook": read_sheet,
+    "kinds": read_other_kind,
     "listing": read_listing,
     "body": read_body,
 }

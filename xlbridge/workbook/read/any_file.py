@@ -48,11 +48,12 @@ class _Scan(Protocol):
         """Return the cells of a sheet that show a boolean and store a number."""
 
 
-_SCANS: Mapping[FileKind, Callable[[BinaryIO, WorkbookLimits], _Scan]] = {
+SCANS: Mapping[FileKind, Callable[[BinaryIO, WorkbookLimits], _Scan]] = {
     FileKind.XLS: lambda stream, _: XlsScan(stream.read()),
     FileKind.XLSB: lambda stream, _: XlsbScan(stream),
     FileKind.ODS: lambda stream, limits: OdsScan(stream, limits.cells),
 }
+"""Scans of the kinds whose facts are read beside their parser."""
 
 
 def parse_file(
@@ -69,7 +70,7 @@ def parse_file(
         return _parse_other(content, kind, sheet, limits)
     archive = WorkbookArchive(content, limits)
     kind = kind_of_archive(archive)
-    if kind in _SCANS:
+    if kind in SCANS:
         archive.unpack()
         return _parse_other(content, kind, sheet, limits)
     return parse_workbook(archive, sheet, limits)
@@ -80,7 +81,8 @@ _DAMAGE = (OSError, ValueError, LookupError, EOFError, struct.error, zlib.error,
 
 
 @contextmanager
-def _refuse_damage() -> Iterator[None]:
+def refuse_damage() -> Iterator[None]:
+    """Let what reading a damaged file fails with become a ``WorkbookRefused``."""
     try:
         yield
     except _DAMAGE as error:
@@ -90,8 +92,8 @@ def _refuse_damage() -> Iterator[None]:
 def _parse_other(
     content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
-    with refuse_on_failure(), _refuse_damage():
-        scan = _SCANS[kind](BytesIO(content), limits)
+    with refuse_on_failure(), refuse_damage():
+        scan = SCANS[kind](BytesIO(content), limits)
         book = CalamineWorkbook.from_filelike(BytesIO(content))
         if len(book.sheets_metadata) > limits.entries:
             raise too_many_sheets()
