@@ -8,7 +8,6 @@ from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
-from xlbridge.client import parse_base_url
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
     PasswordSource,
@@ -18,8 +17,6 @@ from xlbridge.profiles import (
     delete_password,
     find_password,
     read_profile_file,
-    remove_profile,
-    set_default,
 )
 from xlbridge.settings import Settings, read_settings
 
@@ -52,9 +49,14 @@ from xlbridge.settings import Settings, read_settings
 @format_option
 def command(default: str | None, remove: str | None, form: str) -> None:
     home = read_settings().home
+    # Late, as what edits the file and what knows addresses take their time to import.
     if default is not None:
+        from xlbridge.profiles import set_default
+
         set_default(home, default)
     if remove is not None:
+        from xlbridge.profiles import remove_profile
+
         delete_password(home, remove_profile(home, remove))
         remark(Text(pt="Retirado: {name}.", en="Removed: {name}.").format(name=remove))
     settings = command_settings()
@@ -85,6 +87,8 @@ def _described(settings: Settings, profile: Profile, *, chosen: bool) -> dict[st
     described = {"profile": profile.name, "source": str(profile.source), "chosen": chosen}
     if profile.source is ProfileSource.EMBEDDED:
         return described | {"home": str(settings.home)}
+    from xlbridge.client import parse_base_url
+
     return described | {
         "base_url": str(parse_base_url(profile.base_url)),
         "email": profile.email,

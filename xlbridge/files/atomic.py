@@ -5,7 +5,6 @@ path as it is shown to a person.
 """
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -51,6 +50,9 @@ def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
     device, a pipe; ``LocalFailure`` when this computer fails.
     """
     require_file_or_nothing(path)
+    # Late: most commands write no file, and it imports all of cryptography.
+    import secrets
+
     temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path):

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -272,7 +271,7 @@ def _own_files(folder: Path) -> list[Path]:
 def _shipped_resources() -> tuple[Resource, ...]:
     """Return the resources of the shipped files, as ``docs/generate_shipped_schemas.py`` writes
     them down: to read YAML and to ask the models takes many times longer."""
-    text = files("xlbridge.resources").joinpath(SHIPPED_FILE).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(SHIPPED_FILE).read_text(encoding="utf-8")
     folder, contents = shipped_folder("schemas"), json.loads(text, object_hook=_with_dates)
 
     def read(path: Path) -> Resource:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Column, Kind, Resource, require_links
+from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -301,6 +301,9 @@ def validate_sheets(
 ) -> ValidatedWorkbook:
     """Validate the sheets that a request asks for. Raises what ``validate_workbook`` raises."""
     if request.links:
+        # It imports the whole interface, and most sheets have no links.
+        from xlbridge.resources import require_links
+
         named = request.mapping.resource if request.mapping else request.resource
         require_links(request.links, catalogue, named if named in catalogue else None)
     catalogue = request.catalogue_for(catalogue)

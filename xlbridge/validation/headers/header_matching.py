@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rapidfuzz.distance import OSA
-
 from xlbridge.resources import Column, Resource, normalize_header, strip_accents
 from xlbridge.validation.text import repair_mojibake, strip_invisible
 
@@ -143,6 +141,9 @@ def _word_typos(word: str, meant: str) -> int:
 
 
 def _distance_within(word: str, meant: str, most: int) -> int:
+    # Late: most headers are spelled right.
+    from rapidfuzz.distance import OSA
+
     slips = OSA.distance(word, meant, score_cutoff=most)
     return slips if slips <= most else -1
 

@@ -21,7 +21,6 @@ from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
 from xlbridge.workbook.read.messages import ParserMessage, WorkbookStarted
-from xlbridge.workbook.read.ods_scan import OdsScan
 from xlbridge.workbook.read.parsing import (
     parse_sheet,
     parse_workbook,
@@ -31,8 +30,6 @@ from xlbridge.workbook.read.parsing import (
 )
 from xlbridge.workbook.read.refusals import too_many_sheets, unreadable
 from xlbridge.workbook.read.sheet_encoder import Budget
-from xlbridge.workbook.read.xls_scan import XlsScan
-from xlbridge.workbook.read.xlsb_scan import XlsbScan
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET
 
 
@@ -48,10 +45,31 @@ class _Scan(Protocol):
         """Return the cells of a sheet that show a boolean and store a number."""
 
 
+# Each is imported late: most files are of none of these kinds.
+
+
+def _scan_xls(stream: BinaryIO, _: WorkbookLimits) -> _Scan:
+    from xlbridge.workbook.read.xls_scan import XlsScan
+
+    return XlsScan(stream.read())
+
+
+def _scan_xlsb(stream: BinaryIO, _: WorkbookLimits) -> _Scan:
+    from xlbridge.workbook.read.xlsb_scan import XlsbScan
+
+    return XlsbScan(stream)
+
+
+def _scan_ods(stream: BinaryIO, limits: WorkbookLimits) -> _Scan:
+    from xlbridge.workbook.read.ods_scan import OdsScan
+
+    return OdsScan(stream, limits.cells)
+
+
 SCANS: Mapping[FileKind, Callable[[BinaryIO, WorkbookLimits], _Scan]] = {
-    FileKind.XLS: lambda stream, _: XlsScan(stream.read()),
-    FileKind.XLSB: lambda stream, _: XlsbScan(stream),
-    FileKind.ODS: lambda stream, limits: OdsScan(stream, limits.cells),
+    FileKind.XLS: _scan_xls,
+    FileKind.XLSB: _scan_xlsb,
+    FileKind.ODS: _scan_ods,
 }
 """Scans of the kinds whose facts are read beside their parser."""
 
