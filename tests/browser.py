@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Page as PlaywrightPage, sync_playwright
+from playwright.sync_api import Page as PlaywrightPage, expect, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PATIENCE_MS = 60_000
 _OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 _CHOOSE = """([label, value]) => {
     const found = [...document.querySelectorAll('label')]
@@ -67,7 +68,11 @@ def browser_page() -> Iterator[Page]:
         if os.environ.get("CI") == "true":
             pytest.fail("no Chromium on the path")
         pytest.skip("needs Chromium on the path")
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_OPTIONS)
-        yield Page(browser.new_page())
+        tab, errors = browser.new_page(), list[str]()
+        tab.on("pageerror", lambda error: errors.append(error.message))
+        yield Page(tab)
         browser.close()
+        assert not errors

@@ -117,6 +117,20 @@ def test_a_cell_that_a_formula_computes_is_not_changed(
     assert "a formula gives the value" in answer.json()["error"]["message"]
 
 
+def test_a_tab_does_not_change_the_sheet_of_another(client: httpx.Client, samples: Path) -> None:
+    shown = {"X-Sheet": opened(client, samples / "cliente-com-erros.xlsx")["id"]}
+    other = opened(client, samples / "contasreceber-com-erros.xlsx")
+    cell = [{"row": 5, "column": 0, "value": "Padaria"}]
+    for answer in (
+        client.post("/api/edit", json=cell, headers=shown),
+        client.get("/api/rows", headers=shown),
+        client.post("/api/plan", json={}, headers=shown),
+    ):
+        assert "Another sheet was opened" in answer.json()["error"]["message"]
+    now = client.post("/api/edit", json=cell, headers={"X-Sheet": other["id"]}).json()
+    assert (now["sheet"], now["edited"]) == (other["sheet"], 1)
+
+
 def test_a_refused_file_says_why_and_the_page_goes_on(
     client: httpx.Client, tmp_path: Path, samples: Path
 ) -> None:

@@ -47,6 +47,11 @@ def _reported(answer: Answer) -> Answer:
     return reporting
 
 
+def shown_sheet(request: Request) -> str | None:
+    """Return the sheet that the page shows, as it says with each request about it."""
+    return request.headers.get("x-sheet")
+
+
 async def json_of(find: Callable[[], object]) -> Response:
     """Answer what ``find`` returns, found in a thread."""
     return JSONResponse(await run_in_threadpool(find))

@@ -62,7 +62,7 @@ class PageApplication:
             listings=listings_json(),
             processes=list(KINDS),
             is_open=self._workspace.is_open,
-            running=self._remote.state.running,
+            running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],
         )
         return HTMLResponse(html)

@@ -53,9 +53,9 @@ from xlbridge.upload import (
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import column_index
 
-_BUSY = Text(
-    pt="Outro envio está em andamento nesta página; espere por ele.",
-    en="Another upload is running in this page; wait for it.",
+BUSY = Text(
+    pt="Outra tarefa está em andamento nesta página; espere por ela.",
+    en="Other work is running in this page; wait for it.",
 )
 
 _UNCONFIRMED = Text(
@@ -122,7 +122,7 @@ class Remote:
     def connected(self) -> Iterator[tuple[UploadContext, Client]]:
         """Hold the connection for one piece of work. Raises ``UsageError`` while another has it."""
         if not self._lock.acquire(blocking=False):
-            raise UsageError(_BUSY)
+            raise UsageError(BUSY)
         try:
             if self._client is None:
                 self._client = self._stack.enter_context(connect(self.settings, self._note))
@@ -172,25 +172,25 @@ class SheetUploads:
         self._remote = remote
         self._workspace = workspace
 
-    def plan(self, options: dict[str, bool]) -> dict[str, Any]:
+    def plan(self, editor: SheetEditor, options: dict[str, bool]) -> dict[str, Any]:
         """Return the action of each row of the corrected copy; nothing is written.
 
         Raises ``UsageError`` when the sheet has errors, ``ApiError`` when the system cannot be
         asked.
         """
-        sheet = self._corrected_sheet()
+        sheet, version = self._corrected_sheet(editor)
         with self._remote.connected() as (context, client):
             uploads, given = Uploads(context, client), _options(options, "")
-            sheet = self._with_codes(uploads, sheet)
-            again = self._retried(context, sheet)
+            sheet = _with_codes(uploads, sheet, editor)
+            again = _retried(context, sheet, editor)
             planned = (
                 uploads.plan(sheet, given) if again is None else uploads.plan_retry(again, given)
             )
             target = client.target
-        editor = self._workspace.editor
         rows = [row for row in planned.plan.rows if not row.is_created]
         with editor.lock:
-            editor.planned = {row.row: _planned_action(row) for row in rows}
+            if editor.version == version:
+                editor.planned = {row.row: _planned_action(row) for row in rows}
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
@@ -202,22 +202,26 @@ class SheetUploads:
             "production": target.production,
         }
 
-    def send(self, options: dict[str, bool], token: str, changed: Changed) -> None:
+    def send(
+        self, editor: SheetEditor, options: dict[str, bool], token: str, changed: Changed
+    ) -> None:
         """Send the corrected copy as it was planned."""
         with self._remote.following("upload", changed):
-            sheet = self._corrected_sheet()
+            sheet, version = self._corrected_sheet(editor)
             with self._remote.connected() as (context, client):
                 given = _options(options, token, self._remote.progress(changed))
                 uploads = Uploads(context, client)
-                sheet = self._with_codes(uploads, sheet)
-                again = self._retried(context, sheet)
+                sheet = _with_codes(uploads, sheet, editor)
+                again = _retried(context, sheet, editor)
                 if again is None:
                     job = uploads.create(sheet, given)
                 else:
                     job = uploads.create_retry(again, given)
                 self._remote.state.job = job.id
                 changed()
-                self._finish(context, uploads.run(job, given), self._workspace.editor)
+                job = uploads.run(job, given)
+                self._finish(context, job)
+                self._take_back(job, editor, version)
 
     def resume(self, job_id: str, changed: Changed) -> None:
         """Continue a job that a person has confirmed."""
@@ -227,7 +231,7 @@ class SheetUploads:
             if job.state.is_unsent:
                 raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
             given = _options({}, job.token, remote.progress(changed))
-            self._finish(context, Uploads(context, client).run(job, given), None)
+            self._finish(context, Uploads(context, client).run(job, given))
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of the journal, newest first. The system is not asked."""
@@ -284,66 +288,69 @@ class SheetUploads:
                 context, client, find_kind(listing), given_numbers(numbers), given
             )
             remote.state.job = job.id
-            self._finish(context, Uploads(context, client).run(job, given), None)
+            self._finish(context, Uploads(context, client).run(job, given))
 
-    def _corrected_sheet(self) -> ValidatedSheet:
-        editor, copy = self._workspace.editor, self._workspace.copy
+    def _corrected_sheet(self, editor: SheetEditor) -> tuple[ValidatedSheet, int]:
+        """Return the corrected copy as it is validated, and the version that it has."""
         with editor.lock:
-            editor.save_corrected(copy)
-            choice = editor.choice
+            editor.save_corrected(editor.copy)
+            choice, version = editor.choice, editor.version
             request = ValidationRequest(
-                file=copy,
+                file=editor.copy,
                 resource=None if choice.mapping else choice.resource,
                 sheet=editor.validated.sheet,
                 reading=choice.reading,
                 mapping=choice.mapping,
             )
         settings = self._remote.settings
-        return validate_single_sheet(request, settings.schemas, settings.limits)
+        return validate_single_sheet(request, settings.schemas, settings.limits), version
 
-    def _with_codes(self, uploads: Uploads, sheet: ValidatedSheet) -> ValidatedSheet:
-        """Return the sheet with the codes of the records that its cells name; a name that leads to
-        none is told at its cell in the grid."""
-        linked = uploads.with_codes(sheet)
-        if linked is not sheet:
-            known = {(f.row, f.column) for f in sheet.error_findings()}
-            unknown = [f for f in linked.error_findings() if (f.row, f.column) not in known]
-            editor = self._workspace.editor
-            with editor.lock:
-                editor.refuse(
-                    {
-                        (f.row, linked.columns[f.column]): str(f.message)
-                        for f in unknown
-                        if f.row is not None and f.column in linked.columns
-                    }
-                )
-        return linked
-
-    def _retried(self, context: UploadContext, sheet: ValidatedSheet) -> CorrectedRows | None:
-        """Return the sheet as corrected rows of its last upload, None where nothing is left of it.
-
-        Raises ``NotRetriable`` when no refused row was corrected.
-        """
-        job_id = self._workspace.editor.job
-        job = None if job_id is None else context.journal.job(job_id)
-        if job is None or job.parent is not None or job.state not in _RETRIED:
-            return None
-        return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
-
-    def _finish(self, context: UploadContext, job: Job, editor: SheetEditor | None) -> None:
+    def _finish(self, context: UploadContext, job: Job) -> None:
         process = job.what.mode is Mode.PROCESS
         headline = _lines(context, job)[0] if process else job_headline(job)
-        outcome = _document(context, job) | {"headline": headline}
-        self._remote.state.outcome = outcome
-        if editor is None:
-            return
+        self._remote.state.outcome = _document(context, job) | {"headline": headline}
+
+    def _take_back(self, job: Job, editor: SheetEditor, version: int) -> None:
+        """Take the refused rows of an upload into the grid; edits that were made since are kept."""
+        outcome = self._remote.state.outcome or {}
         with editor.lock:
             editor.job = job.id
             editor.refuse(_refusals(outcome["rejected"]))
-            if job.state is State.DONE:
-                self._workspace.drop_edits()
+            if job.state is State.DONE and editor.version == version:
+                self._workspace.drop_edits(editor)
             else:
-                self._workspace.save_edits()
+                self._workspace.save_edits(editor)
+
+
+def _with_codes(uploads: Uploads, sheet: ValidatedSheet, editor: SheetEditor) -> ValidatedSheet:
+    """Return the sheet with the codes of the records that its cells name; a name that leads to
+    none is told at its cell in the grid."""
+    linked = uploads.with_codes(sheet)
+    if linked is not sheet:
+        known = {(f.row, f.column) for f in sheet.error_findings()}
+        unknown = [f for f in linked.error_findings() if (f.row, f.column) not in known]
+        with editor.lock:
+            editor.refuse(
+                {
+                    (f.row, linked.columns[f.column]): str(f.message)
+                    for f in unknown
+                    if f.row is not None and f.column in linked.columns
+                }
+            )
+    return linked
+
+
+def _retried(
+    context: UploadContext, sheet: ValidatedSheet, editor: SheetEditor
+) -> CorrectedRows | None:
+    """Return the sheet as corrected rows of its last upload, None where nothing is left of it.
+
+    Raises ``NotRetriable`` when no refused row was corrected.
+    """
+    job = None if editor.job is None else context.journal.job(editor.job)
+    if job is None or job.parent is not None or job.state not in _RETRIED:
+        return None
+    return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 
 
 def _document(context: UploadContext, job: Job) -> dict[str, Any]:

@@ -10,26 +10,22 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
-from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.resources.findings import CorrectedValue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.ui.cell_edits import CellEdits, EditRecord
-from xlbridge.ui.cell_texts import shown_text, typed_value, value_text
+from xlbridge.ui.cell_texts import shown_text, typed_value
+from xlbridge.ui.shown_findings import ShownFindings, told_mark
 from xlbridge.validation import (
     ColumnMemo,
     ParseOptions,
     ValidatedSheet,
-    count_corrected,
     row_numbers,
     validate_workbook,
 )
 from xlbridge.validation.mapping import SheetMapping
-from xlbridge.validation.reports import RuleKey, by_rule
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
@@ -80,10 +76,8 @@ class SheetEditor:
         self._catalogue = catalogue
         self._limits = limits
         self._workbook = read_workbook(path, limits)
-        self._validated: ValidatedSheet | None = None
-        self._finding_rows: npt.NDArray[np.intc] = np.empty(0, np.intc)
+        self._found: ShownFindings | None = None
         self._memo = ColumnMemo()
-        self._names: dict[int, list[str]] = {}
         self._sheet, self._height = "", 0
         self._edits: CellEdits | None = None
         self._views: dict[str, Sequence[int]] = {}
@@ -93,8 +87,20 @@ class SheetEditor:
         """The rows that the last plan does not create."""
         self.job: str | None = None
         """The last upload of the sheet, whose refused rows go again as its retry."""
+        self.version = 0
+        """Number of steps that were made or taken back so far."""
         self.set_aside: set[int] = set()
         """Rows that are no records and that a person has seen to be none."""
+
+    @property
+    def copy(self) -> Path:
+        """The path of the corrected copy, which keeps its name from send to send."""
+        return self.path.with_name(f"{self.path.stem}-corrigida.xlsx")
+
+    @property
+    def id(self) -> str:
+        """What tells this sheet of this opened workbook from any other."""
+        return f"{self.path.parent.name}-{self.sheet_names.index(self.validated.sheet)}"
 
     @property
     def sheet_names(self) -> list[str]:
@@ -111,14 +117,19 @@ class SheetEditor:
     @property
     def is_recognised(self) -> bool:
         """Whether the sheet was validated."""
-        return self._validated is not None
+        return self._found is not None
 
     @property
     def validated(self) -> ValidatedSheet:
         """The sheet as it was validated last. Raises ``UsageError`` when none was recognised."""
-        if self._validated is None:
+        return self.found.sheet
+
+    @property
+    def found(self) -> ShownFindings:
+        """The findings of the sheet. Raises ``UsageError`` when no sheet was recognised."""
+        if self._found is None:
             raise UsageError(_NOTHING_OPEN)
-        return self._validated
+        return self._found
 
     @property
     def cells(self) -> SheetCells:
@@ -141,7 +152,7 @@ class SheetEditor:
         try:
             self._validate()
         except UsageError:
-            self.choice = before if self._validated is not None else choice
+            self.choice = before if self._found is not None else choice
             raise
         if self._edits is None or self._sheet != self.validated.sheet:
             if self._edits is not None and self._edits.values:
@@ -167,11 +178,7 @@ class SheetEditor:
             mapping=choice.mapping,
             memo=self._memo,
         )
-        self._validated = validated
-        self._finding_rows = np.array(row_numbers(validated.findings), dtype=np.intc)
-        self._names = {}
-        for name, place in validated.columns.items():
-            self._names.setdefault(place, []).append(name)
+        self._found = ShownFindings(validated)
         if choice.mapping is None and validated.resource is not None:
             # What was recognised need not be looked for again after each edit.
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
@@ -215,7 +222,7 @@ class SheetEditor:
         """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
         not_records = self.validated.not_records
         self.set_aside |= {
-            row for row in row_numbers(self._findings_of(rule)) if row in not_records
+            row for row in row_numbers(self.found.of_rule(rule)) if row in not_records
         }
         self._views.clear()
 
@@ -243,7 +250,7 @@ class SheetEditor:
         self._step(self._cell_edits.redo())
 
     def _step(self, places: Sequence[CellPosition]) -> None:
-        self.planned = {}
+        self.planned, self.version = {}, self.version + 1
         for place in places:
             self.remarks.pop(place, None)
         if places:
@@ -255,7 +262,7 @@ class SheetEditor:
         doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
         return {
             (finding.row, sheet.columns[finding.column]): (finding.value or "", finding.corrected)
-            for finding in self._findings_of(rule)
+            for finding in self.found.of_rule(rule)
             if finding.corrected is not None
             and finding.row is not None
             and finding.column in sheet.columns
@@ -263,23 +270,6 @@ class SheetEditor:
             and "moved_to" not in finding.details
             and not self._is_computed((finding.row, sheet.columns[finding.column]))
         }
-
-    def rules(self) -> list[dict[str, Any]]:
-        """Return the findings by rule, errors first: how many there are, and what can be fixed."""
-        return [
-            {
-                "key": _rule_text(rule),
-                "column": rule[0],
-                "code": rule[1],
-                "severity": found[0].kind.severity.value,
-                "message": str(found[0].message if len(found) == 1 else found[0].kind.summary),
-                "hint": str(found[0].hint if len(found) == 1 else ""),
-                "count": len(found),
-                "fixable": count_corrected(found),
-                "cell": found[0].cell,
-            }
-            for rule, found in by_rule(self.validated.findings).items()
-        ]
 
     def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the numbers of a view's rows: all, the wrong ones, or those of a rule.
@@ -298,15 +288,10 @@ class SheetEditor:
             action = name.removeprefix(_PLANNED)
             return sorted(row for row, it in self.planned.items() if it.action == action)
         header = self.validated.header_row or 0
-        found = self._finding_rows if name == WRONG else row_numbers(self._findings_of(name))
-        rows = {row for row in np.unique(found).tolist() if row > header}
+        rows = {row for row in self.found.rows(None if name == WRONG else name) if row > header}
         if name == WRONG:
             rows = rows - self.set_aside | {row for row, _ in self.remarks}
         return sorted(rows)
-
-    def _findings_of(self, rule: str) -> Sequence[Finding]:
-        groups = by_rule(self.validated.findings)
-        return next((found for key, found in groups.items() if _rule_text(key) == rule), ())
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows of the sheet: the texts of their cells, and the remarks on them."""
@@ -337,7 +322,7 @@ class SheetEditor:
             {
                 "letters": column_letters(place),
                 "header": "" if header is None else shown_text(cells, (header, place)),
-                "name": " + ".join(self._names.get(place, ())) or None,
+                "name": " + ".join(self.found.names(place)) or None,
                 "required": (column := self._column(place)) is not None and column.required,
             }
             for place in range(cells.first_column, cells.first_column + len(cells.columns))
@@ -348,7 +333,7 @@ class SheetEditor:
 
         Source: the product brief, contract of the page.
         """
-        after = self._first_wrong(row, column)
+        after = self.found.next_wrong((row, column), self.set_aside)
         refused = [place for place in self.remarks if place > (row, column)]
         later = [place for place in (after, min(refused, default=None)) if place is not None]
         if later:
@@ -356,15 +341,6 @@ class SheetEditor:
         if (row, column) <= (0, -1):
             return None
         return self.next_error(0, -1)
-
-    def _first_wrong(self, row: int, column: int) -> CellPosition | None:
-        """Return the first cell with a finding after a place, None where there is none."""
-        findings = self.validated.findings
-        for at in range(int(np.searchsorted(self._finding_rows, row)), len(findings)):
-            place = self._place(findings[at])
-            if place is not None and place > (row, column):
-                return place
-        return None
 
     def save_corrected(self, target: Path) -> None:
         """Write the corrected copy: the original with the edited cells, styles kept.
@@ -383,34 +359,23 @@ class SheetEditor:
 
     def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
         """Return the findings of a row's cells, by their places in the row."""
-        first = int(np.searchsorted(self._finding_rows, row, "left"))
-        last = int(np.searchsorted(self._finding_rows, row, "right"))
         marks: dict[int, list[dict[str, Any]]] = {}
-        for finding in self.validated.findings[first:last]:
-            place = self._place(finding)
-            if place is not None:
-                marks.setdefault(place[1] - self.cells.first_column, []).append(_mark(finding))
+        for column, mark in self.found.marks(row):
+            marks.setdefault(column - self.cells.first_column, []).append(mark)
         first_column = self.cells.first_column
         for (refused, column), text in self.remarks.items():
             if refused == row:
-                marks.setdefault(column - first_column, []).append(_told("refused", text))
+                marks.setdefault(column - first_column, []).append(told_mark("refused", text))
         if row in self.planned:
             plan = self.planned[row]
             for name, text in (plan.differences or {"": plan.message}).items():
                 at = self.validated.columns.get(name, first_column) - first_column
-                marks.setdefault(at, []).append(_told("planned", text))
+                marks.setdefault(at, []).append(told_mark("planned", text))
         return marks
-
-    def _place(self, finding: Finding) -> CellPosition | None:
-        if finding.row is None or finding.column is None:
-            return None
-        column = self.validated.columns.get(finding.column)
-        header = self.validated.header_row or 0
-        return None if column is None or finding.row <= header else (finding.row, column)
 
     def _column(self, place: int) -> Column | None:
         """Return the resource's column whose values the cells of a column are as they stand."""
-        sheet, names = self.validated, self._names.get(place, ())
+        sheet, names = self.validated, self.found.names(place)
         mapping = self.choice.mapping
         direct = {one.name for one in mapping.columns if one.is_direct} if mapping else set(names)
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
@@ -429,22 +394,3 @@ class SheetEditor:
     def _is_computed(self, place: CellPosition) -> bool:
         runs = self.cells.raw.layout.formulas.get(place[1], ())
         return any(first <= place[0] <= last for first, last in runs)
-
-
-def _rule_text(rule: RuleKey) -> str:
-    return f"{rule[0] or ''}:{rule[1]}"
-
-
-def _told(severity: str, text: str) -> dict[str, Any]:
-    return {"severity": severity, "message": text, "hint": "", "code": severity}
-
-
-def _mark(finding: Finding) -> dict[str, Any]:
-    is_error = finding.kind.severity is Severity.ERROR
-    return {
-        "severity": "error" if is_error else "warning",
-        "code": finding.kind.code,
-        "message": str(finding.message),
-        "hint": str(finding.hint),
-        "corrected": None if finding.corrected is None else value_text(finding.corrected),
-    }

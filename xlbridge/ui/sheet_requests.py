@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.ui.answers import download, error_json, json_of, posting, reading
+from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_texts import value_text
 from xlbridge.ui.mapping_form import (
     chosen_column,
@@ -117,7 +117,7 @@ class SheetRequests:
         given = await request.json()
         options = ParseOptions(given.get("dates") or None, given.get("numbers") or None)
         return await self._change(
-            lambda editor: editor.choose(replace(editor.choice, reading=options))
+            request, lambda editor: editor.choose(replace(editor.choice, reading=options))
         )
 
     def _recognised(
@@ -131,7 +131,7 @@ class SheetRequests:
             if header_row is None:
                 try:
                     editor.choose(choice)
-                    told = self._sheet_json()
+                    told = _sheet_json(editor)
                 except NoFittingResource:
                     pass
                 except UsageError as error:
@@ -140,7 +140,7 @@ class SheetRequests:
                     return told
                 known = known_mapping(editor, settings, choice.resource)
                 if known is not None and _reads(editor, replace(choice, mapping=known)):
-                    return self._sheet_json("remembered")
+                    return _sheet_json(editor, "remembered")
             try:
                 form = proposed_form(
                     editor, self._workspace.catalogue, settings, choice.resource, header_row
@@ -169,49 +169,23 @@ class SheetRequests:
                 choice = SheetChoice(None, given["sheet"], mapping, editor.choice.reading)
                 editor.choose(choice)
                 remember(editor, self._workspace.settings)
-                return self._sheet_json("confirmed")
+                return _sheet_json(editor)
 
         return await json_of(read)
 
     async def sheet(self, _request: Request) -> Response:
         """Answer what is known of the open sheet: columns, rules, counts."""
-        return await json_of(self._sheet_json)
-
-    def _sheet_json(self, mapping: str = "confirmed") -> dict[str, Any]:
-        """Return what is known of the open sheet; ``mapping`` tells where its mapping is from."""
         editor = self._workspace.editor
-        with editor.lock:
-            sheet = editor.validated
-            resource = sheet.resource
-            return {
-                "file": editor.path.name,
-                "sheet": sheet.sheet,
-                "sheets": editor.sheet_names,
-                "resource": None if resource is None else resource.name,
-                "title": "" if resource is None else str(resource.title),
-                "header_row": sheet.header_row,
-                "rows": len(sheet.rows),
-                "height": editor.cells.height,
-                "errors": sheet.errors,
-                "warnings": sheet.warnings,
-                "not_records": len(sheet.not_records),
-                "sendable": may_be_sent(sheet, good_rows=False),
-                "edited": editor.edited,
-                "columns": editor.columns(),
-                "rules": editor.rules(),
-                "dates": sheet and editor.choice.reading.dates,
-                "numbers": editor.choice.reading.numbers,
-                "mapping": used_form(editor, mapping),
-            }
+        return await json_of(lambda: _sheet_json(editor))
 
     async def rows(self, request: Request) -> Response:
         """Answer some rows of a view."""
         asked = request.query_params
         start, count = int(asked.get("start", 0)), int(asked.get("count", 100))
         view, renew = asked.get("view", WRONG), asked.get("renew") == "1"
+        editor = self._workspace.editor_of(shown_sheet(request))
 
         def read() -> dict[str, Any]:
-            editor = self._workspace.editor
             with editor.lock:
                 numbers = editor.view(view, renew=renew)
                 shown = numbers[start : start + min(count, _ROWS_AT_ONCE)]
@@ -223,9 +197,9 @@ class SheetRequests:
         """Answer the next wrong cell after a place, and where a view shows it."""
         asked = request.query_params
         row, column = int(asked["row"]), int(asked["column"])
+        editor = self._workspace.editor_of(shown_sheet(request))
 
         def find() -> dict[str, Any]:
-            editor = self._workspace.editor
             with editor.lock:
                 place = editor.next_error(row, column)
                 if place is None:
@@ -239,24 +213,26 @@ class SheetRequests:
     async def edit(self, request: Request) -> Response:
         """Write typed texts into cells, and answer the sheet as it is then."""
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
-        return await self._change(lambda editor: editor.edit(values))
+        return await self._change(request, lambda editor: editor.edit(values))
 
     async def step(self, request: Request) -> Response:
         """Undo or redo one step."""
         name = (await request.json())["step"]
-        return await self._change(lambda editor: (editor.undo if name == "undo" else editor.redo)())
+        return await self._change(
+            request, lambda editor: (editor.undo if name == "undo" else editor.redo)()
+        )
 
     async def set_aside(self, request: Request) -> Response:
         """Set aside the rows of a rule that are no records."""
         rule = (await request.json())["rule"]
-        return await self._change(lambda editor: editor.put_aside(rule))
+        return await self._change(request, lambda editor: editor.put_aside(rule))
 
     async def fixes(self, request: Request) -> Response:
         """Answer what the certain corrections of a rule would change."""
         rule = request.query_params["rule"]
+        editor = self._workspace.editor_of(shown_sheet(request))
 
         def find() -> dict[str, Any]:
-            editor = self._workspace.editor
             with editor.lock:
                 found = [
                     {"cell": cell_address(*place), "before": before, "after": value_text(after)}
@@ -270,29 +246,61 @@ class SheetRequests:
         """Make all certain corrections of a rule, as one step."""
         rule = (await request.json())["rule"]
         return await self._change(
-            lambda editor: editor.put({p: new for p, (_, new) in editor.fixes(rule).items()})
+            request,
+            lambda editor: editor.put({p: new for p, (_, new) in editor.fixes(rule).items()}),
         )
 
-    async def _change(self, change: Callable[[SheetEditor], object]) -> Response:
+    async def _change(self, request: Request, change: Callable[[SheetEditor], object]) -> Response:
+        shown = shown_sheet(request)
+
         def locked() -> dict[str, Any]:
             editor = self._workspace.editor
             with editor.lock:
+                self._workspace.editor_of(shown)
                 change(editor)
-                self._workspace.save_edits()
-                return self._sheet_json()
+                self._workspace.save_edits(editor)
+                return _sheet_json(editor)
 
         return await json_of(locked)
 
     async def workbook(self, _request: Request) -> Response:
         """Answer the corrected copy of the original."""
-        copy, editor = self._workspace.copy, self._workspace.editor
+        editor = self._workspace.editor
 
         def save() -> None:
             with editor.lock:
-                editor.save_corrected(copy)
+                editor.save_corrected(editor.copy)
 
         await run_in_threadpool(save)
-        return download(copy)
+        return download(editor.copy)
+
+
+def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
+    """Return what is known of a sheet; ``mapping`` tells where its mapping is from."""
+    with editor.lock:
+        sheet = editor.validated
+        resource = sheet.resource
+        return {
+            "id": editor.id,
+            "file": editor.path.name,
+            "sheet": sheet.sheet,
+            "sheets": editor.sheet_names,
+            "resource": None if resource is None else resource.name,
+            "title": "" if resource is None else str(resource.title),
+            "header_row": sheet.header_row,
+            "rows": len(sheet.rows),
+            "height": editor.cells.height,
+            "errors": sheet.errors,
+            "warnings": sheet.warnings,
+            "not_records": len(sheet.not_records),
+            "sendable": may_be_sent(sheet, good_rows=False),
+            "edited": editor.edited,
+            "columns": editor.columns(),
+            "rules": editor.found.rules(),
+            "dates": editor.choice.reading.dates,
+            "numbers": editor.choice.reading.numbers,
+            "mapping": used_form(editor, mapping),
+        }
 
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from xlbridge.ui.answers import download, json_of, posting, reading
-from xlbridge.ui.sending import Changed, Remote, SheetUploads
+from xlbridge.errors import UsageError
+from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
+from xlbridge.ui.sending import BUSY, Changed, Remote, SheetUploads
 from xlbridge.ui.workspace import Workspace
 
 _EVENT_SECONDS = 15
@@ -28,9 +28,12 @@ class Following:
         self._running: set[asyncio.Future[None]] = set()
 
     def begin(self, work: Callable[[Changed], None]) -> Response:
-        """Begin a work; ``/api/events`` tells how it goes. Another one is not begun beside it."""
+        """Begin a work; ``/api/events`` tells how it goes.
+
+        Raises ``UsageError`` while another one runs.
+        """
         if self._remote.state.running:
-            return JSONResponse({"started": False}, HTTPStatus.CONFLICT)
+            raise UsageError(BUSY)
         self._remote.state.running = True
         task = asyncio.ensure_future(run_in_threadpool(work, self._changed_from_thread()))
         self._running.add(task)
@@ -93,15 +96,16 @@ class UploadRequests:
 
     async def plan(self, request: Request) -> Response:
         """Answer the plan of the sheet, before anything is written."""
-        options = await request.json()
-        return await json_of(lambda: self._uploads.plan(options))
+        options, editor = await request.json(), self._workspace.editor_of(shown_sheet(request))
+        return await json_of(lambda: self._uploads.plan(editor, options))
 
     async def send(self, request: Request) -> Response:
         """Begin to send what was planned."""
         given = await request.json()
-        self._workspace.keep_folder()
+        editor = self._workspace.editor_of(shown_sheet(request))
+        self._workspace.keep_folder(editor)
         options, token = given.get("options", {}), given["token"]
-        return self._following.begin(partial(self._uploads.send, options, token))
+        return self._following.begin(partial(self._uploads.send, editor, options, token))
 
     async def resume(self, request: Request) -> Response:
         """Continue a job."""

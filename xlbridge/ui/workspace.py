@@ -27,6 +27,10 @@ _NO_DRAFT = Text(
     pt="Essa edição não existe mais. Abra a planilha de novo.",
     en="This edit is gone. Open the workbook again.",
 )
+_OTHER_SHEET = Text(
+    pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",
+    en="Another sheet was opened in place of this one; reload the page to see it.",
+)
 _DRAFT = "edits.json"
 MAPPING = "mapping.yaml"
 
@@ -47,16 +51,20 @@ class Workspace:
             raise UsageError(_NO_WORKBOOK)
         return self._editor
 
+    def editor_of(self, shown: str | None) -> SheetEditor:
+        """Return the editor of the sheet that a page shows, of any where the page does not say.
+
+        Raises ``UsageError`` where another one was opened since, as in a second tab.
+        """
+        editor = self.editor
+        if shown is not None and shown != editor.id:
+            raise UsageError(_OTHER_SHEET)
+        return editor
+
     @property
     def is_open(self) -> bool:
         """Whether a workbook is open whose sheet was recognised."""
         return self._editor is not None and self._editor.is_recognised
-
-    @property
-    def copy(self) -> Path:
-        """The path of the corrected copy, which keeps its name from send to send."""
-        path = self.editor.path
-        return path.with_name(f"{path.stem}-corrigida.xlsx")
 
     def open_file(self, path: Path) -> SheetEditor:
         """Open a file; one of another kind as the .xlsx workbook with the same cells."""
@@ -75,13 +83,13 @@ class Workspace:
         self._unsent.add(folder)
         return folder
 
-    def keep_folder(self) -> None:
-        """Keep the folder of the open workbook, as something of it is sent."""
-        self._unsent.discard(self.editor.path.parent)
+    def keep_folder(self, editor: SheetEditor) -> None:
+        """Keep the folder of a workbook, as something of it is sent."""
+        self._unsent.discard(editor.path.parent)
 
-    def save_edits(self) -> None:
-        """Keep the edits of the open workbook; the caller holds its lock."""
-        editor, file = self.editor, self.editor.path.parent / _DRAFT
+    def save_edits(self, editor: SheetEditor) -> None:
+        """Keep the edits of a workbook; the caller holds its lock."""
+        file = editor.path.parent / _DRAFT
         if not editor.edited and editor.job is None:
             file.unlink(missing_ok=True)
             return
@@ -102,9 +110,9 @@ class Workspace:
         }
         write_private(file, json.dumps(kept, ensure_ascii=False))
 
-    def drop_edits(self) -> None:
-        """Forget the kept edits of the open workbook, as all of it is written."""
-        (self.editor.path.parent / _DRAFT).unlink(missing_ok=True)
+    def drop_edits(self, editor: SheetEditor) -> None:
+        """Forget the kept edits of a workbook, as all of it is written."""
+        (editor.path.parent / _DRAFT).unlink(missing_ok=True)
 
     def drafts(self) -> list[dict[str, Any]]:
         """Return the workbooks with kept edits, the latest first."""

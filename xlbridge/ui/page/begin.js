@@ -1,45 +1,46 @@
 // Begin: open a workbook, continue an edit, say what the sheet holds.
 
-import { button, byId, call, fill, option, post, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, fill, option, post, replacing, show, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
 
 async function openFile(file) {
   byId("reading").hidden = false;
-  const answer = await call("/api/open", {
-    body: file,
-    headers: { "X-File-Name": encodeURIComponent(file.name) },
-  });
-  byId("reading").hidden = true;
-  if (answer) showKnown(answer);
+  const headers = { "X-File-Name": encodeURIComponent(file.name) };
+  const isNewest = await replacing(
+    () => call("/api/open", { body: file, headers }),
+    (answer) => {
+      for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
+      showKnown(answer);
+    },
+  );
+  if (isNewest) byId("reading").hidden = true;
 }
 
-async function choose() {
-  const answer = await post("/api/choose", {
-    resource: byId("resource").value,
-    sheet: byId("sheet").value,
-  });
-  if (answer) showKnown(answer);
-}
-
-async function chooseHeaderRow() {
+function choose() {
   const given = { resource: byId("resource").value, sheet: byId("sheet").value };
-  const answer = await post("/api/choose", { ...given, header_row: byId("header-row").value });
-  if (answer) showKnown(answer);
+  return replacing(() => post("/api/choose", given), showKnown);
 }
 
-async function chooseReading() {
+function chooseHeaderRow() {
+  const chosen = { resource: byId("resource").value, sheet: byId("sheet").value };
+  const given = { ...chosen, header_row: byId("header-row").value };
+  return replacing(() => post("/api/choose", given), showKnown);
+}
+
+function chooseReading() {
   if (byId("to-mend").disabled) return;
   const given = { dates: byId("dates").value, numbers: byId("numbers").value };
-  const answer = await post("/api/reading", given);
-  if (answer) showKnown(answer);
+  replacing(() => post("/api/reading", given), showKnown);
 }
 
 export function showKnown(answer) {
   byId("known").hidden = false;
   byId("file-name").textContent = answer.file || "";
   const names = answer.sheets.map((name) => option(name, name));
+  const chosen = byId("sheet").value;
   byId("sheet").replaceChildren(option("", texts.recognise), ...names);
+  byId("sheet").value = answer.sheets.includes(chosen) ? chosen : "";
   const recognised = "rows" in answer;
   byId("to-mend").disabled = !recognised;
   for (const name of ["mend", "send"]) {
@@ -66,29 +67,32 @@ export function showKnown(answer) {
   showSheet(answer);
 }
 
-async function showDrafts() {
-  showDraftList(await call("/api/drafts"));
+function showDrafts() {
+  listDrafts(call("/api/drafts"));
 }
 
-function showDraftList(answer) {
-  if (answer === null) return;
+async function listDrafts(asked) {
+  const isNewest = asking("drafts");
+  const answer = await asked;
+  if (answer === null || !isNewest()) return;
   byId("drafts-card").hidden = answer.drafts.length === 0;
   const titles = [texts.file, texts.kind, texts.changed_cells, texts.when, ""];
   const lines = answer.drafts.map((draft) => {
     const go = button(texts.continue_draft, () => continueDraft(draft.id));
-    const drop = button(texts.discard, async () =>
-      showDraftList(await post("/api/discard", { id: draft.id })),
-    );
+    const drop = button(texts.discard, () => listDrafts(post("/api/discard", { id: draft.id })));
     return tableLine([draft.file, draft.resource || "", draft.cells, draft.changed_at, [go, " ", drop]]);
   });
   byId("drafts").replaceChildren(tableLine(titles, "th"), ...lines);
 }
 
-async function continueDraft(id) {
-  const answer = await post("/api/continue", { id });
-  if (answer === null) return;
-  showKnown(answer);
-  show("mend");
+function continueDraft(id) {
+  return replacing(
+    () => post("/api/continue", { id }),
+    (answer) => {
+      showKnown(answer);
+      show("mend");
+    },
+  );
 }
 
 export function setUpBegin() {

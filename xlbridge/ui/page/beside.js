@@ -1,14 +1,15 @@
 // Beside the sheet: uploads and their doubts, exports, batches, processing, profiles.
 
-import { button, byId, call, element, fill, follow, labelled, link, listings, option, post, said, show, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, said, show, tableLine, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
 // Uploads
 
 async function showJobs() {
+  const isNewest = asking("jobs");
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
-  if (answer === null) return;
+  if (answer === null || !isNewest()) return;
   const titles = [texts.job, texts.when, texts.state, texts.kind, texts.accepted, texts.rejected];
   titles.push(texts.environment, texts.file, "");
   const lines = answer.jobs.map((job) => {
@@ -36,8 +37,9 @@ function resumeButton(job) {
 }
 
 async function showJob(id) {
+  const isNewest = asking("job");
   const job = await call("/api/job", { query: { job: id } });
-  if (job === null) return;
+  if (job === null || !isNewest()) return;
   const history = element("table");
   history.append(...job.history.map((one) => tableLine([one.at, one.state])));
   const told = job.lines.map((line) => element("p", line));
@@ -92,8 +94,13 @@ async function exportListing() {
   }
   byId("exported").replaceChildren();
   byId("preview").replaceChildren();
+  byId("export").disabled = true;
   const started = await post("/api/export", { listing: byId("listing").value, filters });
-  if (!started) return;
+  if (started) followExport();
+  else byId("export").disabled = false;
+}
+
+export function followExport() {
   byId("export-progress").textContent = texts.reading_records;
   follow(showExport);
 }
@@ -116,8 +123,9 @@ function showExport(told) {
 // Batches
 
 async function showBatches() {
+  const isNewest = asking("batches");
   const answer = await call("/api/batches");
-  if (answer === null) return;
+  if (answer === null || !isNewest()) return;
   const shown = answer.batches.map((batch, place) => batchPart(batch, place, answer.names));
   byId("batch-list").replaceChildren(...(shown.length ? shown : [element("p", texts.no_batches)]));
 }
@@ -153,7 +161,9 @@ async function planProcess() {
   const listing = byId("process-listing").value;
   const numbers = byId("process-numbers").value.split(/[\s,;]+/).filter((one) => /^\d+$/.test(one));
   const shown = byId("process-shown");
+  const isNewest = asking("process");
   const planned = await post("/api/process-plan", { listing, numbers });
+  if (!isNewest()) return;
   shown.hidden = planned === null;
   if (planned === null) return;
   const table = element("table");
@@ -161,7 +171,11 @@ async function planProcess() {
   table.append(...planned.records.map(line));
   const begin = async (token, send) => {
     send.disabled = true;
-    if (!(await post("/api/process", { listing, numbers, token }))) return;
+    const started = await post("/api/process", { listing, numbers, token });
+    if (!started) {
+      send.disabled = false;
+      return;
+    }
     show("send");
     followSending();
   };
@@ -172,8 +186,9 @@ async function planProcess() {
 // Profiles
 
 async function showProfiles() {
+  const isNewest = asking("profiles");
   const answer = await call("/api/profiles");
-  if (answer === null) return;
+  if (answer === null || !isNewest()) return;
   const titles = tableLine([texts.environment, texts.address, texts.user, ""], "th");
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";

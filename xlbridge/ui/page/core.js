@@ -10,7 +10,7 @@ export const state = { sheet: null, view: "wrong" };
 
 export async function call(path, { body, query, headers } = {}) {
   const address = query ? `${path}?${new URLSearchParams(query)}` : path;
-  const options = body === undefined ? {} : { method: "POST", body, headers };
+  const options = body === undefined ? { headers } : { method: "POST", body, headers };
   let answer;
   try {
     answer = await fetch(address, options);
@@ -28,6 +28,55 @@ export async function call(path, { body, query, headers } = {}) {
 }
 
 export const post = (path, content) => call(path, { body: JSON.stringify(content) });
+
+// Asks about the sheet that is shown: the server refuses where another one was opened meanwhile.
+export function ofSheet(path, { content, query, sheet = state.sheet } = {}) {
+  const body = content === undefined ? undefined : JSON.stringify(content);
+  return call(path, { body, query, headers: { "X-Sheet": sheet.id } });
+}
+
+// What changes the open sheet goes one at a time, so that each change reaches the server, and is
+// shown, in the order in which they were made. Work that is given here gives none itself.
+let last = Promise.resolve();
+let waiting = 0;
+
+export function inTurn(work) {
+  waiting += 1;
+  const done = last.then(work).finally(() => {
+    waiting -= 1;
+  });
+  last = done.catch(() => null);
+  return done;
+}
+
+export const isIdle = () => waiting === 0;
+export const settled = () => inTurn(() => null);
+
+// Begins a question; the function that is returned tells whether none of its topic was begun since.
+const questions = new Map();
+
+export function asking(topic) {
+  const mine = Symbol(topic);
+  questions.set(topic, mine);
+  return () => questions.get(topic) === mine;
+}
+
+// Asks for what replaces the choices that are shown. Until it is there they cannot be changed, as the
+// change would be lost; an answer that a newer question overtook is not shown. Tells whether it was.
+let focused = null;
+
+export async function replacing(ask, showAnswer) {
+  const isNewest = asking("choices");
+  const choices = byId("choices");
+  focused = choices.disabled ? focused : document.activeElement;
+  choices.disabled = true;
+  const answer = await inTurn(ask);
+  if (!isNewest()) return false;
+  choices.disabled = false;
+  if (answer !== null) showAnswer(answer);
+  if (focused.isConnected && document.activeElement === document.body) focused.focus();
+  return true;
+}
 export const said = (error) => `${error.message} ${error.hint}`.trim();
 
 export function showProblem(text) {

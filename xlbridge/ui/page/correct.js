@@ -1,17 +1,24 @@
 // Correct: the grid of the sheet, the rules beside it, corrections of a whole rule.
 
-import { button, byId, call, element, fill, post, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, settled, show, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
+let dropPlan = null; // told when the sheet is no longer what was planned
 const grid = new Grid(byId("grid"), {
-  fetchRows: (start, count, renew) =>
-    call("/api/rows", { query: { start, count, view: state.view, renew: renew ? "1" : "0" } }),
-  async edit(cells) {
-    const first = firstColumn();
-    const given = cells.map((one) => ({ row: one.row, column: first + one.place, value: one.value }));
-    await changed(await post("/api/edit", given));
+  rowsOf(view) {
+    const sheet = state.sheet;
+    return (start, count, renew) =>
+      ofSheet("/api/rows", { query: { start, count, view, renew: renew ? "1" : "0" }, sheet });
   },
+  edit(findCells) {
+    const first = firstColumn();
+    return change("/api/edit", async () => {
+      const cells = await findCells();
+      return cells && cells.map((one) => ({ row: one.row, column: first + one.column, value: one.value }));
+    });
+  },
+  isIdle,
   current: showRemark,
   nextError,
   step,
@@ -20,8 +27,9 @@ const grid = new Grid(byId("grid"), {
 export function showSheet(answer) {
   state.view = answer.errors || answer.warnings ? "wrong" : "all";
   byId("view").value = state.view;
+  grid.clear();
   update(answer);
-  grid.load({ renew: true, keep: false });
+  grid.load({ view: state.view, renew: true, keep: false });
 }
 
 function update(answer) {
@@ -32,6 +40,7 @@ function update(answer) {
   byId("counts").textContent = `${counts}${edited}${good}`;
   grid.setColumns(answer.columns);
   byId("rules").replaceChildren(...answer.rules.map(ruleItem));
+  dropPlan();
 }
 
 function firstColumn() {
@@ -40,15 +49,22 @@ function firstColumn() {
   return number - 1;
 }
 
-async function changed(answer) {
-  if (answer === null) return;
-  update(answer);
-  await grid.load();
-  grid.tell();
+// Changes the sheet that is shown now, when the changes before are made; tells whether it was done.
+function change(path, findContent, { renew = false } = {}) {
+  const sheet = state.sheet;
+  return inTurn(async () => {
+    const content = await findContent();
+    const answer = content === null ? null : await ofSheet(path, { content, sheet });
+    if (answer === null) return false;
+    update(answer);
+    await grid.load({ renew });
+    grid.tell();
+    return true;
+  });
 }
 
-async function step(name) {
-  await changed(await post("/api/step", { step: name }));
+function step(name) {
+  return change("/api/step", () => ({ step: name }));
 }
 
 function showRemark(row, place) {
@@ -58,17 +74,22 @@ function showRemark(row, place) {
   byId("remark").textContent = [address, row.cells[place], ...told].filter(Boolean).join(" · ");
 }
 
-async function nextError() {
+function nextError() {
+  return inTurn(goToNextError);
+}
+
+async function goToNextError() {
   const row = grid.rowAt(grid.at);
   const query = { row: row ? row.row : 0, column: firstColumn() + grid.column, view: state.view };
   if (!grid.visited) query.column = -1;
-  const found = await call("/api/next-error", { query });
+  const found = await ofSheet("/api/next-error", { query });
   if (found === null || found.row === null) return;
   if (found.position === null) {
     await changeView("wrong");
-    return nextError();
+    await goToNextError();
+    return;
   }
-  await grid.fetch(Math.floor(found.position / 100));
+  await grid.fetch(found.position);
   grid.move(found.position, found.column - firstColumn());
   grid.input.focus({ preventScroll: true });
 }
@@ -77,7 +98,7 @@ export async function changeView(name) {
   state.view = name;
   byId("view").value = ["wrong", "all"].includes(name) ? name : "rule";
   byId("view").options[2].hidden = byId("view").value !== "rule";
-  await grid.load({ renew: true, keep: false });
+  await grid.load({ view: name, renew: true, keep: false });
 }
 
 function ruleItem(rule) {
@@ -94,7 +115,9 @@ function ruleItem(rule) {
     item.append(extra, " ");
   };
   if (rule.fixable) offer(fill(texts.fix_all, { n: rule.fixable }), () => showFixes(rule.key), "fix-all");
-  if (NO_RECORDS.includes(rule.code)) offer(texts.set_aside, () => setAside(rule.key));
+  if (NO_RECORDS.includes(rule.code)) {
+    offer(texts.set_aside, () => change("/api/set-aside", () => ({ rule: rule.key }), { renew: true }));
+  }
   if (rule.code === "date-ambiguous") {
     offer(texts.dates_dmy, () => read({ dates: "dmy" }));
     offer(texts.dates_mdy, () => read({ dates: "mdy" }));
@@ -106,43 +129,49 @@ function ruleItem(rule) {
   return item;
 }
 
-async function setAside(rule) {
-  await changed(await post("/api/set-aside", { rule }));
-  await grid.load({ renew: true });
-}
-
 async function read(given) {
-  const known = { dates: state.sheet.dates, numbers: state.sheet.numbers };
-  const answer = await post("/api/reading", { ...known, ...given });
-  if (answer === null) return;
-  await changed(answer);
+  const known = () => ({ dates: state.sheet.dates, numbers: state.sheet.numbers, ...given });
+  if (!(await change("/api/reading", known))) return;
   for (const [name, value] of Object.entries(given)) byId(name).value = value;
 }
 
 async function showFixes(rule) {
-  const found = await call("/api/fixes", { query: { rule } });
-  if (found === null) return;
+  const isNewest = asking("fixes");
+  const sheet = state.sheet;
+  const found = await inTurn(() => ofSheet("/api/fixes", { query: { rule }, sheet }));
+  if (found === null || !isNewest() || byId("mend").hidden) return;
   byId("fixes-title").textContent = fill(texts.fix_what, { n: found.count });
   const titles = tableLine([texts.cell, texts.before, "", texts.after], "th");
   const lines = found.cells.map((one) => tableLine([one.cell, one.before, "→", one.after]));
   byId("fixes-table").replaceChildren(titles, ...lines);
-  byId("fixes-do").onclick = async () => {
+  byId("fixes-do").onclick = () => {
     byId("fixes").close();
-    await changed(await post("/api/fix", { rule }));
+    change("/api/fix", () => ({ rule }));
   };
   byId("fixes").showModal();
 }
 
-export function setUpCorrect(send) {
+// A typed cell is on its way when a click follows: what takes the whole sheet waits for it.
+async function download(event) {
+  if (isIdle()) return;
+  event.preventDefault();
+  await settled();
+  event.target.click();
+}
+
+export function setUpCorrect(whenSent, whenChanged) {
+  dropPlan = whenChanged;
   byId("grid").dataset.nothing = texts.empty_view;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
   byId("next-error").addEventListener("click", nextError);
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
   byId("fixes-close").addEventListener("click", () => byId("fixes").close());
-  byId("to-send").addEventListener("click", () => {
+  document.querySelector('[data-testid="download-workbook"]').addEventListener("click", download);
+  byId("to-send").addEventListener("click", async () => {
     show("send");
-    if (state.sheet.sendable) send();
+    await settled();
+    if (state.sheet && state.sheet.sendable) whenSent();
   });
-  whenShown("mend", () => grid.load({ renew: true }));
+  whenShown("mend", () => grid.load({ view: state.view, renew: true }));
 }

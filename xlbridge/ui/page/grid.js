@@ -1,20 +1,23 @@
 // Grid of a sheet: only the rows in sight are in the page, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
+import { RowWindows } from "./windows.js";
+
 const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 44;
 const CELL_WIDTH = 150;
 const NUMBER_WIDTH = 64;
-const WINDOW = 100;
 
 export class Grid {
-  // handlers: fetchRows(start, count, renew), edit(cells), current(row, cell), nextError()
+  // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name)
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
     this.columns = [];
-    this.total = 0;
-    this.windows = new Map();
+    this.view = "";
+    this.windows = null; // rows that are shown
+    this.loading = null; // rows that take their place once they are there
+    this.typed = null; // position and rows of the cell that is typed into
     this.at = 0; // position in the view
     this.column = 0; // place in the row
     this.visited = false; // whether a cell was gone to
@@ -32,8 +35,8 @@ export class Grid {
     root.addEventListener("mousedown", (event) => this.pointAt(event));
     root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
     this.input.addEventListener("keydown", (event) => this.key(event));
-    this.input.addEventListener("input", () => this.input.classList.add("typing"));
-    this.input.addEventListener("compositionstart", () => this.input.classList.add("typing"));
+    this.input.addEventListener("input", () => this.type());
+    this.input.addEventListener("compositionstart", () => this.type());
     this.input.addEventListener("paste", (event) => this.paste(event));
     this.input.addEventListener("copy", (event) => this.copy(event));
     this.input.addEventListener("blur", () => this.commit());
@@ -53,30 +56,46 @@ export class Grid {
     this.head.replaceChildren(...cells);
   }
 
-  async load({ renew = false, keep = true } = {}) {
-    this.windows.clear();
-    const start = keep ? this.firstVisible() : 0;
+  // Shows no rows, as they are of another sheet.
+  clear() {
+    this.stop();
+    this.windows = null;
+    this.loading = null;
+    this.draw();
+  }
+
+  // Fetches the rows anew; those that are shown stay, and can be typed into, until the new are there.
+  async load({ view = this.view, renew = false, keep = true } = {}) {
+    const windows = new RowWindows(this.handlers.rowsOf(view));
+    this.view = view;
+    this.loading = windows;
+    const first = keep ? this.firstVisible() : 0;
+    const isThere = await windows.fetch(first, first + this.visible(), renew);
+    if (!isThere || this.loading !== windows) return;
+    this.windows = windows;
     if (!keep) {
       this.root.scrollTop = 0;
       this.at = 0;
       this.visited = false;
     }
-    await this.fetch(Math.floor(start / WINDOW), renew);
-    this.draw();
-  }
-
-  async fetch(number, renew = false) {
-    if (this.windows.has(number)) return;
-    this.windows.set(number, null);
-    const asked = this.windows;
-    const answer = await this.handlers.fetchRows(number * WINDOW, WINDOW, renew);
-    if (answer === null || !asked.has(number)) return;
-    this.total = answer.total;
+    this.at = Math.min(this.at, Math.max(this.total - 1, 0));
     this.root.setAttribute("aria-rowcount", this.total + 1);
     this.space.style.height = `${this.total * ROW_HEIGHT + 40}px`;
     this.space.style.width = `${NUMBER_WIDTH + this.columns.length * CELL_WIDTH}px`;
-    this.windows.set(number, answer.rows);
     this.draw();
+  }
+
+  async fetch(first, last = first) {
+    const windows = this.windows;
+    if (windows && (await windows.fetch(first, last)) && this.windows === windows) this.draw();
+  }
+
+  get total() {
+    return this.windows ? this.windows.total : 0;
+  }
+
+  visible() {
+    return Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2;
   }
 
   firstVisible() {
@@ -84,8 +103,7 @@ export class Grid {
   }
 
   rowAt(at) {
-    const rows = this.windows.get(Math.floor(at / WINDOW));
-    return rows ? rows[at % WINDOW] : undefined;
+    return this.windows ? this.windows.rowAt(at) : undefined;
   }
 
   textAt(at, column) {
@@ -95,21 +113,23 @@ export class Grid {
 
   draw() {
     const first = this.firstVisible();
-    const last = Math.min(this.total, first + Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2);
+    const last = Math.min(this.total, first + this.visible());
     const lines = [];
+    const missing = [];
     for (let at = first; at < last; at += 1) {
       const row = this.rowAt(at);
       if (row === undefined) {
-        this.fetch(Math.floor(at / WINDOW));
+        missing.push(at);
         continue;
       }
       lines.push(this.line(row, at));
     }
-    if (this.total === 0) {
+    if (this.windows && this.total === 0) {
       lines.push(element("p", "nothing", this.root.dataset.nothing || ""));
     }
     this.lines.replaceChildren(...lines);
     this.placeInput();
+    if (missing.length) this.fetch(missing[0], missing.at(-1));
   }
 
   line(row, at) {
@@ -224,9 +244,15 @@ export class Grid {
     }
   }
 
-  begin(text) {
-    this.input.value = text;
+  type() {
+    if (this.input.classList.contains("typing")) return;
+    this.typed = { windows: this.windows, at: this.at, column: this.column };
     this.input.classList.add("typing");
+  }
+
+  begin(text) {
+    this.type();
+    this.input.value = text;
     this.input.focus({ preventScroll: true });
     this.input.select();
   }
@@ -238,11 +264,12 @@ export class Grid {
 
   commit() {
     if (!this.input.classList.contains("typing")) return;
+    const { windows, at, column } = this.typed;
     const value = this.input.value;
     this.stop();
-    if (value !== this.textAt(this.at, this.column)) {
-      this.change([{ at: this.at, column: this.column, value }]);
-    }
+    const row = windows ? windows.rowAt(at) : undefined;
+    const isSame = row && row.cells[column] === value && this.handlers.isIdle();
+    if (!isSame) this.change([{ at, column, value }], windows);
   }
 
   clear() {
@@ -261,23 +288,22 @@ export class Grid {
     }
   }
 
-  change(cells) {
-    const known = cells.filter((one) => this.rowAt(one.at) && this.columns[one.column]);
-    if (known.length) {
-      this.handlers.edit(
-        known.map((one) => ({ row: this.rowAt(one.at).row, place: one.column, value: one.value })),
-      );
-    }
+  // Changes cells of the rows that were shown when they were typed, whatever is shown by then.
+  change(cells, windows = this.windows) {
+    const inside = cells.filter((one) => this.columns[one.column]);
+    if (!windows || !inside.length) return;
+    this.handlers.edit(async () => {
+      if (!(await windows.fetch(inside[0].at, inside.at(-1).at))) return null;
+      const known = inside.filter((one) => windows.rowAt(one.at));
+      const typed = known.map((one) => ({ ...one, row: windows.rowAt(one.at).row }));
+      return typed.length ? typed : null;
+    });
   }
 
-  async paste(event) {
+  paste(event) {
     if (this.input.classList.contains("typing")) return;
     event.preventDefault();
     const block = parseClipboard(event.clipboardData.getData("text/plain"));
-    const last = Math.floor((this.at + block.length - 1) / WINDOW);
-    for (let number = Math.floor(this.at / WINDOW); number <= last; number += 1) {
-      await this.fetch(number);
-    }
     const cells = [];
     block.forEach((line, down) =>
       line.forEach((value, right) =>

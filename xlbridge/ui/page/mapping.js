@@ -1,7 +1,7 @@
 // Mapping: each header of the sheet beside values, and the column that it becomes.
 // A column of the resource is kept as the mapping file has it: from, join or constant.
 
-import { byId, element, fill, labelled, option, post, showProblem, tableLine, texts } from "./core.js";
+import { byId, element, fill, labelled, option, post, replacing, showProblem, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
@@ -39,6 +39,7 @@ function headerLine(one) {
   const names = usesOf(one.header);
   const chosen = element("select");
   chosen.setAttribute("aria-label", `${one.header}: ${texts.meaning}`);
+  chosen.dataset.header = one.header;
   chosen.disabled = !one.usable;
   const several = names.length > 1 || (names.length === 1 && (columns[names[0]].join || columns[names[0]].when));
   chosen.append(option("", texts.not_used));
@@ -62,15 +63,20 @@ function headerLine(one) {
 
 async function choose(header, name) {
   if (name === SEVERAL) return;
-  byId("map").disabled = true;
-  for (const other of usesOf(header)) delete columns[other];
-  if (name) {
-    const place = { resource: form.resource, sheet: form.sheet, header_row: form.header_row };
-    const body = await post("/api/mapping-column", { ...place, header, column: name });
-    if (body !== null) columns[name] = body;
-  }
-  changed = true;
+  const shown = form;
+  const place = { resource: form.resource, sheet: form.sheet, header_row: form.header_row };
+  const asked = { ...place, header, column: name };
+  await replacing(
+    () => (name ? post("/api/mapping-column", asked) : {}),
+    (body) => {
+      for (const other of usesOf(header)) delete columns[other];
+      if (name) columns[name] = body;
+      changed = true;
+    },
+  );
+  if (form !== shown) return;
   draw();
+  [...byId("columns").querySelectorAll("select")].find((one) => one.dataset.header === header).focus();
 }
 
 function valueParts(name) {
@@ -123,10 +129,13 @@ async function confirm() {
     return;
   }
   const given = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns };
-  const answer = await post("/api/map", given);
-  if (answer === null) return;
-  confirmed(answer);
-  byId("to-mend").focus();
+  await replacing(
+    () => post("/api/map", given),
+    (answer) => {
+      confirmed(answer);
+      byId("to-mend").focus();
+    },
+  );
 }
 
 export function setUpMapping() {

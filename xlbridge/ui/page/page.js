@@ -1,18 +1,20 @@
 // The page: its screens, set up, and what it goes on with when it is loaded again.
 
-import { byId, call, isOpen, post, running, show, texts } from "./core.js";
+import { byId, call, isOpen, post, replacing, running, show, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
-import { setUpBeside } from "./beside.js";
+import { followExport, setUpBeside } from "./beside.js";
 import { setUpCorrect } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
-import { followSending, plan, setUpSend } from "./send.js";
+import { dropPlan, followSending, plan, setUpSend } from "./send.js";
 
 async function goOn() {
   if (isOpen) {
-    const answer = await call("/api/sheet");
-    if (answer) showKnown(answer);
+    await replacing(() => call("/api/sheet"), showKnown);
   }
-  if (running) {
+  if (running === "export") {
+    show("exports");
+    followExport();
+  } else if (running) {
     show("send");
     followSending();
   }
@@ -20,7 +22,7 @@ async function goOn() {
 
 setUpBegin();
 setUpMapping();
-setUpCorrect(plan);
+setUpCorrect(plan, dropPlan);
 setUpSend();
 setUpBeside();
 for (const one of document.querySelectorAll("nav button")) {

@@ -1,6 +1,6 @@
 // Send: the plan, the upload as it runs, and what it came to.
 
-import { button, byId, element, fill, follow, link, post, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, fill, follow, link, ofSheet, post, settled, show, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -13,23 +13,36 @@ function showChoices() {
   left.textContent = state.sheet ? fill(texts.has_errors, { n: state.sheet.errors }) : "";
 }
 
+// The plan is of the sheet as it is when all edits are made, and gone with the next one.
 export async function plan() {
+  const isNewest = asking("plan");
+  const options = sendOptions();
   byId("plan").disabled = true;
   byId("outcome").hidden = true;
   byId("sending").hidden = true;
   const shown = byId("plan-shown");
   shown.hidden = false;
   shown.replaceChildren(texts.planning);
-  const planned = await post("/api/plan", sendOptions());
+  await settled();
+  if (!isNewest()) return;
+  const planned = await ofSheet("/api/plan", { content: options });
+  if (!isNewest()) return;
   byId("plan").disabled = false;
   shown.hidden = planned === null;
   if (planned === null) return;
-  shown.replaceChildren(...planParts(planned));
+  shown.replaceChildren(...planParts(planned, options));
   const send = shown.querySelector("[data-testid=send]");
-  if (send) send.focus();
+  if (send && !byId("send").hidden) send.focus();
 }
 
-function planParts(planned) {
+export function dropPlan() {
+  asking("plan");
+  byId("plan").disabled = false;
+  byId("plan-shown").hidden = true;
+  showChoices();
+}
+
+function planParts(planned, options) {
   const figures = element("ul", undefined, "figures");
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
     const item = element("li");
@@ -46,7 +59,8 @@ function planParts(planned) {
   const parts = [environmentLine(planned), ...again, figures];
   if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table];
   const text = fill(texts.send_rows, { n: planned.writes });
-  return [...parts, ...confirmParts(planned, text, startSending), table];
+  const begin = (token, send) => startSending(token, send, options);
+  return [...parts, ...confirmParts(planned, text, begin), table];
 }
 
 export function environmentLine(planned) {
@@ -86,11 +100,12 @@ async function showInGrid(action) {
   await changeView(`plan:${action}`);
 }
 
-async function startSending(token, send) {
+async function startSending(token, send, options) {
   send.disabled = true;
   byId("outcome").hidden = true;
-  const started = await post("/api/send", { token, options: sendOptions() });
+  const started = await ofSheet("/api/send", { content: { token, options } });
   if (started) followSending();
+  else send.disabled = false;
 }
 
 export function followSending() {
@@ -136,5 +151,6 @@ export function outcomeLinks(job) {
 export function setUpSend() {
   byId("plan").addEventListener("click", plan);
   byId("cancel").addEventListener("click", () => post("/api/cancel", {}));
+  for (const name of ["good-rows", "update"]) byId(name).addEventListener("change", dropPlan);
   whenShown("send", showChoices);
 }

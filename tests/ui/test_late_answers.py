@@ -1,0 +1,126 @@
+"""Late answers: what a person did meanwhile is not lost, and nothing older is shown again."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from browser import Page
+from playwright.sync_api import APIResponse, Page as Tab, Route, expect
+from running_page import RunningPage
+from sheets import write_records, write_rows
+from test_story import begin, drop
+
+
+@dataclass
+class Held:
+    """Answers that the server gave, and that have not reached the page yet."""
+
+    tab: Tab
+    answers: list[tuple[Route, APIResponse]] = field(default_factory=list)
+
+    def hold(self, route: Route) -> None:
+        self.answers.append((route, route.fetch()))
+
+    def release(self) -> None:
+        deadline = time.monotonic() + 60
+        while not self.answers:
+            assert time.monotonic() < deadline, "the page did not ask"
+            self.tab.wait_for_timeout(10)
+        route, answer = self.answers.pop()
+        with self.tab.expect_response(route.request.url):
+            route.fulfill(response=answer)
+
+
+@contextmanager
+def holding(tab: Tab, action: str, query: str = "") -> Iterator[Held]:
+    """Hold the answer to the first request of an action in the block, until it is released."""
+    held = Held(tab)
+    address = f"**/api/{action}{query}"
+    tab.route(address, held.hold, times=1)
+    yield held
+    tab.unroute(address)
+
+
+def test_choices_wait_for_the_answer_that_replaces_them(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    header = ["Nome fantasia", "Tipo pessoa", "Código interno"]
+    path = write_rows(tmp_path / "cadastro.xlsx", header, [["Padaria", "Jurídica", "MAP-1"]])
+    tab = begin(page, ui, path)
+    mapping = tab.get_by_test_id("mapping")
+    own = mapping.get_by_label("Código interno: In the system")
+    confirm = mapping.get_by_role("button", name="Confirm the columns")
+    resource = tab.get_by_test_id("resource")
+    with holding(tab, "choose") as held:
+        resource.focus()
+        resource.select_option("cliente")
+        for one in (own, confirm, resource, tab.locator("#sheet"), tab.locator("#to-mend")):
+            expect(one).to_be_disabled()
+        held.release()
+    expect(resource).to_be_focused()
+    with holding(tab, "mapping-column") as held:
+        own.focus()
+        own.select_option("email")
+        expect(confirm).to_be_disabled()
+        held.release()
+    expect(own).to_be_focused()
+    expect(own).to_have_value("email")
+    own.select_option("seuCodigo")
+    confirm.click()
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()
+
+
+def test_an_answer_that_was_overtaken_is_not_shown(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    first = write_records(tmp_path / "primeira.xlsx", "cliente", [{}])
+    second = write_records(tmp_path / "segunda.xlsx", "contasreceber", [{}])
+    tab = begin(page, ui, first)
+    with holding(tab, "choose") as held:
+        tab.get_by_test_id("resource").select_option("fornecedor")
+        tab.set_input_files('[data-testid="drop"]', second)
+        held.release()
+    expect(tab.locator("#file-name")).to_have_text("segunda.xlsx")
+    expect(tab.get_by_test_id("resource")).to_have_value("contasreceber")
+    tab.locator("[data-view=send]").click()
+    with holding(tab, "plan") as held:
+        tab.get_by_role("button", name="See the plan").click()
+        tab.locator("[data-view=begin]").click()
+        drop(tab, first)
+        expect(tab.locator("#file-name")).to_have_text("primeira.xlsx")
+        held.release()
+    tab.locator("[data-view=send]").click()
+    expect(tab.get_by_role("button", name="See the plan")).to_be_enabled()
+    expect(tab.get_by_test_id("plan")).to_be_hidden()
+
+
+def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    names = ("Loja", None, "Bar")
+    records = [
+        {"cnpj": None, "seuCodigo": f"TURN-{n}", "nomeComercial": name}
+        for n, name in enumerate(names)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab.locator("#to-mend").click()
+    wrong = tab.locator('[data-cell="A3"]')
+    wrong.wait_for()
+    with holding(tab, "rows", "?*view=all*") as held:
+        tab.locator("#view").select_option("all")
+        tab.locator("#view").select_option("wrong")
+        held.release()
+    expect(tab.locator("#grid .line")).to_have_count(1)
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="A2"]').click()
+    with holding(tab, "edit") as held:
+        for name in ("Um", "Dois"):
+            tab.keyboard.type(name)
+            tab.keyboard.press("Enter")
+        tab.locator("#undo").click()
+        tab.locator("#redo").click()
+        held.release()
+    expect(tab.locator("#counts")).to_contain_text("cells changed: 2")
+    expect(tab.locator('[data-cell="A2"]')).to_have_text("Um")
+    expect(wrong).to_have_text("Dois")
+    expect(tab.locator("#counts")).to_contain_text("errors: 0")
