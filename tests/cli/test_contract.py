@@ -187,8 +187,12 @@ def test_without_a_terminal_consent_needs_yes(
 ) -> None:
     path = write(tmp_path / "um.xlsx", ["nomeComercial"], ["Cliente sem documento"])
     environment = credentials(empty_sandbox)
-    done = xlbridge("upload", path, "--resource", "cliente", **environment)
+    done = xlbridge("upload", path, "--resource", "cliente", "--format", "json", **environment)
     said(done, 2, "--yes")
+    listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
+    for waiting in (json.loads(done.stdout), *listed):
+        rows = waiting["rows"]
+        assert (waiting["state"], rows["unknown"], rows["rejected"]) == ("previewed", 1, 0)
     said(xlbridge("resume", "--yes", **environment), 0)
 
 

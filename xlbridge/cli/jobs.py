@@ -82,7 +82,7 @@ _HEADER = (
     Text(pt="rejeitadas", en="rejected"),
     Text(pt="sem alteração", en="unchanged"),
     Text(pt="retidas", en="held"),
-    Text(pt="em dúvida", en="unknown"),
+    Text(pt="sem resultado", en="unknown"),
     Text(pt="ambiente", en="profile"),
     Text(pt="arquivo", en="file"),
 )

@@ -28,6 +28,7 @@ from xlbridge.settings import CsvForm
 from xlbridge.upload import (
     ConsentRequest,
     Job,
+    State,
     UploadContext,
     Uploads,
     Verdict,
@@ -63,7 +64,7 @@ def run_upload(
             remark(_HOW_TO_RESUME.format(job=job.id))
         code = code_of_failure(context, job, error)
         with doubt_kept(code):
-            _print_stopped(context, job, arguments.form)
+            _print_stopped(context, job, arguments.form, error)
         print_error(error)
         return code
     except KeyboardInterrupt:
@@ -77,15 +78,18 @@ def run_upload(
     return end_with_job(context, job, arguments.form, arguments.annotate, client)
 
 
-def _print_stopped(context: UploadContext, job: Job, form: str) -> None:
+def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeError) -> None:
     """Print the report of a job that was stopped, where it was asked for and can be read."""
     if form != "json":
         return
     try:
-        document = job_document(context, context.journal.job(job.id))
+        job = context.journal.job(job.id)
+        document = job_document(context, job)
     except LocalFailure:
         # The failure that stopped the job tells of the disk already.
         return
+    if job.state.is_unsent and isinstance(error, ApiError):
+        document["state"] = State.ABANDONED.public
     print_json(document)
 
 

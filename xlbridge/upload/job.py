@@ -174,6 +174,16 @@ class Job:
         return self.events[-1].state
 
     @property
+    def public_state(self) -> str:
+        """Name of the job's state in the contract of ``upload --format json``.
+
+        A job that waits for consent is one whose plan was shown, unless a request failed since.
+        """
+        if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
+            return State.PREVIEWED.public
+        return self.state.public
+
+    @property
     def reason(self) -> Text:
         """Reason of the job's state; a dash where none was recorded."""
         return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
@@ -181,10 +191,8 @@ class Job:
     @property
     def verdict(self) -> Verdict:
         """Verdict on the job's rows, as far as the journal knows."""
-        if self.state.is_unsent:
-            return Verdict.none_applied(self.what.rows)
         stored = self.last("verdict")
-        if stored is None or self.state in _AWAITING_LOG:
+        if stored is None or self.state.is_unsent or self.state in _AWAITING_LOG:
             return Verdict.all_unknown(self.what.rows)
         rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
         return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)

@@ -11,6 +11,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.report import state_name
 from xlbridge.upload.runner import update_parent
 from xlbridge.upload.uploads import job_lock
 from xlbridge.upload.verdict import RejectedRow, Verdict
@@ -93,7 +94,7 @@ def _require_in_doubt(job: Job) -> None:
             Text(
                 pt="O envio {job} não está em dúvida (estado {state}).",
                 en="The upload {job} is not in doubt (state {state}).",
-            ).format(job=job.id, state=job.state.public)
+            ).format(job=job.id, state=state_name(job.state))
         )
 
 

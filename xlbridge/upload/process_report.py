@@ -133,7 +133,7 @@ def process_json(journal: Journal, job: Job) -> dict[str, Any]:
         "version": 1,
         "job": job.id,
         "listing": job.what.resource,
-        "state": job.state.public,
+        "state": job.public_state,
         "rows": process_counts(records),
         "records": [one.to_json() for one in records],
         "confirm": job.token,

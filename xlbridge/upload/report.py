@@ -130,7 +130,7 @@ def job_json(
     return {
         "version": 1,
         "job": job.id,
-        "state": job.state.public,
+        "state": job.public_state,
         "mode": job.what.mode,
         "resource": job.what.resource,
         "log_id": job.last("log_id"),

@@ -19,6 +19,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import row_digests, sheet_digest
 from xlbridge.upload.planner import SheetRows
 from xlbridge.upload.planning import SheetSource
+from xlbridge.upload.report import state_name
 from xlbridge.upload.retried_rows import (
     doubtful_rows,
     outcomes_with_retries,
@@ -74,7 +75,7 @@ def require_rejected(job: Job) -> None:
             Text(
                 pt="O envio {job} não tem linhas rejeitadas nem retidas (estado {state}).",
                 en="The upload {job} has no rejected or held rows (state {state}).",
-            ).format(job=job.id, state=job.state.public),
+            ).format(job=job.id, state=state_name(job.state)),
             Text(
                 pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
                 en="Rows that are new or were changed go with: xlbridge upload {file}",

@@ -13,6 +13,7 @@ from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.payload import frame_of_rows, store_payload
+from xlbridge.upload.report import state_name
 from xlbridge.upload.undo_plan import (
     LeftReason,
     LeftRow,
@@ -82,7 +83,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                 Text(
                     pt="O envio {job} não terminou (estado {state}).",
                     en="The upload {job} is not over (state {state}).",
-                ).format(job=one.id, state=one.state.public),
+                ).format(job=one.id, state=state_name(one.state)),
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
                     en="End it first: xlbridge resume {job}",
@@ -124,7 +125,7 @@ def undo_json(job: Job) -> dict[str, Any]:
         "version": 1,
         "job": job.id,
         "undo_of": job.undo_of,
-        "state": job.state.public,
+        "state": job.public_state,
         "resource": job.what.resource,
         "rows": undo_counts(job),
         "left": [

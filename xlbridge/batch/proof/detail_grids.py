@@ -270,7 +270,7 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
             _job_note(job),
             job.what.resource,
             job.what.mode.value,
-            job.state.public,
+            job.public_state,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),
             verdict.read,

@@ -215,7 +215,7 @@ class UploadHistory:
 
 def _adds_up(job: Job, outcomes: Sequence[RowOutcome]) -> bool:
     verdict = job.verdict
-    if job.state is State.PREVIEWED:
+    if job.state is State.PREVIEWED or job.state.is_unsent:
         return verdict.read == len(outcomes)
     counted = (
         len(outcomes),
