@@ -1,6 +1,7 @@
 """Names in place of codes: by a mapping, by ``--link`` and in Python."""
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from environment import Xlbridge
+from openpyxl import load_workbook
 from sandboxes import give_database
 from sheets import write_records, write_rows
 
@@ -29,6 +31,10 @@ columns:
   dataDeVencimento: {from: Vencto}
   valorDoLancamento: {from: Valor}
 """
+COLUMNS = {
+    name: re.split("[,}]", said)[0]
+    for name, said in re.findall(r"^  (\w+): \{from: (.*)$", MAPPING, re.MULTILINE)
+}
 NAMED = {
     "69.879.837/0001-59": 1311,
     "CLI-01429": 1429,
@@ -143,6 +149,56 @@ def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_inter
     answer = json.loads(xlbridge("api", "GET", "/v2/financeiro/contaspagar").stdout)
     codes = {one["numeroDoDocumento"]: one["codigoDoFornecedor"] for one in answer["data"]}
     assert (codes["LN-P0"], codes["LN-P1"]) == (501, 502)
+
+
+def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, xlbridge: Xlbridge) -> None:
+    made = xlbridge("template", "contasreceber", "--with-lists", "-o", str(demo))
+    assert made.returncode == 0, made.stderr
+    assert "  the branches: 3 in the list\n" in made.stderr
+    book = load_workbook(demo)
+    sheet, registries = book["contasreceber"], book["Cadastros"]
+    names = [cell.value for cell in sheet[1]]
+    checks = {str(each.sqref): each.formula1 for each in sheet.data_validations.dataValidation}
+    assert checks["A2:A100001"] == "Cadastros!$A$4:$A$6"
+    offered = {cell.value for cell in registries["A"]}
+    assert offered >= {"1 – Matriz São Paulo", "2 – Filial Curitiba", "3 – Filial Recife"}
+    assert "1311 – Pousada Nova Era Ltda" in {cell.value for cell in registries["C"]}
+    cells = [
+        ("2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda", "01.003 – Logística"),
+        (1, 1429, "01.001"),
+        ("Matriz São Paulo", "CLI-01429", "Logística"),
+        (1, "9999 – Ninguém", "01.001"),
+    ]
+    for number, (branch, client, centre) in enumerate(cells):
+        values = dict(zip(HEADER, row(branch, client, centre, f"LN-{number}"), strict=True))
+        for name, header in COLUMNS.items():
+            sheet.cell(number + 2, names.index(name) + 1).value = values[header]
+    book.save(demo)
+    assert xlbridge("validate", "t.xlsx").returncode == 0
+    judged = xlbridge("validate", "t.xlsx", "--online", "--format", "json")
+    [file] = json.loads(judged.stdout)["files"]
+    assert [(one["cell"], one["code"]) for one in file["findings"]] == [("B5", "link-unknown")]
+    sent = xlbridge("upload", "t.xlsx", "--yes", "--good-rows")
+    assert sent.returncode == 1, sent.stderr
+    there = stored(xlbridge)
+    branches = [there[f"LN-{n}"]["codigoDaFilial"] for n in range(3)]
+    assert (len(there), branches) == (3, [2, 1, 1])
+    assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(3)] == [1311, 1429, 1429]
+    assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tipocliente"], "No column of tipocliente refers to a registry"),
+        (["--all", "modelos"], "writes the template of one resource"),
+    ],
+)
+def test_lists_that_cannot_be_end_with_2(
+    xlbridge: Xlbridge, arguments: list[str], words: str
+) -> None:
+    done = xlbridge("template", "--with-lists", *arguments)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,16 @@ from xlbridge.cli.template import command
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, load_catalogue
+from xlbridge.resources import Column, Kind, Resource, listing_resource, load_catalogue
 from xlbridge.resources.catalogue import read_schema_file, shipped_folder
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, TEMPLATE_PROPERTY
-from xlbridge.workbook.write import write_template
+from xlbridge.workbook.write import (
+    ListedRecord,
+    RegistryList,
+    RegistryLists,
+    write_template,
+)
 from xlbridge.workbook.write.data_sheet import input_check
 
 RESOURCES = list(load_catalogue().values())
@@ -368,3 +373,28 @@ def test_the_instructions_say_whose_column_it_is_in_full(
     sheet = openpyxl.load_workbook(path)[INSTRUCTIONS_SHEET]
     assert sheet.column_dimensions["A"].width > max(len(c.name) for c in resource.columns) + 2
     assert sum(it.width for it in sheet.column_dimensions.values()) < 220
+
+
+def test_lists_of_registries_are_nothing_but_text_and_are_cut_with_a_word(tmp_path: Path) -> None:
+    hostile = ['=HYPERLINK("http://x")', "+1", "<r>&", "a\x01b", "x" * 300, ""]
+    records = tuple(ListedRecord(f"{n}", label, ("=1+1",)) for n, label in enumerate(hostile))
+    cut = RegistryList("cliente", "Clientes", ("cnpjcpf",), records, total=9)
+    catalogue = load_catalogue()
+    form = listing_resource(catalogue["contasreceber"], ["codigoDoCliente"], catalogue)
+    path = tmp_path / "t.xlsx"
+    write_template(path, form, RegistryLists("ensaio", (cut,)))
+    book = openpyxl.load_workbook(path)
+    sheet = book["Cadastros"]
+    offered = [sheet.cell(row, 1).value for row in range(4, 10)]
+    assert offered == ['0 – =HYPERLINK("http://x")', "1 – +1", "2 – <r>&", "3", "4", "5"]
+    assert sheet["A2"].value == "Clientes: 9; aqui 6, os outros por código ou nome"
+    assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n"}
+    assert {sheet.cell(row, 2).number_format for row in range(4, 10)} == {"@"}
+    fingerprint = f"{form.fingerprint}:codigoDoCliente"
+    assert book.custom_doc_props[TEMPLATE_PROPERTY].value == fingerprint
+    book["contasreceber"]["B2"].value = offered[0]
+    book.save(path)
+    judged = validate_workbook(path, catalogue)
+    assert judged.resource is not None
+    assert judged.resource.by_name["codigoDoCliente"].link is not None
+    assert {finding.column for finding in judged.error_findings()}.isdisjoint({"codigoDoCliente"})

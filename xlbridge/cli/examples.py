@@ -11,7 +11,7 @@ _JOB = "20261101-093000-a1b2"
 EXAMPLES: Mapping[str, Sequence[str]] = {
     "resources": ("resources", "resources --format json"),
     "resources new": ("resources new --from fornecedores.xlsx -o fornecedor.yaml",),
-    "template": ("template cliente", "template contasreceber -o receber.xlsx"),
+    "template": ("template cliente", "template contasreceber --with-lists -o receber.xlsx"),
     "validate": (
         "validate receber.xlsx",
         "validate receber.xlsx --fix receber-2.xlsx --dates dmy",

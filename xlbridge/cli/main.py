@@ -89,7 +89,7 @@ _MODULES = {"process": "process_records"}
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
-_WITHOUT_ENVIRONMENT = frozenset({"resources", "template", "listings", "sandbox", "batch rehearse"})
+_WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch rehearse"})
 """The commands that are for no environment."""
 
 _BROKEN_PIPE = 141

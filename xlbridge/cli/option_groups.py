@@ -23,7 +23,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         frozenset(
             {"--online", "--fix", "--annotate", "--output", "--format", "--limit", "--force"}
             | {"--csv-dialect", "--manifest", "--flat", "--as-template", "--attachments"}
-            | {"--with-files", "--keep", "--compare"}
+            | {"--with-files", "--keep", "--compare", "--with-lists"}
         ),
     ),
     (

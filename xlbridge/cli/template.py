@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.completion import complete_resources
-from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, schemas_option
-from xlbridge.cli.output import remark
+from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, option, schemas_option
+from xlbridge.cli.output import remark, show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource, load_catalogue
-from xlbridge.settings import WorkbookLimits, read_settings
+from xlbridge.resources import Catalogue, Resource, load_catalogue
+from xlbridge.settings import Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template, write_templates
 
 
@@ -58,6 +59,12 @@ from xlbridge.workbook.write import write_template, write_templates
     "--sheet",
     help=str(Text(pt="A planilha do arquivo ANTIGO.", en="The sheet of the workbook OLD.")),
 )
+@option(
+    "--with-lists",
+    is_flag=True,
+    pt="Com listas para escolher: clientes, fornecedores, produtos, filiais … do sistema.",
+    en="With lists to choose from: the system's clients, suppliers, products, branches …",
+)
 @schemas_option
 @force_option
 def command(
@@ -66,8 +73,11 @@ def command(
     folder: Path | None,
     old: Path | None,
     sheet: str | None,
+    with_lists: bool,
     force: bool,
 ) -> None:
+    if with_lists and (folder is not None or old is not None):
+        raise UsageError(_LISTS_OF_ONE)
     if folder is not None and (resource is not None or output is not None or old is not None):
         raise UsageError(_ALL_ALONE)
     if sheet is not None and old is None:
@@ -76,8 +86,25 @@ def command(
         for path in write_templates(folder, load_catalogue().values(), replace=force):
             remark(_WRITTEN.format(path=path))
         return
-    settings = read_settings()
+    settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
+    wanted = _named(resource, catalogue)
+    path = output or Path(f"{wanted.name}.xlsx")
+    require_distinct([path], [] if old is None else [old])
+    if not force:
+        require_new(path)
+    if with_lists:
+        _write_with_lists(path, wanted, catalogue, settings)
+    elif old is None:
+        write_template(path, wanted)
+    if old is None:
+        remark(_WRITTEN.format(path=path))
+    else:
+        _migrate(old, path, wanted, settings.limits, sheet)
+    remark(_NEXT.format(path=path))
+
+
+def _named(resource: str | None, catalogue: Catalogue) -> Resource:
     if resource is None:
         raise UsageError(
             Text(pt="Falta o nome do recurso.", en="The name of the resource is missing."),
@@ -85,17 +112,28 @@ def command(
                 known=", ".join(catalogue)
             ),
         )
-    wanted = catalogue.named(resource)
-    path = output or Path(f"{wanted.name}.xlsx")
-    require_distinct([path], [] if old is None else [old])
-    if not force:
-        require_new(path)
-    if old is None:
-        write_template(path, wanted)
-        remark(_WRITTEN.format(path=path))
-    else:
-        _migrate(old, path, wanted, settings.limits, sheet)
-    remark(_NEXT.format(path=path))
+    return catalogue.named(resource)
+
+
+def _write_with_lists(
+    path: Path, resource: Resource, catalogue: Catalogue, settings: Settings
+) -> None:
+    # Only this needs the interface, and the libraries of the network.
+    from xlbridge.connection import connect
+    from xlbridge.resources import REFERENCES
+    from xlbridge.upload.lookup import listing_form, registry_lists
+
+    form = listing_form(resource, catalogue)
+    if form is resource:
+        raise UsageError(_NO_REGISTRY.format(resource=resource.name))
+    with (
+        connect(settings, remark) as client,
+        show_progress(Text(pt="Lendo os cadastros", en="Reading the registries")) as activity,
+    ):
+        lists = registry_lists(client, form, remark, activity.tell)
+    write_template(path, form, lists)
+    for one in lists.lists:
+        remark(_LISTED.format(title=REFERENCES[one.registry].title, n=len(one.records)))
 
 
 def _migrate(
@@ -133,6 +171,15 @@ _SHEET_OF_OLD = Text(
     pt="--sheet só vale com --migrate, para o arquivo ANTIGO.",
     en="--sheet goes with --migrate only, for the workbook OLD.",
 )
+_LISTS_OF_ONE = Text(
+    pt="--with-lists grava o modelo de um recurso; sem --all nem --migrate.",
+    en="--with-lists writes the template of one resource; without --all and --migrate.",
+)
+_NO_REGISTRY = Text(
+    pt="Nenhuma coluna de {resource} se refere a um cadastro; grave o modelo sem --with-lists.",
+    en="No column of {resource} refers to a registry; write the template without --with-lists.",
+)
+_LISTED = Text(pt="  {title}: {n} na lista", en="  {title}: {n} in the list")
 _WRITTEN = Text(pt="Modelo gravado em {path}", en="Template written to {path}")
 _MIGRATED = Text(
     pt="Dados passados para {path}. Linhas: {rows}. O arquivo antigo fica como está.",

@@ -26,6 +26,7 @@ from .links import (
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,
     linked_resource as linked_resource,
+    listing_resource as listing_resource,
     registry_called as registry_called,
     require_links as require_links,
 )

@@ -77,12 +77,13 @@ class Link:
     """Link of a column to records of a registry by something else than their codes.
 
     Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
-    written as people write names.
+    written as people write names, ``has_codes`` that the codes may, too.
     """
 
     registry: str
     names: tuple[LinkName, ...]
     is_loose: bool = False
+    has_codes: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -12,12 +12,14 @@ class Fingerprint:
     """Mark by which a filled template is recognised, written ``name:layout:digest``.
 
     The digest covers the columns' names, kinds and obligation, so that a change of them is
-    noticed although the layout's number was not raised.
+    noticed although the layout's number was not raised. ``listed`` are the columns in which the
+    template offers records of registries; where there are any, they are written behind the digest.
     """
 
     resource: str
     layout: int
     digest: str
+    listed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, resource: str, layout: int, columns: Iterable[tuple[str, str, bool]]) -> Self:
@@ -30,10 +32,14 @@ class Fingerprint:
         """Return the fingerprint that a text is, None where it is not one."""
         resource, _, rest = (text or "").partition(":")
         layout, _, digest = rest.partition(":")
-        return cls(resource, int(layout), digest) if layout.isdecimal() and digest else None
+        digest, _, listed = digest.partition(":")
+        columns = tuple(filter(None, listed.split(",")))
+        is_one = layout.isdecimal() and bool(digest)
+        return cls(resource, int(layout), digest, columns) if is_one else None
 
     def __str__(self) -> str:
-        return f"{self.resource}:{self.layout}:{self.digest}"
+        own = f"{self.resource}:{self.layout}:{self.digest}"
+        return f"{own}:{','.join(self.listed)}" if self.listed else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ a linked column is judged by the rules of the column that it is linked to, or as
 hold any of a record's names; after that, ``upload/lookup/links.py`` fills in the codes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from xlbridge.errors import UsageError
@@ -121,6 +121,10 @@ def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> R
         if column.name in links
         and (link := _link(column, links[column.name], catalogue)) is not None
     }
+    return _with_links(resource, columns)
+
+
+def _with_links(resource: Resource, columns: Mapping[str, Column]) -> Resource:
     if not columns:
         return resource
     return replace(
@@ -129,6 +133,29 @@ def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> R
         read_back=_read_back_without(resource, set(columns)),
         base=resource.base or resource,
     )
+
+
+def listing_resource(
+    resource: Resource, columns: Collection[str], catalogue: Catalogue
+) -> Resource:
+    """Return the form of a resource whose ``columns`` take what lists of registries offer: the
+    codes and names of their records. One that is linked already, or refers to no registry, stays.
+    """
+    linked = {
+        column.name: _linked_column(
+            column,
+            Link(
+                column.references,
+                registry_names(column.references, catalogue),
+                is_loose=True,
+                has_codes=True,
+            ),
+            catalogue,
+        )
+        for column in resource.columns
+        if column.name in columns and column.references is not None
+    }
+    return _with_links(resource, linked)
 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:

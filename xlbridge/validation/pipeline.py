@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.resources import Catalogue, Column, Kind, Resource
+from xlbridge.resources import Catalogue, Column, Fingerprint, Kind, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -53,6 +53,7 @@ from xlbridge.workbook.read import (
     CellEncoder,
     RawSheet,
     SheetCells,
+    WorkbookCells,
     WorkbookSource,
     cell_number_formats,
     read_workbook,
@@ -88,6 +89,7 @@ def validate_workbook(
     with gc_paused():
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
+        catalogue = _with_listed_columns(cells, catalogue)
         if mapping is not None:
             # Most sheets have none, and it takes the interface, long to import.
             from xlbridge.validation.mapping.application import map_sheet
@@ -109,6 +111,19 @@ def validate_workbook(
         for one in validated.with_children:
             one.read_as, one.limits = cells.read_as, limits
         return validated
+
+
+def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue by which a workbook is judged: where it was made from a template with
+    lists of registries, their columns take what the lists offer."""
+    mark = Fingerprint.parse(cells.fingerprint)
+    if mark is None or not mark.listed or mark.resource not in catalogue:
+        return catalogue
+    # Like links, it imports the whole interface.
+    from xlbridge.resources import listing_resource
+
+    form = listing_resource(catalogue[mark.resource], mark.listed, catalogue)
+    return Catalogue([form if one.name == form.name else one for one in catalogue.values()])
 
 
 def add_children(
@@ -278,6 +293,7 @@ def validate_all_sheets(
     with gc_paused():
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits)
+        catalogue = _with_listed_columns(cells, catalogue)
         choices, skipped = choose_sheets(cells, catalogue, resource)
         sheets: list[ValidatedSheet] = []
         for choice in choices:

@@ -22,6 +22,12 @@ INSTRUCTIONS_SHEET = "Instruções"
 LISTS_SHEET = "Listas"
 """The hidden sheet of a template that its dropdowns read; never data."""
 
+REGISTRIES_SHEET = "Cadastros"
+"""The sheet of a template with the records of registries that its dropdowns offer; never data."""
+
+REGISTRIES_TITLE = "Cadastros do sistema: "
+"""Beginning of the first cell of that sheet."""
+
 SUMMARY_SHEET = "xlbridge"
 """The sheet that lists the findings in an annotated workbook; never data."""
 
@@ -48,6 +54,7 @@ SHEETS_OF_PROPERTY: Mapping[str, frozenset[str]] = {
 
 _FIRST_CELLS: Mapping[str, tuple[str, ...]] = {
     INSTRUCTIONS_SHEET: (INSTRUCTIONS_TITLE,),
+    REGISTRIES_SHEET: (REGISTRIES_TITLE,),
     SUMMARY_SHEET: (SUMMARY_TITLE.pt, SUMMARY_TITLE.en),
     COVER_SHEET.pt: (COVER_MOMENT.pt,),
     COVER_SHEET.en: (COVER_MOMENT.en,),

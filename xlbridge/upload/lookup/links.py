@@ -178,7 +178,7 @@ class LinkResolver:
 
     def __init__(self, registries: Registries) -> None:
         self._registries = registries
-        self._records: dict[tuple[str, tuple[str, ...], Kind], RecordsByName] = {}
+        self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
         """Return the records of a link's registry by their names.
@@ -187,7 +187,7 @@ class LinkResolver:
         the listing is read; where it cannot be proven whole, the system is asked for each of them
         that is not in it, if it can be. Raises what ``Client.records`` raises.
         """
-        key = link.registry, link.fields, kind
+        key = link.registry, link.fields, kind, link.has_codes
         values, reference = set(values), REFERENCES[link.registry]
         askable = not link.is_loose and _takes(reference, link.fields[0])
         known = self._records.get(key)
@@ -307,6 +307,8 @@ def _record_keys(link: Link, reference: Reference, kind: Kind, record: Record) -
             yield bare_document(str(value))
         else:
             yield _folded(str(value))
+    if link.has_codes:
+        yield _folded(str(record.get(reference.key)))
     if link.is_loose and record.get(reference.label):
         yield _folded(f"{record.get(reference.key)} – {record[reference.label]}")
 

@@ -279,7 +279,9 @@ def outdated_template(
     that of another resource, has no age.
     """
     found = Fingerprint.parse(fingerprint)
-    if found is None or found.resource != resource.name or fingerprint == resource.fingerprint:
+    if found is None or str(replace(found, listed=())) == resource.fingerprint:
+        return []
+    if found.resource != resource.name:
         return []
     headers = [normalise_header(cell) for cell in cells.row(position)]
     details = {

@@ -17,6 +17,11 @@ from .records import (
     RejectedItems as RejectedItems,
     write_rejects as write_rejects,
 )
+from .registry_lists import (
+    ListedRecord as ListedRecord,
+    RegistryList as RegistryList,
+    RegistryLists as RegistryLists,
+)
 from .template import (
     template_sheets as template_sheets,
     template_workbook as template_workbook,

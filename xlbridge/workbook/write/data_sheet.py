@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from textwrap import shorten
+from types import MappingProxyType
 from typing import Any
 
 import xlsxwriter
@@ -43,7 +44,7 @@ _KIND_RULES: Mapping[Kind, tuple[str, ...]] = {
 
 def kind_name(column: Column) -> str:
     """Return what the column's values are, such as ``número inteiro``."""
-    return _KIND_NAMES[column.kind]
+    return "da lista, ou código, nome ou documento" if column.link else _KIND_NAMES[column.kind]
 
 
 def obligation(column: Column) -> str:
@@ -102,9 +103,11 @@ def input_check(column: Column, index: int, choices: str | None) -> dict[str, An
     its allowed values, where it has any. A check that can be mistaken only warns: the validator
     has the last word.
     """
-    check = (
-        {"validate": "list", "source": f"={choices}"} if choices else _check_of_kind(column, index)
-    )
+    check = _check_of_kind(column, index)
+    if choices:
+        # A record that the list lacks may be typed.
+        stops = "warning" if column.link else "stop"
+        check = {"validate": "list", "source": f"={choices}", "error_type": stops}
     asked = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
     example = example_in_words(column)
     return {
@@ -118,8 +121,14 @@ def input_check(column: Column, index: int, choices: str | None) -> dict[str, An
             _PROMPT_LIMIT,
         ),
         "error_title": _shorten(column.title.pt, _TITLE_LIMIT),
-        "error_message": _shorten(f"O valor não serve. Aqui cabe: {asked}.", _ERROR_LIMIT),
+        "error_message": _shorten(_ERROR.format(asked=asked), _ERROR_LIMIT)
+        if column.link is None
+        else _NOT_OFFERED,
     }
+
+
+_ERROR = "O valor não serve. Aqui cabe: {asked}."
+_NOT_OFFERED = "Não está na lista. Código, nome ou documento de outro registro do sistema serve."
 
 
 def _shorten(text: str, limit: int) -> str:
@@ -196,14 +205,21 @@ def add_data_sheet(
     resource: Resource,
     remarks: Mapping[str, int],
     first_list: int = 1,
+    offers: Mapping[str, str] = MappingProxyType({}),
 ) -> Worksheet:
     """Add the sheet of the resource's columns, followed by our ``remarks`` (names and widths).
 
     Row 1 holds the names of the columns; the rows below are left for the data. ``first_list`` is
-    the row of the resource's first list in the sheet of lists.
+    the row of the resource's first list in the sheet of lists, ``offers`` are the cells with the
+    records of each registry.
     """
     sheet: Worksheet = book.add_worksheet(resource.sheet)
     choices = _choice_ranges(resource, first_list)
+    choices |= {
+        column.name: offers[column.link.registry]
+        for column in resource.columns
+        if column.link is not None and column.link.registry in offers
+    }
     required, optional, remark = map(
         book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
     )
@@ -226,13 +242,16 @@ def add_data_sheet(
 
 
 def add_data_sheets(
-    book: xlsxwriter.Workbook, resource: Resource, remarks: Mapping[str, int]
+    book: xlsxwriter.Workbook,
+    resource: Resource,
+    remarks: Mapping[str, int],
+    offers: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Worksheet]:
     """Add the main sheet of a resource and its child sheets; return them by their names."""
     sheets, first_list = {}, 1
     for one in (resource, *resource.children):
         own = remarks if one is resource else {}
-        sheets[one.sheet] = add_data_sheet(book, one, own, first_list)
+        sheets[one.sheet] = add_data_sheet(book, one, own, first_list, offers)
         first_list += len(_limited_columns(one))
     return sheets
 
@@ -272,6 +291,8 @@ def _choice_ranges(resource: Resource, first_row: int) -> dict[str, str]:
 def _width(column: Column) -> int:
     text_length = column.checks.get("str_length", {}).get("max_value", 0)
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
+    if column.link is not None:
+        content = _FREE_TEXT_WIDTH
     return min(
         _WIDEST,
         max(

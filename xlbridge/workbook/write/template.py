@@ -7,6 +7,7 @@ mistake.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -16,7 +17,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import report_write_errors, require_new
-from xlbridge.resources import Resource
+from xlbridge.resources import Fingerprint, Resource
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE, TEMPLATE_PROPERTY
 from xlbridge.workbook.write.data_sheet import (
@@ -31,6 +32,7 @@ from xlbridge.workbook.write.data_sheet import (
     rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
+from xlbridge.workbook.write.registry_lists import NO_LISTS, RegistryLists, add_registries_sheet
 
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (32, 15, 18, 46, 36, 30)
@@ -53,6 +55,11 @@ Os exemplos ficam só nesta página; nada daqui é enviado.
 _STEPS_OF_CHILDREN = """\
 As listas de cada registro vão em {names}, uma linha por item; planilha sem uso fica em branco.
 A coluna “chave” junta as planilhas: escolha um texto por linha de “{sheet}” e repita-o nos itens.
+"""
+
+_STEPS_OF_LISTS = """\
+Escolha na lista em: {columns}. Código, nome ou documento também servem; o envio acha o código.
+A planilha “Cadastros” tem o que as listas oferecem, para procurar (Ctrl+L); não é enviada.
 """
 
 _FORMATS: Mapping[str, Mapping[str, Any]] = {
@@ -80,7 +87,9 @@ _FORMATS: Mapping[str, Mapping[str, Any]] = {
 _PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command"})
 
 
-def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
+def add_instructions_sheet(
+    book: xlsxwriter.Workbook, resource: Resource, lists: RegistryLists = NO_LISTS
+) -> None:
     """Add the instructions: how to fill in, the colours, every column, and what to do next."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
     columns = [column for one in (resource, *resource.children) for column in one.columns]
@@ -99,7 +108,7 @@ def add_instructions_sheet(book: xlsxwriter.Workbook, resource: Resource) -> Non
     print_across_pages(sheet, f"{resource.title.pt}: instruções")
     page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
     page.line("plain", resource.description)
-    _write_steps(page, resource)
+    _write_steps(page, resource, lists)
     _write_colours(page)
     for one in (resource, *resource.children):
         _write_columns(
@@ -142,12 +151,15 @@ def _line_count(cell: tuple[str, str], width: int) -> int:
     return len(wrap(text, width - 3)) if look == "cell" else 1
 
 
-def _write_steps(page: _InstructionsWriter, resource: Resource) -> None:
+def _write_steps(page: _InstructionsWriter, resource: Resource, lists: RegistryLists) -> None:
     page.heading("Como preencher")
     steps = _STEPS.format(sheet=resource.sheet).splitlines()
     if resource.children:
         names = ", ".join(f"“{child.sheet}”" for child in resource.children)
         steps[1:1] = _STEPS_OF_CHILDREN.format(sheet=resource.sheet, names=names).splitlines()
+    if lists.lists:
+        offered = ", ".join(c.name for c in resource.columns if c.link)
+        steps[-1:-1] = _STEPS_OF_LISTS.format(columns=offered).splitlines()
     for number, text in enumerate(steps, start=1):
         page.line("plain", f"{number}. {text}")
 
@@ -192,12 +204,13 @@ def _write_next_steps(page: _InstructionsWriter, resource: Resource) -> None:
         page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
 
 
-def write_template(path: Path, resource: Resource) -> None:
+def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LISTS) -> None:
     """Write the blank workbook: the sheet to fill in and the instructions, in Portuguese.
 
-    The same schema gives the same bytes. Raises ``UsageError`` when the file cannot be written.
+    ``lists`` are the records of registries that the linked columns of ``resource`` offer. The same
+    schema and lists give the same bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    with template_workbook(path, resource, shared=True):
+    with template_sheets(path, resource, shared=not lists.lists, lists=lists):
         pass
 
 
@@ -243,14 +256,19 @@ def template_sheets(
     remarks: Mapping[str, int] | None = None,
     *,
     shared: bool = False,
+    lists: RegistryLists = NO_LISTS,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
     """Give a workbook laid out as the template, and its data sheets by name.
 
     ``remarks`` are the names and widths of columns to add after the resource's own. Rows of a
     sheet must be written in their order. Raises ``UsageError`` when the file cannot be written.
     """
-    signature = (TEMPLATE_PROPERTY, resource.fingerprint)
+    offers = lists.ranges()
+    mark = Fingerprint.parse(resource.fingerprint)
+    linked = tuple(c.name for c in resource.columns if c.link and c.link.registry in offers)
+    signature = (TEMPLATE_PROPERTY, str(mark and replace(mark, listed=linked)))
     with new_workbook(path, signature=signature, shared=shared) as book:
-        yield book, add_data_sheets(book, resource, remarks or {})
-        add_instructions_sheet(book, resource)
+        yield book, add_data_sheets(book, resource, remarks or {}, offers)
+        add_instructions_sheet(book, resource, lists)
         add_lists_sheet(book, resource)
+        add_registries_sheet(book, lists)
