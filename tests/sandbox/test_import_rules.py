@@ -49,6 +49,24 @@ def test_a_direct_import_is_all_or_nothing(http: httpx.Client) -> None:
     assert len(client_named(http, "TUDO-OU-NADA")) == 2
 
 
+def test_a_workbook_that_comes_again_is_judged_anew(http: httpx.Client) -> None:
+    def new_client() -> int:
+        created = http.post("/v2/cliente", json={"nomeComercial": "Quem compra"})
+        return int(created.json()["data"]["codigoDoCliente"])
+
+    unknown = new_client() + 1
+    workbook = upload([TITLE, [1, unknown, "1.01.001", "01.001", 1, "De quem ainda não há"]])
+    path = "/v2/importacao/contasreceber"
+    assert http.post(path, files=workbook).status_code == 400
+    assert new_client() == unknown
+    assert http.post(path, params={"preview": "true"}, files=workbook).status_code == 200
+    assert http.post(path, files=workbook).status_code == 200
+    queued = http.post(f"{path}/fila", files=workbook).json()["data"]
+    http.post(f"/v2/importacao/processar-arquivo/{queued}").raise_for_status()
+    log = finished(http, queued)
+    assert (log["registrosImportados"], log["linhasRejeitadas"]) == (1, [])
+
+
 def test_a_document_twice_in_one_file_is_refused(http: httpx.Client) -> None:
     # Two spellings of one document, which only the business rule can tell for the same.
     rows = [

@@ -21,6 +21,13 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
 
 
+@dataclass(slots=True)
+class LastUpload:
+    """The workbook that was read last, as what tells it from others, and what was read."""
+
+    kept: tuple[bytes, Any] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """Resources shared by all calls. ``wake_worker`` signals that a file is waiting."""
@@ -31,6 +38,7 @@ class Sandbox:
     behaviour: Behaviour = field(default_factory=Behaviour)
     clock: Callable[[], datetime] = datetime.now
     wake_worker: Callable[[], None] = field(default=lambda: None)
+    last_upload: LastUpload = field(default_factory=LastUpload)
 
 
 Model = TypeVar("Model", bound=WireModel)

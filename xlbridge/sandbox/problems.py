@@ -159,6 +159,8 @@ def limit_problem(name: str, value: Any) -> str | None:
 def record_problems(record: WireModel) -> Iterator[Problem]:
     """Yield the fields of a record without lists that pass a limit."""
     for name, value in record:
+        if value is None:
+            continue
         problem = limit_problem(name, value)
         if problem is not None:
             yield name, problem

@@ -7,7 +7,7 @@ from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.imports import queue
 from xlbridge.sandbox.imports.intake import (
     import_lines,
-    read_upload,
+    read_again,
     require_no_failed_lines,
     wire_records,
 )
@@ -46,7 +46,7 @@ def import_addressing(call: Call) -> AddressingRecords:
 def import_later(call: Call) -> int:
     resource = _resource(call, IMPORT_QUEUE)
     file = call.workbook()
-    read_upload(file.content, resource, call.sandbox.catalogue, call.sandbox.limits)
+    read_again(file.content, resource, call.sandbox)
     released = not resource.paths.needs_processar
     log_id = queue.enqueue(
         call.connection,
@@ -97,7 +97,7 @@ def _resource(call: Call, operation: Operation) -> Resource:
 
 def _import(call: Call, resource: Resource) -> list[dict[str, Any]]:
     content = call.workbook().content
-    sheet = read_upload(content, resource, call.sandbox.catalogue, call.sandbox.limits)
+    sheet = read_again(content, resource, call.sandbox)
     require_no_failed_lines(sheet)
     if not call.query_as(ImportQuery).preview:
         import_lines(sheet, resource, call.connection, call.now)

@@ -3,8 +3,10 @@
 Source: the spec, Import, and Authentication and utilities.
 """
 
+import hashlib
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -17,6 +19,7 @@ from xlbridge.sandbox.areas.financial.rules import PayableIntake, ReceivableInta
 from xlbridge.sandbox.areas.registry.rules import ClientIntake
 from xlbridge.sandbox.areas.sales.services import ServiceInvoiceIntake
 from xlbridge.sandbox.areas.stock.addressings import AddressingIntake
+from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.imports.records import OwnRecordIntake, UploadedLine, UploadedSheet
 from xlbridge.sandbox.problems import Intake, invalid, record_problems, validation_problems
 from xlbridge.settings import WorkbookLimits
@@ -55,6 +58,28 @@ def read_upload(
     return sheet
 
 
+_MOST_LINES_KEPT = 50_000
+"""Most lines of a sheet that is kept: some 50 MB."""
+
+
+def read_again(content: bytes, resource: Resource, sandbox: Sandbox) -> UploadedSheet:
+    """Read an uploaded workbook, which mostly comes again: previewed, queued, processed.
+
+    The one that came last is kept as it was read. Raises as ``read_upload``.
+    """
+    key = hashlib.sha256(b"\0".join((resource.name.encode(), content))).digest()
+    last = sandbox.last_upload
+    # Several calls read and write this at a time: each sees one pair or another.
+    kept = last.kept
+    if kept is not None and kept[0] == key:
+        read: list[UploadedLine] = kept[1]
+    else:
+        read = read_upload(content, resource, sandbox.catalogue, sandbox.limits).lines
+    last.kept = (key, read) if len(read) <= _MOST_LINES_KEPT else None
+    # Problems are added to them that may be none the next time.
+    return UploadedSheet([replace(line, problems=[*line.problems]) for line in read], [])
+
+
 def require_no_failed_lines(sheet: UploadedSheet) -> None:
     """Raise ``RequestError`` (400) naming every failed line, if there is one."""
     problems = [
@@ -68,7 +93,8 @@ def require_no_failed_lines(sheet: UploadedSheet) -> None:
 
 def wire_records(sheet: UploadedSheet, resource: Resource) -> list[dict[str, Any]]:
     """Return the records that were read, as they go over the wire."""
-    return [_as_json(line_input(line, resource)) for line in sheet.lines]
+    model = row_model(resource)
+    return [_as_json(_input(line, model)) for line in sheet.lines]
 
 
 def import_lines(
@@ -76,11 +102,12 @@ def import_lines(
 ) -> None:
     """Write the lines that break no rule; the others are given their problems."""
     intake = make_intake(resource, connection, now)
+    model = row_model(resource)
     for line in sheet.lines:
         if line.problems:
             continue
         try:
-            data = line_input(line, resource)
+            data = _input(line, model)
         except ValidationError as error:
             line.problems.extend(validation_problems(error))
             continue
@@ -104,7 +131,10 @@ def make_intake(resource: Resource, connection: Connection, now: datetime) -> In
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
     """Return a line as the record that its resource's rules judge. Raises ``ValidationError``."""
-    model = row_model(resource)
+    return _input(line, row_model(resource))
+
+
+def _input(line: UploadedLine, model: type[WireModel] | None) -> Any:
     if model is None:
         return {name: _as_json_value(value) for name, value in line.record.items()}
     return model.model_validate(line.record)

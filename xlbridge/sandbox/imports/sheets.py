@@ -4,7 +4,7 @@ Only ``intake`` loads it, when the first file comes, so that the sandbox starts 
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -54,29 +54,28 @@ def _problem(finding: Finding) -> tuple[str, str]:
 
 
 def _records(validated: ValidatedSheet, resource: Resource) -> Iterator[tuple[int, dict[str, Any]]]:
-    columns = [
-        [_plain(value, column) for value in validated.frame[column.name].array]
-        for column in resource.columns
-    ]
+    columns = [_plain_values(validated.frame[column.name], column) for column in resource.columns]
     names = [column.name for column in resource.columns]
     for row, values in zip(validated.rows, zip(*columns, strict=True), strict=True):
         pairs = zip(names, values, strict=True)
         yield row, {name: value for name, value in pairs if value is not None}
 
 
-def _plain(value: Any, column: Column) -> Any:
-    if pd.isna(value):
-        return None
-    match column.kind:
-        case Kind.INTEGER:
-            return int(value)
-        case Kind.MONEY:
-            return Decimal(str(value)).quantize(_CENTS)
-        case Kind.NUMBER:
-            return Decimal(str(value))
-        case Kind.DATE:
-            return value.to_pydatetime()
-        case Kind.BOOLEAN:
-            return bool(value)
-        case _:
-            return str(value)
+def _plain_values(values: "pd.Series[Any]", column: Column) -> list[Any]:
+    if values.isna().all():
+        return [None] * len(values)
+    plain = _PLAIN.get(column.kind, str)
+    return [
+        None if missing else plain(value)
+        for value, missing in zip(values.array, values.isna(), strict=True)
+    ]
+
+
+_PLAIN: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
+    Kind.MONEY: lambda value: Decimal(str(value)).quantize(_CENTS),
+    Kind.NUMBER: lambda value: Decimal(str(value)),
+    Kind.DATE: lambda value: value.to_pydatetime(),
+    Kind.BOOLEAN: bool,
+}
+"""What makes plain values of those of a frame, texts where there is nothing else."""

@@ -10,7 +10,7 @@ from sqlalchemy import Row
 from xlbridge.resources import Resource
 from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.imports import queue
-from xlbridge.sandbox.imports.intake import import_lines, read_upload
+from xlbridge.sandbox.imports.intake import import_lines, read_again
 from xlbridge.sandbox.imports.records import UploadedSheet
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
@@ -76,7 +76,8 @@ class ImportWorker:
     def _process(self, file: Row[Any]) -> None:
         sandbox = self._sandbox
         resource = sandbox.catalogue[file.resource]
-        sheet = read_upload(file.content, resource, sandbox.catalogue, sandbox.limits)
+        sheet = read_again(file.content, resource, sandbox)
+        sandbox.last_upload.kept = None
         while not self._stopping.is_set() and self._take_in_next(file.id, sheet, resource):
             pass
 

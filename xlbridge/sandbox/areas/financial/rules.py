@@ -40,7 +40,6 @@ from xlbridge.wire.financial import (
     PayableInput,
     Receivable,
     ReceivableInput,
-    TitleKey,
 )
 
 
@@ -65,7 +64,9 @@ class ReceivableIntake(RecordIntake):
         """Take in a title without problems, under the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "receivable", data, self._now)
         parts = allocations_of(data)
-        title = Receivable(**data.model_dump(exclude={"rateio"}) | key, rateio=parts)
+        # What was validated as input is not validated again.
+        own = data.model_dump(exclude={"rateio"}) | key
+        title = Receivable.model_construct(**own, rateio=parts)
         if title.idws is not None:
             self._identifiers.add(title.idws)
         self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
@@ -120,8 +121,9 @@ class PayableIntake(RecordIntake):
         key = next_title_key(self._numbers, "payable", data, self._now)
         parts = allocations_of(data)
         cost = self._known.entry(abc_costs, data.CodigoDoCustoABC)
-        title = Payable(
-            **data.model_dump(exclude={"rateio"}) | key,
+        own = data.model_dump(exclude={"rateio"}) | key
+        title = Payable.model_construct(
+            **own,
             rateio=parts,
             DescricaoDoCustoABC=cost.name if cost else None,
         )
@@ -187,13 +189,12 @@ def category_problems(known: CodeLookup, key: str, code: str, *, revenue: bool) 
 def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
     """Return the key of a new title: the next of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
-    key = TitleKey(
-        codigoDoExercicio=exercise,
-        codigoDaFilial=data.codigoDaFilial,
-        numeroDaTransacao=numbers.next(f"{kind}:{exercise}:{data.codigoDaFilial}"),
-        sequenciaDaTransacao=_FIRST_OF_TRANSACTION,
-    )
-    return key.model_dump()
+    return {
+        "codigoDoExercicio": exercise,
+        "codigoDaFilial": data.codigoDaFilial,
+        "numeroDaTransacao": numbers.next(f"{kind}:{exercise}:{data.codigoDaFilial}"),
+        "sequenciaDaTransacao": _FIRST_OF_TRANSACTION,
+    }
 
 
 _ALLOCATION_REGISTRIES = {
@@ -217,6 +218,8 @@ def allocation_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -
 
 def allocations_of(data: EntryInput) -> list[Allocation]:
     """Return the parts of an entry; what a part leaves out is the entry's own."""
+    if not data.rateio:
+        return []
     own = _entry_codes(data)
     return [Allocation(**own | part.model_dump(exclude_none=True)) for part in data.rateio]
 
