@@ -139,3 +139,44 @@ BAD_DOCUMENTS: Mapping[str, BadSheet] = {
     "pedido-compra": _PURCHASE_ORDER,
     "requisicao": _requests("requisicao", "Requisições de compra"),
 }
+
+
+def _split(sheet: str) -> BadSheet:
+    return BadSheet(
+        sheet=sheet,
+        title=None,
+        header_row=1,
+        first_column=0,
+        blank_before=(),
+        damages=(
+            Damage(2, "chave", CopyOf(1), "duplicate-in-sheet"),
+            Damage(11, "valorDoLancamento", 0, "value-range"),
+        ),
+        children={
+            "rateio": BadSheet(
+                sheet="rateio",
+                title="Rateio dos títulos",
+                header_row=3,
+                first_column=1,
+                blank_before=(4,),
+                damages=(
+                    Damage(5, "valor", 1, "child-sum"),
+                    Damage(8, "valor", "metade", "type-number"),
+                    Damage(9, "chave", "T999", "child-without-parent"),
+                    Damage(12, "chave", None, "required-missing"),
+                    Damage(13, "codigoDaFilialDoRateio", 0, "value-range"),
+                ),
+                noticed=(
+                    *((record, "chave", "child-without-parent") for record in (3, 4)),
+                    *((record, "valor", "child-sum") for record in (10, 11)),
+                ),
+            ),
+        },
+    )
+
+
+BAD_SPLITS: Mapping[str, BadSheet] = {
+    "contaspagar": _split("contaspagar"),
+    "contasreceber": _split("contasreceber"),
+}
+"""Titles with splits: what is wrong in them."""

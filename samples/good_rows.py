@@ -195,6 +195,23 @@ def make_rows(resource: str, count: int, seed: str) -> list[Row]:
     return [maker(random, number) for number in range(1, count + 1)]
 
 
+def split_titles(resource: str, count: int, seed: str) -> list[Row]:
+    """Return titles of which two in three are split between two cost centres."""
+    rows = make_rows(resource, count, seed)
+    for number, row in enumerate(rows, start=1):
+        if number % 3 == 0:
+            continue
+        cents = round(100 * row["valorDoLancamento"])
+        first, second = _COST_CENTRES[number % 2 : number % 2 + 2]
+        row["chave"] = f"T{number:03}"
+        row["numeroDoDocumento"] = f"{row['numeroDoDocumento']}-R"
+        row["rateio"] = [
+            {"codigoDoCentroDeCusto": first, "valor": _cents(cents // 3)},
+            {"codigoDoCentroDeCusto": second, "valor": _cents(cents - cents // 3)},
+        ]
+    return rows
+
+
 def rows_of_child(rows: Iterable[Row], sheet: str) -> list[Row]:
     """Return the rows of a child sheet, each with the key of its record."""
     return [{"chave": row["chave"], **item} for row in rows for item in row.get(sheet, ())]

@@ -17,8 +17,9 @@ import openpyxl
 import xlsxwriter
 import yaml
 from bad_cells import BAD_SHEETS
+from bad_documents import BAD_SPLITS
 from bad_sheet import BadSheet, CopyOf, ErrorCell, UncalculatedFormula
-from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child
+from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child, split_titles
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Resource, load_catalogue
@@ -28,6 +29,7 @@ from xlbridge.workbook.write import cell_format, template_sheets
 
 FOLDER = Path(__file__).parent
 BAD_ROWS = 24
+SPLIT = ("contaspagar", "contasreceber")
 SAVED_BY_LIBREOFFICE = ("cliente", "contasreceber")
 WRITTEN_BY_OPENPYXL = "contaspagar"  # the only writer that leaves formulas without a result
 
@@ -47,15 +49,27 @@ def main() -> None:
         good = FOLDER / f"{resource.name}.xlsx"
         write_good(good, resource, make_rows(resource.name, count, f"{resource.name} good"))
         bad = FOLDER / f"{resource.name}-com-erros.xlsx"
-        write_bad(bad, resource, BAD_SHEETS[resource.name])
+        rows = make_rows(resource.name, BAD_ROWS, f"{resource.name} bad")
+        write_bad(bad, resource, BAD_SHEETS[resource.name], rows)
         if resource.name in SAVED_BY_LIBREOFFICE:
             for path in (good, bad):
                 save_with_libreoffice(path, path.with_name(f"{path.stem}-libreoffice.xlsx"))
             expected = bad.with_suffix(".expected.yaml").read_text(encoding="utf-8")
             again = FOLDER / f"{bad.stem}-libreoffice.expected.yaml"
             again.write_text(expected, encoding="utf-8")
+        if resource.name in SPLIT:
+            write_split(resource)
     if not names:
         write_rejected_by_the_server()
+
+
+def write_split(resource: Resource) -> None:
+    """Write titles with their splits, and such whose splits are wrong."""
+    good = FOLDER / f"{resource.name}-com-rateio.xlsx"
+    write_good(good, resource, split_titles(resource.name, 12, f"{resource.name} split"))
+    bad = FOLDER / f"{resource.name}-com-rateio-com-erros.xlsx"
+    rows = split_titles(resource.name, 12, f"{resource.name} split bad")
+    write_bad(bad, resource, BAD_SPLITS[resource.name], rows)
 
 
 def write_rejected_by_the_server() -> None:
@@ -79,13 +93,16 @@ def write_good(path: Path, resource: Resource, rows: Sequence[Row]) -> None:
                     write_typed(sheets[one.sheet], row, index, values.get(name), form)
 
 
-def write_bad(path: Path, resource: Resource, bad: BadSheet) -> None:
+def write_bad(path: Path, resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> None:
     """Write a workbook as analysts keep them, and what is wrong in it beside it."""
-    rows = make_rows(resource.name, BAD_ROWS, f"{resource.name} bad")
     kept = [dict(row) for row in rows]
     cells = bad_cells(resource, bad, rows)
-    children = [(child, bad.children[child.sheet]) for child in resource.children]
-    if resource.name == WRITTEN_BY_OPENPYXL:
+    children = [
+        (child, bad.children[child.sheet])
+        for child in resource.children
+        if child.sheet in bad.children
+    ]
+    if resource.name == WRITTEN_BY_OPENPYXL and not children:
         write_with_openpyxl(path, bad, cells)
     else:
         below = [(b, bad_cells(c, b, rows_of_child(kept, c.sheet))) for c, b in children]

@@ -1,6 +1,7 @@
 """What control totals add up is declared by the schema file, or follows from its columns."""
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -35,6 +36,8 @@ def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Pa
     )
     path = tmp_path / "contasreceber.yaml"
     kept = [line for line in lines if "control_totals" not in line]
+    children = shipped_folder("schemas") / "contasreceber"
+    copytree(children, tmp_path / children.name)
     path.write_text("\n".join(kept), encoding="utf-8")
     assert read_schema_file(path).totals == ControlTotals(
         "valorDoLancamento",

@@ -19,7 +19,9 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
         assert read_back is not None
         of_keys = {name for lookup in read_back.lookups for name in lookup.key}
         assert of_keys >= set(resource.natural_keys)
-        assert set(read_back.compare) | set(read_back.renamed) == set(resource.by_name)
+        assert set(read_back.compare) | set(read_back.renamed) == {
+            column.name for column in resource.sent_columns
+        }
         for lookup in read_back.lookups:
             assert set(lookup.key) <= set(resource.by_name)
             for operation in lookup.operations:

@@ -65,7 +65,7 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
     children = ((name, read(main.source.parent / body["file"])) for name, body in stated.items())
     return replace(
         main,
-        columns=(key_of_main(required=bool(needs)), *main.columns),
+        columns=_with_key(main.columns, required=bool(needs)),
         children=tuple(
             replace(
                 child,
@@ -78,6 +78,12 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
         needs_children=needs,
         sums=sums_of(metadata.get("sums", ())),
     )
+
+
+def _with_key(columns: tuple[Column, ...], *, required: bool) -> tuple[Column, ...]:
+    """Return the columns of a main sheet with its key: first, or last where few rows need it."""
+    key = key_of_main(required=required)
+    return (key, *columns) if required else (*columns, key)
 
 
 def _resource(path: Path, root: _Content) -> Resource:

@@ -202,6 +202,8 @@ class _Planner:
         change = self._resource.change
         if change is None or not change.covers(record.listing, record.differing):
             return _held(row, RowReason.CANNOT_CHANGE)
+        if any(child.sheet in record.differing for child in self._resource.children):
+            return _held(row, RowReason.CANNOT_CHANGE)
         if not self._options.update:
             return _held(row, RowReason.DIFFERS)
         emptied = [name for name, one in row.differences.items() if one.yours is None]

@@ -161,7 +161,8 @@ class _RecordReader:
         self._lookups = lookups
         self._carried: set[str] = set()
         of_keys = (name for lookup in declared.lookups for name in lookup.key.values())
-        self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys)))
+        lists = (one.sheet for one in resource.children if any(row.get(one.sheet) for row in rows))
+        self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
         self._sought: dict[int, _Sought] = {}
         self._keys: list[list[Key]] = [[] for _ in rows]
         for row, ways, keys in zip(rows, lookups, self._keys, strict=True):

@@ -101,6 +101,10 @@ class RowMatcher:
         own_names = {c: c for c in self._compare}
         renamed = {c: f for way in read_back.lookups for c, f in way.key.items() if c != f}
         self._field_of = own_names | renamed
+        self._lists = {
+            child.sheet: {name: column.kind for name, column in child.by_name.items()}
+            for child in resource.children
+        }
         self._known: dict[tuple[str, type, Any], str | None] = {}
 
     def key_of_row(self, row: RowValues, columns: Collection[str]) -> Key:
@@ -150,8 +154,9 @@ class RowMatcher:
         once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
         sent = self._comparables(row)
         meant = self._meant(row, sent, carried) if once else {}
+        lists = {name: row[name] for name in self._lists if row.get(name)}
         return RowSnapshot(
-            key, sent, tuple(self._found(listed, sent, meant) for listed in once.values())
+            key, sent, tuple(self._found(listed, sent, meant, lists) for listed in once.values())
         )
 
     def _comparables(self, values: Mapping[str, Any]) -> dict[str, str | None]:
@@ -182,7 +187,11 @@ class RowMatcher:
         return meant
 
     def _found(
-        self, listed: ListedRecord, sent: Mapping[str, str | None], meant: Mapping[str, str | None]
+        self,
+        listed: ListedRecord,
+        sent: Mapping[str, str | None],
+        meant: Mapping[str, str | None],
+        lists: Mapping[str, Sequence[Mapping[str, Any]]],
     ) -> FoundRecord:
         record = listed.record
         values = theirs = self._comparables(record)
@@ -190,6 +199,7 @@ class RowMatcher:
             there = self._as_row(record)
             theirs = {name: self.comparable(name, there[name]) for name in meant}
         differing = {n: (value, theirs[n]) for n, value in meant.items() if theirs[n] != value}
+        differing |= self._differing_lists(lists, record)
         return FoundRecord(
             code="/".join(str(record.get(name, "?")) for name in self._read_back.codes),
             values=values,
@@ -198,3 +208,31 @@ class RowMatcher:
             differing=differing,
             listing=listed.listing,
         )
+
+    def _differing_lists(
+        self, lists: Mapping[str, Sequence[Mapping[str, Any]]], record: Record
+    ) -> dict[str, tuple[str, str]]:
+        """Return the lists of a row that its record has otherwise; what an item leaves out is the
+        system's to fill in."""
+        differing = {}
+        for name, items in lists.items():
+            there = record.get(name)
+            if not isinstance(there, list):
+                continue
+            kinds = self._lists[name]
+            mine = [{c: comparable_value(kinds[c], v) for c, v in one.items()} for one in items]
+            shown = [
+                {c: comparable_value(kinds[c], one.get(c)) for c in kinds if one.get(c) is not None}
+                for one in there
+            ]
+            alike = len(mine) == len(shown) and all(
+                own.items() <= other.items() for own, other in zip(mine, shown, strict=True)
+            )
+            if not alike:
+                differing[name] = (_items_text(mine), _items_text(shown))
+        return differing
+
+
+def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
+    """Return the items of a list as a person reads them."""
+    return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)

@@ -1,0 +1,112 @@
+"""Titles with their splits (``rateio``), sent one by one from a main sheet and its child sheet."""
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environment import Xlbridge
+from sheets import GOOD, write_workbook
+from update_parts import Run
+
+from xlbridge.client import Client
+from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN
+
+HALVES = (
+    {"codigoDoCentroDeCusto": "01.001", "valor": 60},
+    {"codigoDoCentroDeCusto": "01.002", "valor": 40},
+)
+
+
+def title(resource: str, document: str, **more: Any) -> dict[str, Any]:
+    """Return a row of a title of 100.00 with a document number, which is its key, too."""
+    known = {"chave": document, "numeroDoDocumento": document, "valorDoLancamento": 100}
+    return {**GOOD[resource], **known, "dataDeVencimento": date(2026, 12, 10), **more}
+
+
+def titles_of(client: Client, resource: str, document: str) -> list[dict[str, Any]]:
+    """Return the open titles with a document number."""
+    listing = RECEIVABLE_LIST_OPEN if resource == "contasreceber" else PAYABLE_LIST_OPEN
+    found = client.records(listing, keep_unknown=True)
+    return [dict(one) for one in found if one["numeroDoDocumento"] == document]
+
+
+def parts_of(found: Mapping[str, Any]) -> list[tuple[str, float]]:
+    return [(part["codigoDoCentroDeCusto"], float(part["valor"])) for part in found["rateio"]]
+
+
+@pytest.fixture
+def parties(client: Client, customer: int) -> dict[str, dict[str, int]]:
+    """The party of a title of each resource."""
+    supplier = client.registry.suppliers.create(nomeComercial="Fornecedor do rateio")
+    return {
+        "contasreceber": {"codigoDoCliente": customer},
+        "contaspagar": {"codigoDoFornecedor": int(supplier.codigoDoFornecedor or 0)},
+    }
+
+
+@pytest.mark.parametrize("resource", ["contasreceber", "contaspagar"])
+def test_titles_arrive_with_their_splits(
+    client: Client,
+    run: Run,
+    parties: Mapping[str, Mapping[str, int]],
+    tmp_path: Path,
+    resource: str,
+) -> None:
+    split, whole = (f"{resource}-{part}" for part in ("R", "W"))
+    rows = [title(resource, document, **parties[resource]) for document in (split, whole)]
+    parts = [{"chave": split, **part} for part in HALVES]
+    path = write_workbook(tmp_path / "t.xlsx", **{resource: rows, "rateio": parts})
+    code, told = run("upload", path, "--yes")
+    assert (code, told["mode"], told["rows"]["created"]) == (0, "records", 2), told
+    assert list(map(parts_of, titles_of(client, resource, split))) == [
+        [("01.001", 60), ("01.002", 40)]
+    ]
+    assert list(map(parts_of, titles_of(client, resource, whole))) == [[]]
+    _, again = run("upload", path, "--yes")
+    assert again["plan"]["unchanged"] == 2
+
+    parts[0]["valor"], parts[1]["valor"] = 50, 50
+    write_workbook(path, **{resource: rows, "rateio": parts})
+    _, held = run("upload", path, "--yes", "--update")
+    assert (held["plan"]["unchanged"], held["plan"]["held"]) == (1, 1), held["plan"]
+    reasons = {one["row"]: one["reason"] for one in held["not_created"]}
+    assert reasons == {2: "cannot-change", 3: "same"}
+    assert parts_of(titles_of(client, resource, split)[0])[0] == ("01.001", 60)
+
+
+def test_a_sheet_without_splits_is_imported_as_before(
+    run: Run, customer: int, tmp_path: Path
+) -> None:
+    row = title("contasreceber", "sem-rateio", codigoDoCliente=customer)
+    path = write_workbook(tmp_path / "t.xlsx", contasreceber=[row])
+    _, told = run("upload", path, "--yes")
+    assert (told["mode"], told["rows"]["created"]) == ("queue", 1)
+
+
+def test_a_split_that_does_not_fit_its_title_names_the_cell(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    parts = [{"chave": "T", **part} for part in (*HALVES, {"valor": 0.01})]
+    path = write_workbook(
+        tmp_path / "t.xlsx", contasreceber=[title("contasreceber", "T")], rateio=parts
+    )
+    told = xlbridge("validate", path)
+    assert told.returncode == 1
+    assert "The sum of valor for the key 'T' is 100.01, and not 100.00." in told.stdout
+    assert "C2='60'" in told.stdout
+
+
+@pytest.mark.parametrize("mode", ["queue", "direct", "preview"])
+def test_a_mode_that_takes_no_splits_says_what_does(
+    xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path, mode: str
+) -> None:
+    parts = [{"chave": "T", **part} for part in HALVES]
+    path = write_workbook(
+        tmp_path / "t.xlsx", contasreceber=[title("contasreceber", "T")], rateio=parts
+    )
+    refused = xlbridge("upload", path, "--yes", "--mode", mode, **toward_proxy)
+    assert refused.returncode == 2
+    assert f"The mode {mode} does not take the sheets rateio." in refused.stderr
+    assert "--mode records" in refused.stderr
