@@ -14,6 +14,7 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.layout import Layout, require_records_of
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.sandbox import RunningSandbox
+from xlbridge.upload.child_rows import frame_with_lists
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
 from xlbridge.upload.lookup.row_lookup import (
     ListedRecord,
@@ -92,6 +93,13 @@ def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str,
             changed.append((f"{column.name} = {new!r}", {**row, column.name: new}))
         for row in filled[:1] if _can_be_emptied(resource, column) else ():
             changed.append((f"{column.name} emptied", {**row, column.name: None}))
+    for child in resource.children:
+        row = next(row for row in rows if row[child.sheet])
+        first, *others = row[child.sheet]
+        for column in child.sent_columns:
+            item = {**first, column.name: edited(column, first.get(column.name))}
+            changed.append((f"{child.sheet}.{column.name}", {**row, child.sheet: [item, *others]}))
+        changed.append((f"{child.sheet} shortened", {**row, child.sheet: [first]}))
     return changed
 
 
@@ -122,7 +130,7 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
         resource,
         [],
     )
-    rows = rows_of(sheet.frame)
+    rows = rows_of(frame_with_lists(sheet))
     client.asked = 0
     read, _ = look_up_rows(client, resource, rows)
     assert client.asked <= max(4, len(rows) // 50)

@@ -71,17 +71,41 @@ def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge)
     split = {
         "dataDeVencimento": "2026-11-30",
         "dataDeEmissao": None,
-        "rateio": [{"valor": 1}, {"valor": 2}],
+        "historicoDasParcelas": ["a", "b"],
     }
     paid = {"numeroDaTransacao": 8, "dataDeBaixa": "2026-11-20", "corFavorita": "azul", **split}
     layout = ("--as-template", "contasreceber")
     said, manifest = exported_titles(
         xlbridge, tmp_path / "cr.xlsx", split | {"observacao": ""}, paid, options=layout
     )
-    assert manifest["left_out"] == {"rateio": 4, "dataDeBaixa": 1, "corFavorita": 1}
-    assert "rateio (4), dataDeBaixa (1), corFavorita (1)" in said
+    assert manifest["left_out"] == {"historicoDasParcelas": 4, "dataDeBaixa": 1, "corFavorita": 1}
+    assert "historicoDasParcelas (4), dataDeBaixa (1), corFavorita (1)" in said
     said, manifest = exported_titles(xlbridge, tmp_path / "cr.csv", split, paid)
-    assert (manifest["left_out"], "rateio (4)" in said) == ({}, False)
+    assert (manifest["left_out"], "historicoDasParcelas (4)" in said) == ({}, False)
+
+
+def test_the_lists_of_a_record_stand_in_their_own_sheet(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    halves = [{"valor": 4.25, "codigoDoProjeto": 3}, {"valor": 6.25, "parecer": "metade"}]
+    whole = {"numeroDaTransacao": 8, "dataDeEmissao": None}
+    output = tmp_path / "cr.xlsx"
+    _, manifest = exported_titles(
+        xlbridge,
+        output,
+        {"dataDeEmissao": None, "rateio": halves},
+        whole,
+        options=("--as-template", "contasreceber"),
+    )
+    assert manifest["left_out"] == {"rateio.parecer": 1}
+    book = openpyxl.load_workbook(output)
+    header, *titles = book["contasreceber"].iter_rows(values_only=True)
+    assert [row[header.index("chave")] for row in titles] == ["2026/1/7/1", "2026/1/8/1"]
+    header, *parts = book["rateio"].iter_rows(values_only=True)
+    columns = [header.index(name) for name in ("chave", "codigoDoProjeto", "valor")]
+    assert [[row[at] for at in columns] for row in parts] == [
+        ["2026/1/7/1", 3, 4.25],
+        ["2026/1/7/1", None, 6.25],
+    ]
+    assert xlbridge("validate", output).returncode == 0
 
 
 def test_a_time_of_day_that_a_sheet_has_no_room_for_is_told(

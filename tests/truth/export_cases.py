@@ -20,7 +20,7 @@ from xlbridge.export import FORMATS, LISTINGS, Sheet
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.frames import FrameOutput
 from xlbridge.export.formats.selection import output_opener
-from xlbridge.export.layout import template_sheet
+from xlbridge.export.layout import template_sheets
 from xlbridge.export.lines import CELLS_AS_JSON
 from xlbridge.resources import load_catalogue
 
@@ -107,7 +107,7 @@ def _write(path: Path, form: str, cases: Sequence[ExportCase]) -> list[Any]:
     sheets: tuple[Sheet, ...] = _LISTING.sheets[:1]
     if form == "template":
         resource = load_catalogue().named("contasreceber")
-        sheets = (template_sheet(_LISTING, resource),)
+        sheets = template_sheets(_LISTING, resource)
         write_all(path, records, sheets, output_opener("xlsx", None, resource))
         return []
     if form == "frame":

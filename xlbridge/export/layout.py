@@ -18,7 +18,7 @@ from xlbridge.export.listing import Listing, children_of, columns_of, record_fil
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import KEY, Resource
 from xlbridge.wire import WireModel
 
 
@@ -80,7 +80,7 @@ class Layout:
     def sheets(self, listing: Listing) -> tuple[Sheet, ...]:
         """Return the sheets that are written."""
         if self.template is not None:
-            return (template_sheet(listing, self.template),)
+            return template_sheets(listing, self.template)
         sheets = listing.sheets
         if self.keep_unknown:
             sheets = with_unknown_fields(sheets)
@@ -132,15 +132,22 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
         )
 
 
-def template_sheet(listing: Listing, resource: Resource) -> Sheet:
-    """Return the one sheet of a resource, for the records of a listing.
+def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
+    """Return the sheets of a resource, for the records of a listing: its own, and those of lists.
 
     The columns of the record's own number come last.
     """
-    columns = [ExportColumn(c.name, c.kind) for c in resource.columns]
     numbers = set(resource.read_back.number_columns if resource.read_back else ())
-    columns += (column for column in columns_of(listing.model) if column.name in numbers)
-    return Sheet(resource.name, tuple(columns), (), listing.key)
+    own = [*_columns(resource), *(c for c in columns_of(listing.model) if c.name in numbers)]
+    lists = (child for child in resource.children if child.sheet in children_of(listing.model))
+    return (
+        Sheet(resource.name, tuple(own), (), listing.key),
+        *(Sheet(c.sheet, tuple(_columns(c)), (c.sheet,), (KEY,)) for c in lists),
+    )
+
+
+def _columns(resource: Resource) -> list[ExportColumn]:
+    return [ExportColumn(column.name, column.kind) for column in resource.columns]
 
 
 def line_spec(

@@ -1,4 +1,4 @@
-"""Import workbook filled from a listing: the template's own sheet, checks and instructions."""
+"""Import workbook filled from a listing: the template's own sheets, checks and instructions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.workbook import MAX_ROWS, MAX_TEXT_LENGTH, cell_address
-from xlbridge.workbook.write import cell_format, template_workbook, write_plain_text
+from xlbridge.workbook.write import cell_format, template_sheets, write_plain_text
 
 _NUMBER_WIDTH = 24
 _DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
@@ -34,46 +34,65 @@ def template_opener(resource: Resource) -> OpenOutput:
 def _open_template(
     resource: Resource, path: Path, sheets: Sequence[Sheet]
 ) -> Iterator[OutputWriter]:
-    (sheet,) = sheets
+    main, *lists = sheets
     own = len(resource.columns)
-    numbers = {column.name: _NUMBER_WIDTH for column in sheet.columns[own:]}
-    with template_workbook(path, resource, numbers, shared=True) as (book, worksheet):
-        for index in range(own, len(sheet.columns)):
-            worksheet.write_comment(0, index, _DO_NOT_EDIT)
+    numbers = {column.name: _NUMBER_WIDTH for column in main.columns[own:]}
+    with template_sheets(path, resource, numbers, shared=True) as (book, worksheets):
+        for index in range(own, len(main.columns)):
+            worksheets[resource.sheet].write_comment(0, index, _DO_NOT_EDIT)
         plain = book.add_format()
-        formats = [cell_format(book, column) for column in resource.columns]
-        yield _TemplateOutput(worksheet, sheet, [*formats, *(plain for _ in numbers)])
+        children = {child.sheet: child for child in resource.children}
+        writers = []
+        for one, declared in (main, resource), *((s, children[s.name]) for s in lists):
+            formats = [cell_format(book, column) for column in declared.columns]
+            formats += [plain] * (len(one.columns) - len(formats))
+            writers.append(_cell_writers(worksheets[declared.sheet], one, formats))
+        yield _TemplateOutput(writers)
+
+
+_CellWriter = tuple[int, Callable[[int, int, Any, Format], int], Format]
+
+
+def _cell_writers(
+    worksheet: Worksheet, sheet: Sheet, formats: Sequence[Format]
+) -> list[_CellWriter]:
+    """Return what writes the cells of a row, each with its column and its format."""
+    return [
+        (index, _writer(worksheet, column), form)
+        for index, (column, form) in enumerate(zip(sheet.columns, formats, strict=True))
+    ]
 
 
 class _TemplateOutput:
-    def __init__(self, worksheet: Worksheet, sheet: Sheet, formats: Sequence[Format]) -> None:
-        self._writers = [
-            (index, _writer(worksheet, column), form)
-            for index, (column, form) in enumerate(zip(sheet.columns, formats, strict=True))
-        ]
+    def __init__(self, writers: Sequence[Sequence[_CellWriter]]) -> None:
+        self._writers = writers
 
     def form(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        (table,) = tables
-        if table.rows >= MAX_ROWS:
-            raise UsageError(
-                Text(
-                    pt="São registros demais para uma planilha de importação.",
-                    en="These are too many records for one import sheet.",
-                )
+        for table, writers in zip(tables, self._writers, strict=True):
+            _write_table(table, writers)
+
+
+def _write_table(table: Table, writers: Sequence[_CellWriter]) -> None:
+    if table.rows >= MAX_ROWS:
+        raise UsageError(
+            Text(
+                pt="São registros demais para uma planilha de importação.",
+                en="These are too many records for one import sheet.",
             )
-        for number, row in enumerate(cells_of(table.blocks), start=1):
-            for cell, (index, put, form) in zip(row, self._writers, strict=True):
-                if cell is not None and put(number, index, cell, form) < 0:
-                    raise UsageError(
-                        _TOO_LONG.format(
-                            cell=cell_address(number + 1, index),
-                            field=table.sheet.columns[index].name,
-                            limit=MAX_TEXT_LENGTH,
-                        )
+        )
+    for number, row in enumerate(cells_of(table.blocks), start=1):
+        for cell, (index, put, form) in zip(row, writers, strict=True):
+            if cell is not None and put(number, index, cell, form) < 0:
+                raise UsageError(
+                    _TOO_LONG.format(
+                        cell=cell_address(number + 1, index),
+                        field=table.sheet.columns[index].name,
+                        limit=MAX_TEXT_LENGTH,
                     )
+                )
 
 
 _TOO_LONG = Text(
