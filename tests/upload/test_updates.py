@@ -186,6 +186,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
         ("contaspagar", "contaspagar", "historico", "Editado", ("PUT", "contaspagar")),
         ("clientes", "cliente", "idws", "MEU-1", ("PUT", "cliente/idws")),
         ("mapeamento", "enderecamento-de-produto", "ativo", None, ("POST", "importacao")),
+        ("produtos", "produto", "descricaoDoProduto", "Editado", ("PUT", "produto")),
     ],
 )
 def test_one_edited_cell_of_an_export_changes_one_record(
@@ -236,6 +237,12 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         ("contasreceber", "contasreceber", "historico", "Editado"),
         ("contaspagar-baixados", "contaspagar", "historico", "Editado"),
         ("clientes", "cliente", "nomeComercial", "Editado"),
+        ("fornecedores", "fornecedor", "nomeComercial", "Editado"),
+        ("planejamento", "planejamento", "valorLimite", 1.25),
+        ("tipos-produto", "tipo-de-produto", "descricaoDoTipoDeProduto", "Editado"),
+        ("tipos-cliente", "tipocliente", "descricaoDoTipoDeCliente", "Editado"),
+        ("categorias-cliente", "categoriacliente", "descricaoDaCategoriaDeCliente", "Editado"),
+        ("centros-custo", "centrodecusto", "descricaoDoCentroDeCusto", "Editado"),
     ],
 )
 def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
@@ -258,7 +265,9 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
         report = json.loads(ended.stdout)
-        assert ended.returncode == 1
+        assert ended.returncode == 1, ended.stderr
+        rows = report["rows"]
+        assert (rows["held"], rows["unchanged"]) == (1, rows["read"] - 1), report
         held = [row for row in report["not_created"] if row["action"] == "held"]
         assert [(row["row"], row["reason"]) for row in held] == [(2, "cannot-change")]
         assert [one["column"] for one in held[0]["differences"]] == [column]
