@@ -26,6 +26,7 @@ import click
 from interface_table import interface
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from sheets_table import sheets
 
 from xlbridge.batch import plan_format
 from xlbridge.cli.click_texts import translate_click
@@ -119,6 +120,7 @@ PAGES: Mapping[str, Callable[[], Lines]] = {
     "operations.md": operations,
     "listings.md": listings,
     "interface.md": interface,
+    "sheets.md": sheets,
 }
 """The pages, by file name."""
 
