@@ -11,7 +11,7 @@ from forked import Zygote
 from lossy_proxy import lossy_proxy
 from openpyxl import load_workbook
 from running_page import RunningPage, opened, running_page
-from sheets import GOOD, Formula, write_records
+from sheets import GOOD, Formula, write_records, write_workbook
 
 from xlbridge import validate
 from xlbridge.sandbox import RunningSandbox
@@ -250,3 +250,38 @@ def test_a_doubt_is_settled_by_what_a_person_saw(
             assert (answer.json()["state"], answer.json()["doubtful"]) == ("done", False)
             again = client.post("/api/resolve", json={**seen, "reason": "twice"})
             assert "is not in doubt" in again.json()["error"]["message"]
+
+
+def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
+    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
+    main = opened(client, path)
+    assert main["parts"] == [{"sheet": "pedido", "errors": 1}, {"sheet": "produtos", "errors": 1}]
+    client.post("/api/edit", json=[{"row": 2, "column": 2, "value": "1001"}])
+    child = client.post("/api/part", json={"sheet": "produtos"}).json()
+    assert (child["shown"], child["resource"], child["errors"]) == ("produtos", "pedido", 1)
+    (wrong,) = client.get("/api/rows", params={"view": "wrong"}).json()["rows"]
+    assert (wrong["row"], list(wrong["marks"]), wrong["edited"]) == (2, ["2"], [])
+    quantity = [{"row": 2, "column": 2, "value": "2"}]
+    added = {"row": 3, "column": 0, "value": "A"}
+    assert client.post("/api/edit", json=quantity).json()["sendable"]
+    told = client.post("/api/edit", json=[added]).json()
+    assert (told["rows"], told["errors"] > 0, told["edited"]) == (2, True, 3)
+    told = client.post("/api/step", json={"step": "undo"}).json()
+    assert (told["shown"], told["sendable"], told["edited"]) == ("produtos", True, 2)
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    book = load_workbook(copy)
+    assert (book["pedido"]["C2"].value, book["produtos"]["C2"].value) == (1001, 2)
+    for _ in range(2):
+        told = client.post("/api/step", json={"step": "undo"}).json()
+    assert (told["shown"], told["edited"], told["errors"]) == ("pedido", 0, 1)
+    for _ in range(2):
+        told = client.post("/api/step", json={"step": "redo"}).json()
+    (draft,) = client.get("/api/drafts").json()["drafts"]
+    again = client.post("/api/continue", json={"id": draft["id"]}).json()
+    assert (draft["cells"], again["shown"], again["edited"]) == (2, "pedido", 2)
+    assert client.post("/api/plan", json={}).json()["writes"] == 1

@@ -10,7 +10,7 @@ from browser import Page
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
-from sheets import write_records, write_rows
+from sheets import write_records, write_rows, write_workbook
 
 
 def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
@@ -118,6 +118,31 @@ def test_what_the_system_refuses_comes_back_into_the_grid(
     tab.get_by_test_id("outcome").get_by_text("987655").first.wait_for()
     first, second = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert {first["rows"]["rejected"], second["rows"]["rejected"]} == {1}
+
+
+def test_the_lists_of_an_order_are_corrected_in_the_grid(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    order = {"chave": "A", "codigoDaFilial": 1, "codigoDoCliente": None}
+    product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    for name, cell, value in (("produtos", "C2", "2"), ("pedido", "C2", "1001")):
+        tab.locator("#part").select_option(name)
+        tab.locator(f'[data-cell="{cell}"].error').click()
+        tab.keyboard.type(value)
+        tab.keyboard.press("Enter")
+        tab.locator("#counts", has_text="errors: 0").wait_for()
+    tab.locator("#undo").click()
+    tab.locator("#undo").click()
+    expect(tab.locator("#part")).to_have_value("produtos")
+    expect(tab.locator('[data-cell="C2"]')).to_have_text("duas")
+    for _ in range(2):
+        tab.locator("#redo").click()
+    expect(tab.locator("#part option")).to_have_text(["pedido · 0", "produtos · 0"])
+    tab.locator("#to-send").click()
+    tab.get_by_test_id("send").wait_for()
 
 
 def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:

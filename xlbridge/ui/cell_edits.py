@@ -1,9 +1,10 @@
 """Edits of a sheet's cells in memory: made, taken back, made again, and kept as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import TypedDict
 
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.workbook import CellPosition
@@ -11,6 +12,13 @@ from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 EditRecord = tuple[int, int, str, str]
 """Edit as plain data: row, column, kind of the value and its text."""
+
+
+class KeptPart(TypedDict):
+    """What is kept of one sheet: its edits, and its rows that are set aside."""
+
+    edits: list[EditRecord]
+    set_aside: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class CellEdits:
 
     def __init__(self, cells: SheetCells) -> None:
         self._cells = cells
+        self._height = cells.height
         self._undone: list[_Step] = []
         self._done: list[_Step] = []
         self.values: dict[CellPosition, CorrectedValue] = {}
@@ -70,14 +79,14 @@ class CellEdits:
         self._done.append(step)
         return list(step)
 
+    @property
+    def new_rows(self) -> range:
+        """Rows below the original's last one, down to the last that was edited."""
+        return range(self._height + 1, max((row for row, _ in self.values), default=0) + 1)
+
     def records(self) -> list[EditRecord]:
         """Return the edits as plain data, to be kept."""
         return [(*place, *_stated(value)) for place, value in self.values.items()]
-
-    def repeat(self, records: list[EditRecord]) -> None:
-        """Make the edits that were kept, as one step."""
-        if records:
-            self.make({(row, column): _value(kind, text) for row, column, kind, text in records})
 
     def _state(self, place: CellPosition) -> _CellState:
         raw, column = self._cells.raw, self._column(place)
@@ -114,6 +123,54 @@ class CellEdits:
 
     def _column(self, place: CellPosition) -> CellColumn:
         return self._cells.columns[place[1] - self._cells.first_column]
+
+
+class WorkbookEdits:
+    """Edits of the sheets of a workbook, in steps that are taken back across the sheets."""
+
+    def __init__(self, sheet_named: Callable[[str], SheetCells]) -> None:
+        self._sheet_named = sheet_named
+        self._done: list[str] = []
+        self._undone: list[str] = []
+        self.by_sheet: dict[str, CellEdits] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of cells that differ from the original's."""
+        return sum(len(edits.values) for edits in self.by_sheet.values())
+
+    def of(self, sheet: str) -> CellEdits:
+        """Return the edits of a sheet."""
+        if sheet not in self.by_sheet:
+            self.by_sheet[sheet] = CellEdits(self._sheet_named(sheet))
+        return self.by_sheet[sheet]
+
+    def make(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
+        """Put values into cells of a sheet, as one step."""
+        self.of(sheet).make(values)
+        self._done.append(sheet)
+        self._undone.clear()
+
+    def repeat(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
+        """Make the edits of a sheet that were kept, as one step; return its cells."""
+        values = {(row, column): _value(kind, text) for row, column, kind, text in records}
+        if values:
+            self.make(sheet, values)
+        return list(values)
+
+    def undo(self, shown: str) -> tuple[str, list[CellPosition]]:
+        """Take the last step back; return its sheet and cells, none where there is no step."""
+        if not self._done:
+            return shown, []
+        self._undone.append(self._done.pop())
+        return self._undone[-1], self.of(self._undone[-1]).undo()
+
+    def redo(self, shown: str) -> tuple[str, list[CellPosition]]:
+        """Make the last step again that was taken back; return its sheet and cells."""
+        if not self._undone:
+            return shown, []
+        self._done.append(self._undone.pop())
+        return self._done[-1], self.of(self._done[-1]).redo()
 
 
 def _stated(value: CorrectedValue) -> tuple[str, str]:

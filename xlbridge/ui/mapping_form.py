@@ -72,12 +72,13 @@ def proposed_form(
 def used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     """Return the form of what the sheet is read by now, None where nothing is known of it."""
     sheet, mapping = editor.validated, editor.choice.mapping
+    cells = editor.sheet_named(sheet.sheet)
     if sheet.resource is None or sheet.header_row is None:
         return None
     if mapping is not None:
         columns = {column.name: column.body for column in mapping.columns}
-        return _form(kind, sheet.resource, editor.cells, sheet.header_row, columns)
-    header, cells = sheet.header_row, editor.cells
+        return _form(kind, sheet.resource, cells, sheet.header_row, columns)
+    header = sheet.header_row
     columns = {
         name: {"from": _header_text(cells, header, place - cells.first_column)}
         for name, place in sheet.columns.items()

@@ -1,6 +1,7 @@
 """A dropped workbook: its cells, the edits so far, and its findings after each of them.
 
-The original file is never written. An edit is applied to the cells in memory, and the sheet is
+One sheet is chosen, and judged with the sheets of its records' lists; one of them is shown. The
+original file is never written. An edit is applied to the cells in memory, and the sheet is
 validated as the command does; the corrected copy is the original with the edited cells changed.
 """
 
@@ -15,7 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.ui.cell_edits import CellEdits, EditRecord
+from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits
 from xlbridge.ui.cell_texts import shown_text, typed_value
 from xlbridge.ui.shown_findings import ShownFindings, told_mark
 from xlbridge.validation import (
@@ -76,21 +77,22 @@ class SheetEditor:
         self._catalogue = catalogue
         self._limits = limits
         self._workbook = read_workbook(path, limits)
+        self._validated: ValidatedSheet | None = None
         self._found: ShownFindings | None = None
+        self._shown = ""
         self._memo = ColumnMemo()
-        self._sheet, self._height = "", 0
-        self._edits: CellEdits | None = None
-        self._views: dict[str, Sequence[int]] = {}
+        self._sheet = ""
+        self._edits = WorkbookEdits(self.sheet_named)
+        self._views: dict[tuple[str, str], Sequence[int]] = {}
         self.remarks: dict[CellPosition, str] = {}
-        """Reasons for which the system refused rows, by their cells."""
+        """Reasons for which the system refused rows, by the cells of the chosen sheet."""
         self.planned: dict[int, PlannedAction] = {}
         """The rows that the last plan does not create."""
         self.job: str | None = None
         """The last upload of the sheet, whose refused rows go again as its retry."""
         self.version = 0
-        """Number of steps that were made or taken back so far."""
-        self.set_aside: set[int] = set()
-        """Rows that are no records and that a person has seen to be none."""
+        """Number of choices and steps so far: a plan goes for the version that it was made of."""
+        self._set_aside: dict[str, set[int]] = {}
 
     @property
     def copy(self) -> Path:
@@ -100,7 +102,7 @@ class SheetEditor:
     @property
     def id(self) -> str:
         """What tells this sheet of this opened workbook from any other."""
-        return f"{self.path.parent.name}-{self.sheet_names.index(self.validated.sheet)}"
+        return f"{self.path.parent.name}-{self.sheet_names.index(self.found.sheet.sheet)}"
 
     @property
     def sheet_names(self) -> list[str]:
@@ -121,25 +123,52 @@ class SheetEditor:
 
     @property
     def validated(self) -> ValidatedSheet:
-        """The sheet as it was validated last. Raises ``UsageError`` when none was recognised."""
-        return self.found.sheet
+        """The chosen sheet as it was validated last, with the sheets of its records' lists.
+
+        Raises ``UsageError`` when none was recognised.
+        """
+        if self._validated is None:
+            raise UsageError(_NOTHING_OPEN)
+        return self._validated
 
     @property
     def found(self) -> ShownFindings:
-        """The findings of the sheet. Raises ``UsageError`` when no sheet was recognised."""
+        """The findings of the sheet that is shown. Raises ``UsageError`` as ``validated`` does."""
         if self._found is None:
             raise UsageError(_NOTHING_OPEN)
         return self._found
 
     @property
     def cells(self) -> SheetCells:
-        """The cells of the sheet, edits included."""
-        return self.sheet_named(self.validated.sheet)
+        """The cells of the sheet that is shown, edits included."""
+        return self.sheet_named(self.found.sheet.sheet)
 
     @property
     def edited(self) -> int:
-        """Number of cells that differ from the original's."""
-        return 0 if self._edits is None else len(self._edits.values)
+        """Number of cells that differ from the original's, in all sheets."""
+        return self._edits.count
+
+    @property
+    def set_aside(self) -> set[int]:
+        """Rows of the sheet that is shown that are no records, as a person has seen."""
+        return self._set_aside.setdefault(self.found.sheet.sheet, set())
+
+    @property
+    def shows_chosen(self) -> bool:
+        """Whether the chosen sheet is shown, not one of its records' lists."""
+        return self.found.sheet is self.validated
+
+    def show_part(self, name: str) -> None:
+        """Show the chosen sheet, or one of its records' lists. Raises ``UsageError`` without it."""
+        if name not in {part.sheet for part in self.validated.with_children}:
+            raise UsageError(_NOTHING_OPEN)
+        self._shown = name
+        self._find_shown()
+
+    def _find_shown(self) -> None:
+        parts = {part.sheet: part for part in self.validated.with_children}
+        self._found = ShownFindings(parts.get(self._shown, self.validated))
+        self._shown = self._found.sheet.sheet
 
     def choose(self, choice: SheetChoice) -> None:
         """Validate the sheet that was chosen; edits of another sheet are dropped.
@@ -148,19 +177,21 @@ class SheetEditor:
         the mapping does not fit.
         """
         before, self.choice = self.choice, choice
+        self.version += 1
         self._memo = ColumnMemo()
         try:
             self._validate()
         except UsageError:
-            self.choice = before if self._found is not None else choice
+            self.choice = before if self._validated is not None else choice
             raise
-        if self._edits is None or self._sheet != self.validated.sheet:
-            if self._edits is not None and self._edits.values:
+        if self._sheet != self.validated.sheet:
+            if self.edited:
                 self._workbook = read_workbook(self.path, self._limits)
                 self._validate()
-            self._sheet = self.validated.sheet
-            self._edits, self._height = CellEdits(self.cells), self.cells.height
-            self.remarks, self.set_aside, self.job = {}, set(), None
+            self._sheet = self._shown = self.validated.sheet
+            self._edits = WorkbookEdits(self.sheet_named)
+            self.remarks, self._set_aside, self.job = {}, {}, None
+            self._find_shown()
         self._views.clear()
 
     def _validate(self) -> None:
@@ -178,7 +209,8 @@ class SheetEditor:
             mapping=choice.mapping,
             memo=self._memo,
         )
-        self._found = ShownFindings(validated)
+        self._validated = validated
+        self._find_shown()
         if choice.mapping is None and validated.resource is not None:
             # What was recognised need not be looked for again after each edit.
             self.choice = replace(choice, resource=validated.resource.name, sheet=validated.sheet)
@@ -210,8 +242,8 @@ class SheetEditor:
         """Put values into cells, as one step that can be undone. Raises as ``edit`` does."""
         for place in values:
             self._require_editable(place, len(values))
-        self._cell_edits.make(values)
-        self._step(list(values))
+        self._edits.make(self._shown, values)
+        self._step(self._shown, list(values))
 
     def refuse(self, reasons: Mapping[CellPosition, str]) -> None:
         """Take the reasons for which the system refuses cells, in place of earlier ones."""
@@ -220,45 +252,49 @@ class SheetEditor:
 
     def put_aside(self, rule: str) -> None:
         """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
-        not_records = self.validated.not_records
-        self.set_aside |= {
-            row for row in row_numbers(self.found.of_rule(rule)) if row in not_records
-        }
+        not_records = self.found.sheet.not_records
+        rows = row_numbers(self.found.of_rule(rule))
+        self.set_aside.update(row for row in rows if row in not_records)
         self._views.clear()
 
-    def records(self) -> list[EditRecord]:
-        """Return the edits as plain data, to be kept."""
-        return self._cell_edits.records()
+    def kept_parts(self) -> dict[str, KeptPart]:
+        """Return the edits by sheet as plain data, to be kept."""
+        names = {*self._edits.by_sheet, *self._set_aside}
+        return {
+            name: {
+                "edits": self._edits.of(name).records(),
+                "set_aside": sorted(self._set_aside.get(name, ())),
+            }
+            for name in names
+        }
 
-    def repeat(self, records: list[EditRecord]) -> None:
+    def repeat(self, parts: Mapping[str, KeptPart]) -> None:
         """Make the edits that were kept."""
-        self._cell_edits.repeat(records)
-        self._step([(row, column) for row, column, _, _ in records])
-
-    @property
-    def _cell_edits(self) -> CellEdits:
-        if self._edits is None:
-            raise UsageError(_NOTHING_OPEN)
-        return self._edits
+        for name, part in parts.items():
+            self._step(name, self._edits.repeat(name, part["edits"]))
+            self._set_aside[name] = set(part["set_aside"])
 
     def undo(self) -> None:
-        """Take the last step back, where there is one."""
-        self._step(self._cell_edits.undo())
+        """Take the last step back, where there is one, and show its sheet."""
+        self._step(*self._edits.undo(self._shown))
 
     def redo(self) -> None:
-        """Do the last step again that was taken back."""
-        self._step(self._cell_edits.redo())
+        """Do the last step again that was taken back, and show its sheet."""
+        self._step(*self._edits.redo(self._shown))
 
-    def _step(self, places: Sequence[CellPosition]) -> None:
+    def _step(self, sheet: str, places: Sequence[CellPosition]) -> None:
+        if not places:
+            return
         self.planned, self.version = {}, self.version + 1
-        for place in places:
-            self.remarks.pop(place, None)
-        if places:
-            self._validate()
+        self._shown = sheet
+        if sheet == self._sheet:
+            for place in places:
+                self.remarks.pop(place, None)
+        self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
         """Return the certain corrections of a rule: of each cell the old text, the new value."""
-        sheet = self.validated
+        sheet = self.found.sheet
         doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
         return {
             (finding.row, sheet.columns[finding.column]): (finding.value or "", finding.corrected)
@@ -278,24 +314,25 @@ class SheetEditor:
         corrected. Below all rows stands an empty one, in which a new row may begin.
         """
         if name == ALL:
-            return range((self.validated.header_row or 0) + 1, self.cells.height + 2)
-        if renew or name not in self._views:
-            self._views[name] = self._rows_of(name)
-        return self._views[name]
+            return range((self.found.sheet.header_row or 0) + 1, self.cells.height + 2)
+        key = self._shown, name
+        if renew or key not in self._views:
+            self._views[key] = self._rows_of(name)
+        return self._views[key]
 
     def _rows_of(self, name: str) -> list[int]:
         if name.startswith(_PLANNED):
             action = name.removeprefix(_PLANNED)
-            return sorted(row for row, it in self.planned.items() if it.action == action)
-        header = self.validated.header_row or 0
+            return sorted(row for row, it in self._planned.items() if it.action == action)
+        header = self.found.sheet.header_row or 0
         rows = {row for row in self.found.rows(None if name == WRONG else name) if row > header}
         if name == WRONG:
-            rows = rows - self.set_aside | {row for row, _ in self.remarks}
+            rows = rows - self.set_aside | {row for row, _ in self._remarks}
         return sorted(rows)
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows of the sheet: the texts of their cells, and the remarks on them."""
-        cells, edited = self.cells, self._cell_edits.values
+        cells, edited = self.cells, self._edits.of(self._shown).values
         return [
             {
                 "row": row,
@@ -316,7 +353,7 @@ class SheetEditor:
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the sheet: letters, the analyst's header, the resource's column."""
-        cells, sheet = self.cells, self.validated
+        cells, sheet = self.cells, self.found.sheet
         header = sheet.header_row
         return [
             {
@@ -334,7 +371,7 @@ class SheetEditor:
         Source: the product brief, contract of the page.
         """
         after = self.found.next_wrong((row, column), self.set_aside)
-        refused = [place for place in self.remarks if place > (row, column)]
+        refused = [place for place in self._remarks if place > (row, column)]
         later = [place for place in (after, min(refused, default=None)) if place is not None]
         if later:
             return min(later)
@@ -347,15 +384,23 @@ class SheetEditor:
 
         Raises ``UsageError`` or ``WorkbookRefused`` when it cannot be written.
         """
-        values = self._cell_edits.values
         with edit_package(self.path) as package:
-            if values:
-                cells = EditableCells(package, self.validated.sheet)
-                cells.add_rows(range(self._height + 1, max(row for row, _ in values) + 1))
-                for place in sorted(cells.locked(frozenset(values))):
-                    raise UsageError(_COMPUTED.format(cell=cell_address(*place)))
-                cells.change(values)
+            for name, edits in self._edits.by_sheet.items():
+                if edits.values:
+                    cells = EditableCells(package, name)
+                    cells.add_rows(edits.new_rows)
+                    for place in sorted(cells.locked(frozenset(edits.values))):
+                        raise UsageError(_COMPUTED.format(cell=cell_address(*place)))
+                    cells.change(edits.values)
             package.save(target)
+
+    @property
+    def _remarks(self) -> Mapping[CellPosition, str]:
+        return self.remarks if self.shows_chosen else {}
+
+    @property
+    def _planned(self) -> Mapping[int, PlannedAction]:
+        return self.planned if self.shows_chosen else {}
 
     def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
         """Return the findings of a row's cells, by their places in the row."""
@@ -363,11 +408,11 @@ class SheetEditor:
         for column, mark in self.found.marks(row):
             marks.setdefault(column - self.cells.first_column, []).append(mark)
         first_column = self.cells.first_column
-        for (refused, column), text in self.remarks.items():
+        for (refused, column), text in self._remarks.items():
             if refused == row:
                 marks.setdefault(column - first_column, []).append(told_mark("refused", text))
-        if row in self.planned:
-            plan = self.planned[row]
+        if row in self._planned:
+            plan = self._planned[row]
             for name, text in (plan.differences or {"": plan.message}).items():
                 at = self.validated.columns.get(name, first_column) - first_column
                 marks.setdefault(at, []).append(told_mark("planned", text))
@@ -375,8 +420,8 @@ class SheetEditor:
 
     def _column(self, place: int) -> Column | None:
         """Return the resource's column whose values the cells of a column are as they stand."""
-        sheet, names = self.validated, self.found.names(place)
-        mapping = self.choice.mapping
+        sheet, names = self.found.sheet, self.found.names(place)
+        mapping = self.choice.mapping if self.shows_chosen else None
         direct = {one.name for one in mapping.columns if one.is_direct} if mapping else set(names)
         if sheet.resource is None or len(names) != 1 or names[0] not in direct:
             return None
@@ -386,7 +431,7 @@ class SheetEditor:
         row, column = place
         cells = self.cells
         inside = cells.first_column <= column < cells.first_column + len(cells.columns)
-        if not inside or not (self.validated.header_row or 0) < row <= cells.height + new_rows:
+        if not inside or not (self.found.sheet.header_row or 0) < row <= cells.height + new_rows:
             raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
         if self._is_computed(place):
             raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))

@@ -57,6 +57,7 @@ class SheetRequests:
             reading("/api/sheet", self.sheet),
             reading("/api/rows", self.rows),
             reading("/api/next-error", self.next_error),
+            posting("/api/part", self.part),
             posting("/api/edit", self.edit),
             posting("/api/step", self.step),
             posting("/api/set-aside", self.set_aside),
@@ -210,6 +211,11 @@ class SheetRequests:
 
         return await json_of(find)
 
+    async def part(self, request: Request) -> Response:
+        """Show the chosen sheet, or the sheet of one of its records' lists."""
+        name = (await request.json())["sheet"]
+        return await self._change(request, lambda editor: editor.show_part(name))
+
     async def edit(self, request: Request) -> Response:
         """Write typed texts into cells, and answer the sheet as it is then."""
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
@@ -276,23 +282,29 @@ class SheetRequests:
 
 
 def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
-    """Return what is known of a sheet; ``mapping`` tells where its mapping is from."""
+    """Return what is known of the chosen sheet, with the findings of the one that is shown.
+
+    ``mapping`` tells where its mapping is from.
+    """
     with editor.lock:
-        sheet = editor.validated
+        sheet, shown = editor.validated, editor.found.sheet
         resource = sheet.resource
         return {
             "id": editor.id,
+            "version": f"{editor.path.parent.name}-{editor.version}",
+            "shown": shown.sheet,
+            "parts": [{"sheet": it.sheet, "errors": it.errors} for it in sheet.with_children],
             "file": editor.path.name,
             "sheet": sheet.sheet,
             "sheets": editor.sheet_names,
             "resource": None if resource is None else resource.name,
             "title": "" if resource is None else str(resource.title),
             "header_row": sheet.header_row,
-            "rows": len(sheet.rows),
+            "rows": len(shown.rows),
             "height": editor.cells.height,
-            "errors": sheet.errors,
-            "warnings": sheet.warnings,
-            "not_records": len(sheet.not_records),
+            "errors": shown.errors,
+            "warnings": shown.warnings,
+            "not_records": len(shown.not_records),
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,
             "columns": editor.columns(),

@@ -95,7 +95,7 @@ class Workspace:
             return
         choice = editor.choice
         kept = {
-            "version": 1,
+            "version": 2,
             "file": editor.path.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "resource": choice.resource,
@@ -103,10 +103,9 @@ class Workspace:
             "mapping": None if choice.mapping is None else choice.mapping.path.name,
             "dates": choice.reading.dates,
             "numbers": choice.reading.numbers,
-            "edits": editor.records(),
+            "parts": editor.kept_parts(),
             "refused": [[*place, reason] for place, reason in editor.remarks.items()],
             "job": editor.job,
-            "set_aside": sorted(editor.set_aside),
         }
         write_private(file, json.dumps(kept, ensure_ascii=False))
 
@@ -124,7 +123,12 @@ class Workspace:
                 told = {name: kept[name] for name in ("file", "resource", "sheet")}
                 moment = {"changed_at": f"{changed:%d/%m/%Y %H:%M}", "at": kept["changed_at"]}
                 found.append(
-                    {**told, **moment, "id": file.parent.name, "cells": len(kept["edits"])}
+                    {
+                        **told,
+                        **moment,
+                        "id": file.parent.name,
+                        "cells": sum(len(part["edits"]) for part in kept["parts"].values()),
+                    }
                 )
         return sorted(found, key=lambda one: str(one["at"]), reverse=True)
 
@@ -143,10 +147,10 @@ class Workspace:
         mapping = None if kept["mapping"] is None else read_mapping(folder / MAPPING)
         reading = ParseOptions(kept["dates"], kept["numbers"])
         editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading))
-        editor.repeat([tuple(record) for record in kept["edits"]])
+        editor.repeat(kept["parts"])
         editor.remarks = {(row, column): text for row, column, text in kept["refused"]}
         editor.job = kept.get("job")
-        editor.set_aside = set(kept["set_aside"])
+        editor.show_part(editor.validated.sheet)
         self._editor = editor
         return editor
 
@@ -172,4 +176,4 @@ def _read_draft(file: Path) -> dict[str, Any] | None:
         kept = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) and kept.get("version") == 1 else None
+    return kept if isinstance(kept, dict) and kept.get("version") == 2 else None

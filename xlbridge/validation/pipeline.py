@@ -107,7 +107,7 @@ def validate_workbook(
         if validated.resource is not None and validated.resource.children:
             is_whole = sheet is None or memo is not None
             whole = cells if is_whole else read_workbook(path, limits)
-            add_children(validated, whole.sheets, reading, on_column)
+            add_children(validated, whole.sheets, reading, on_column, memo)
         for one in validated.with_children:
             one.read_as, one.limits = cells.read_as, limits
         return validated
@@ -131,6 +131,7 @@ def add_children(
     sheets: Sequence[SheetCells],
     reading: ParseOptions,
     on_column: OnColumn = lambda _: None,
+    memo: ColumnMemo | None = None,
 ) -> None:
     """Validate the child sheets of a main sheet, and join them to it."""
     resource = main.resource
@@ -139,7 +140,12 @@ def add_children(
     found = child_cells(sheets, main.sheet, resource)
     main.children = {
         child.sheet: validate_sheet(
-            main.file, None, SheetChoice(found[child.sheet], child), reading, on_column
+            main.file,
+            None,
+            SheetChoice(found[child.sheet], child),
+            reading,
+            on_column,
+            None if memo is None else memo.of_part(child.sheet),
         )
         for child in resource.children
         if child.sheet in found

@@ -71,6 +71,11 @@ class ColumnMemo:
         self._basis: tuple[object, ...] = ()
         self._results: dict[tuple[str, int], tuple[CellColumn, int, Any]] = {}
         self._formats: dict[tuple[frozenset[int], frozenset[int]], Any] = {}
+        self._parts: dict[str, ColumnMemo] = {}
+
+    def of_part(self, name: str) -> "ColumnMemo":
+        """Return the memo of the sheet of a record's list, which is validated with this one."""
+        return self._parts.setdefault(name, ColumnMemo())
 
     def begin(self, *basis: object) -> None:
         """Begin to validate by ``basis``; forget what was found by another."""

@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the rules beside it, corrections of a whole rule.
 
-import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, settled, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, option, settled, show, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
@@ -29,10 +29,16 @@ export function showSheet(answer) {
   byId("view").value = state.view;
   grid.clear();
   update(answer);
-  grid.load({ view: state.view, renew: true, keep: false });
+  return grid.load({ view: state.view, renew: true, keep: false });
+}
+
+// A record's lists are sheets of their own, judged, corrected and sent with it.
+export async function showPart(name) {
+  if (state.sheet.shown !== name) await change("/api/part", () => ({ sheet: name }));
 }
 
 function update(answer) {
+  const before = state.sheet;
   state.sheet = answer;
   const counts = fill(texts.counts, answer);
   const good = answer.sendable ? ` · ${texts.all_good}` : "";
@@ -40,7 +46,11 @@ function update(answer) {
   byId("counts").textContent = `${counts}${edited}${good}`;
   grid.setColumns(answer.columns);
   byId("rules").replaceChildren(...answer.rules.map(ruleItem));
-  dropPlan();
+  const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${one.errors}`));
+  byId("part").replaceChildren(...parts);
+  byId("part").value = answer.shown;
+  byId("part").hidden = parts.length < 2;
+  if (!before || before.version !== answer.version) dropPlan();
 }
 
 function firstColumn() {
@@ -56,6 +66,10 @@ function change(path, findContent, { renew = false } = {}) {
     const content = await findContent();
     const answer = content === null ? null : await ofSheet(path, { content, sheet });
     if (answer === null) return false;
+    if (answer.id !== sheet.id) {
+      await showSheet(answer);
+      return true;
+    }
     update(answer);
     await grid.load({ renew });
     grid.tell();
@@ -163,6 +177,7 @@ export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
   byId("grid").dataset.nothing = texts.empty_view;
   byId("view").addEventListener("change", () => changeView(byId("view").value));
+  byId("part").addEventListener("change", () => showPart(byId("part").value));
   byId("next-error").addEventListener("click", nextError);
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));

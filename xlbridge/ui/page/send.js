@@ -1,7 +1,7 @@
 // Send: the plan, the upload as it runs, and what it came to.
 
 import { asking, button, byId, element, fill, follow, link, ofSheet, post, settled, show, state, tableLine, texts, whenShown } from "./core.js";
-import { changeView } from "./correct.js";
+import { changeView, showPart } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
 const actionName = (name) => texts[name === "update" ? "update_action" : name];
@@ -10,7 +10,8 @@ const sendOptions = () => ({ good_rows: byId("good-rows").checked, update: byId(
 function showChoices() {
   const left = byId("errors-left");
   left.hidden = !state.sheet || state.sheet.sendable;
-  left.textContent = state.sheet ? fill(texts.has_errors, { n: state.sheet.errors }) : "";
+  const errors = state.sheet ? state.sheet.parts.map((one) => one.errors) : [];
+  left.textContent = fill(texts.has_errors, { n: errors.reduce((sum, one) => sum + one, 0) });
 }
 
 // The plan is of the sheet as it is when all edits are made, and gone with the next one.
@@ -96,6 +97,7 @@ function plannedLine(row) {
 }
 
 async function showInGrid(action) {
+  await showPart(state.sheet.sheet);
   show("mend");
   await changeView(`plan:${action}`);
 }
@@ -133,10 +135,15 @@ function showOutcome(outcome) {
   shown.replaceChildren(element("h2", outcome.headline), ...reasons, ...outcomeLinks(outcome));
   if (outcome.rejected.length && state.sheet) {
     shown.append(element("p", texts.back_to_grid));
-    shown.append(button(texts.to_refused, () => show("mend"), "main"));
-    state.view = "wrong";
-    byId("view").value = state.view;
+    shown.append(button(texts.to_refused, showRefused, "main"));
   }
+}
+
+async function showRefused() {
+  await showPart(state.sheet.sheet);
+  state.view = "wrong";
+  byId("view").value = state.view;
+  show("mend");
 }
 
 export function outcomeLinks(job) {
