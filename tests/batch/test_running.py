@@ -94,6 +94,21 @@ def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_pa
     assert (tmp_path / "out" / "clients.xlsx").stat().st_mtime_ns == written
 
 
+def test_a_step_says_how_its_csv_files_are_written(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    text = "nomeComercial|natureza\nPadaria São João|J\n"
+    (tmp_path / "clients.csv").write_text(text, "cp850")
+    step = "name: csv\nsteps:\n  clients:\n    validate: clients.csv\n    resource: cliente\n"
+    untold = report(run_batch("run", write_plan(step), "--yes", "--format", "json"), 3)
+    assert "encoding" in untold["steps"][0]["units"][0]["problem"]
+    plan = write_plan(f"{step}    delimiter: '|'\n    encoding: cp850\n")
+    done = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert (done["done"], done["steps"][0]["units"][0]["warnings"]) == (True, 0)
+    wrong = run_batch("plan", write_plan(f"{step}    delimiter: '#'\n"))
+    assert (wrong.returncode, "plan.yaml:6" in wrong.stderr) == (2, True), wrong.stderr
+
+
 def test_consent_is_asked_only_for_what_will_be_sent(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

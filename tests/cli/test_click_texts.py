@@ -196,11 +196,18 @@ def test_the_language_may_be_chosen_behind_the_command_too(
     assert capsys.readouterr().out.startswith("Uso: xlbridge")
 
 
+def test_an_unknown_language_is_told_with_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for arguments in (["resources", "--lang", "de"], ["resources", "--lang=de"]):
+        assert main(arguments) == 2
+        assert "'--lang': 'de' is not one of 'pt-BR', 'en'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("validate", "--sheet", "x", "--lang"),
-        ("validate", "--lang", "de"),
         ("validate", "--", "--lang", "en"),
     ],
 )

@@ -187,6 +187,22 @@ def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, xlbridge: X
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
 
 
+def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, xlbridge: Xlbridge) -> None:
+    link = ["--link", "codigoDoCliente=cliente"]
+    named = {"codigoDoCliente": "CLI-01429", "numeroDoDocumento": "LN-R"}
+    write_records(demo, "contasreceber", [named | {"codigoDaContaCorrente": 99}])
+    sent = xlbridge("upload", "t.xlsx", *link, "--yes", "--format", "json")
+    assert sent.returncode == 1, sent.stderr
+    job = json.loads(sent.stdout)["job"]
+    write_records(demo, "contasreceber", [named])
+    untold = xlbridge("retry", job, "--file", "t.xlsx", "--yes")
+    assert untold.returncode == 1
+    assert "not-a-whole-number" in untold.stderr or "CLI-01429" in untold.stderr
+    again = xlbridge("retry", job, "--file", "t.xlsx", *link, "--yes")
+    assert again.returncode == 0, again.stderr
+    assert stored(xlbridge)["LN-R"]["codigoDoCliente"] == 1429
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from xlbridge.batch.batch import Batch
@@ -13,6 +13,7 @@ from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources.findings import Finding
+from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
@@ -131,20 +132,29 @@ def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
     context = batch.environments.context(target.step.profile)
     request = _request_of(target)
-    return _single_result(validate_file(request, context.catalogue, context.settings.limits))
+    limits = _limits_of(context.settings.limits, target.step.csv)
+    return _single_result(validate_file(request, context.catalogue, limits))
 
 
 def _judge_all(
     batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
 ) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
-    by_profile: defaultdict[str | None, list[StepWorkbook]] = defaultdict(list)
+    alike: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
     for target in targets:
-        by_profile[target.step.profile].append(target)
-    for profile, same_profile in by_profile.items():
+        alike[target.step.profile, target.step.csv].append(target)
+    for (profile, csv), together in alike.items():
         settings = batch.environments.context(profile).settings
-        requests = [_request_of(target) for target in same_profile]
-        found = validate_files(requests, settings.schemas, settings.limits, executor)
-        yield from zip(same_profile, map(_single_result, found), strict=True)
+        requests = [_request_of(target) for target in together]
+        limits = _limits_of(settings.limits, csv)
+        found = validate_files(requests, settings.schemas, limits, executor)
+        yield from zip(together, map(_single_result, found), strict=True)
+
+
+def _limits_of(limits: WorkbookLimits, csv: CsvForm) -> WorkbookLimits:
+    """Return the limits with the form of .csv files that a step declares."""
+    usual = limits.csv
+    declared = CsvForm(csv.delimiter or usual.delimiter, csv.encoding or usual.encoding)
+    return replace(limits, csv=declared)
 
 
 def _request_of(target: StepWorkbook) -> ValidationRequest:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.export import Filters
 from xlbridge.resources import Catalogue, registry_called
+from xlbridge.settings import CsvForm
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import PROVEN
@@ -44,13 +45,14 @@ class WorkbookStep(Step):
 
     ``patterns`` are relative to the plan's folder. ``links`` maps a column that refers to another
     resource to the column by which its cells name the record there. ``mapping`` reads workbooks
-    with headers of their own.
+    with headers of their own, ``csv`` is how .csv files among them are written.
     """
 
     patterns: tuple[str, ...]
     resource: str | None = None
     sheet: str | None = None
     reading: ParseOptions = field(default_factory=ParseOptions)
+    csv: CsvForm = field(default_factory=CsvForm)
     links: Mapping[str, str] = field(default_factory=dict)
     mapping: "SheetMapping | None" = None
     sending: SendOptions | None = None

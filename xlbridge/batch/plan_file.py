@@ -42,6 +42,7 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
+from xlbridge.settings import CSV_DELIMITERS, CsvForm
 from xlbridge.validation import ParseOptions
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class StepReader:
             resource=resource,
             sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
+            csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
             links=body.get("links", {}),
             mapping=self._mapping(key_path, body.get("map"), resource),
             sending=sending if kind == "upload" else None,

@@ -9,6 +9,7 @@ from typing import get_args
 
 from xlbridge.export import FILTERS, LISTINGS, Filter, ValueKind
 from xlbridge.resources.yaml_files import Schema, block_schema, described
+from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS
 from xlbridge.upload import RequestedMode
 from xlbridge.validation import DateOrder, NumberStyle
 
@@ -98,6 +99,8 @@ _WORKBOOKS: Schema = {
     "numbers": described(
         {"enum": list(get_args(NumberStyle))}, "The style of numbers kept as text."
     ),
+    "delimiter": described({"enum": list(CSV_DELIMITERS)}, "The delimiter of .csv files."),
+    "encoding": described({"enum": list(CSV_ENCODINGS)}, "The encoding of .csv files."),
     "links": described(
         {"type": "object", "additionalProperties": _TEXT},
         "Columns whose cells name a record by another column of it, codigoDoCliente: seuCodigo, or "

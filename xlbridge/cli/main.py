@@ -202,14 +202,17 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _language_first(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with ``--lang`` before the command, wherever it was typed."""
+    """Return the arguments with ``--lang`` before the command, wherever it was typed.
+
+    There the languages that there are are told, where another one was asked for.
+    """
     given = list(arguments)
     end = given.index("--") if "--" in given else len(given)
     for place in range(end):
         width = 2 if given[place] == "--lang" else 1
         asked = given[place : min(place + width, end)]
-        name, _, value = "=".join(asked).partition("=")
-        if name == "--lang" and language_named(value):
+        name, has_value, _ = "=".join(asked).partition("=")
+        if name == "--lang" and has_value:
             return [*asked, *given[:place], *given[place + width :]]
     return given
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import force_option, option, schemas_option, sheet_options
+from xlbridge.cli.options import csv_options, force_option, option, schemas_option, sheet_options
 from xlbridge.cli.output import print_json, print_result, remark, show_progress
 from xlbridge.cli.process import heavy_imports
 from xlbridge.files import replace_atomically, require_distinct, require_new
@@ -40,6 +40,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
 )
 @force_option
 @sheet_options
+@csv_options
 @schemas_option
 @option(
     "--json-schema",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import force_option, format_option, schemas_option
+from xlbridge.cli.options import csv_options, force_option, format_option, schemas_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
@@ -98,6 +98,7 @@ def _as_json(resource: Resource) -> dict[str, object]:
         Text(pt="Onde gravar (se não for dito: mostra).", en="Where to write (default: shows it).")
     ),
 )
+@csv_options
 @force_option
 def new_command(
     example: Path, sheet: str | None, name: str | None, output: Path | None, force: bool

@@ -1,5 +1,6 @@
 """``xlbridge retry``: send again the rejected rows that were fixed."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, parse_options
+from xlbridge.cli.options import format_option, link_option, parse_options
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import (
@@ -47,6 +48,7 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, Validation
 @plan_options
 @chunk_rows_option
 @parse_options
+@link_option
 @upload_options
 @format_option
 def command(
@@ -54,6 +56,7 @@ def command(
     file: Path | None,
     dates: DateOrder | None,
     numbers: NumberStyle | None,
+    links: dict[str, str],
     **given: Any,
 ) -> ExitCode:
     arguments = UploadArguments.of(given)
@@ -76,14 +79,25 @@ def command(
             file=file or Path(job.last("rejects_file")),
             resource=context.catalogue.named(job.what.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
+            links=links,
         )
         judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
-        if not may_be_sent(judged, good_rows=arguments.options.good_rows):
-            return report_invalid_sheet(
-                judged, request, context.settings.limits.csv, job.what.mode, arguments.form
-            )
-        corrected = corrected_rows(context, job, judged)
+        tell_invalid = partial(
+            report_invalid_sheet,
+            request=request,
+            csv=context.settings.limits.csv,
+            mode=job.what.mode,
+            form=arguments.form,
+        )
+        good_rows = arguments.options.good_rows
+        if not may_be_sent(judged, good_rows=good_rows):
+            return tell_invalid(judged)
         with connect(context.settings, remark) as client:
+            uploads = Uploads(context, client)
+            judged = uploads.with_codes(judged)
+            if not may_be_sent(judged, good_rows=good_rows):
+                return tell_invalid(judged)
+            corrected = corrected_rows(context, job, judged)
             forbid_yes_in_production(client.target.production, arguments, job.what.mode)
-            again = Uploads(context, client).create_retry(corrected, arguments.options)
+            again = uploads.create_retry(corrected, arguments.options)
             return run_upload(context, client, again, arguments)
