@@ -134,6 +134,21 @@ def test_a_guessed_filter_that_nothing_shows_is_refused(
     assert arguments[1] in done.stderr
 
 
+@pytest.mark.parametrize("day", ["2026-09-30T23:59:00", "2026-11-01T00:00:00", None])
+def test_a_statement_of_another_period_is_refused(
+    tmp_path: Path, xlbridge: Xlbridge, day: str | None
+) -> None:
+    lines = [{"data": "2026-10-31T23:59:59", "valor": 1.5}, {"data": day, "valor": 2}]
+    statement = {"codigoDaContaCorrente": 1, "saldoFinal": 10, "lancamentos": lines}
+    asked = ["caixabancos", "--account", "1", "--from", "01/10/2026", "--to", "31/10/2026"]
+    with answering({"/v2/financeiro/caixabancos": statement}) as system:
+        done, rows, _ = exported(xlbridge, tmp_path, system, *asked)
+        assert (done.returncode, rows) == (4, [])
+        assert "lancamentos.data" in done.stderr
+        del lines[1]
+        assert exported(xlbridge, tmp_path, system, *asked)[0].returncode == 0
+
+
 def test_a_documented_filter_is_taken_at_its_word_where_records_do_not_show_it(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -23,10 +23,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def statement(query: dict[str, list[str]]) -> dict[str, Any]:
     account = int(query["codigoDaContaCorrente"][0])
     line = {"codigoDoExercicio": 2026, "numeroDaTransacao": 1, "sequenciaDaTransacao": 1}
+    line |= {"data": "2026-10-31T10:00:00"}
     return {"codigoDaContaCorrente": account, "saldoFinal": account, "lancamentos": [line]}
 
 
-def title(number: int, account: int | None) -> dict[str, Any]:
+def title(number: int, account: object) -> dict[str, Any]:
     return {
         "codigoDoExercicio": 2026,
         "codigoDaFilial": 1,
@@ -65,6 +66,16 @@ def test_statements_of_several_accounts_come_in_one_run(
     assert document["complete"] is (code == 0)
     assert document["seen"] == ({} if given else {"account": [1, 3]})
     assert ("--account" in done.stderr) is (code == 1)
+
+
+def test_statements_of_accounts_that_are_no_codes_are_not_asked_for(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    odd = CASH | {"/v2/financeiro/contaspagar": [title(4, "1e999999999")]}
+    with answering(odd) as system:
+        told = ["-o", tmp_path / "cb.csv", *PERIOD]
+        done = xlbridge("export", "caixabancos", *told, **system.environment())
+    assert (done.returncode, "1e999999999" in done.stderr) == (4, True)
 
 
 def test_requisitions_of_several_branches_keep_their_branch(

@@ -23,10 +23,15 @@ pytestmark = pytest.mark.one_database
 
 
 def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
-    with embedded_sandbox(Settings(home=tmp_path)) as server:
+    home = tmp_path / "home"
+    with embedded_sandbox(Settings(home=home)) as server:
         with log_in(server) as http:
             assert http.get("/v2/sistema/info").status_code == 200
         assert server.password not in repr(server)
+        kept = [home, *home.rglob("*")]
+    if os.name == "posix":
+        written = {(path.is_dir(), path.stat().st_mode & 0o777) for path in kept if path.exists()}
+        assert written == {(True, 0o700), (False, 0o600)}
     with pytest.raises(httpx.ConnectError):
         httpx.get(server.base_url)
 

@@ -42,6 +42,11 @@ def cut(home: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
 
 
+def cut_to_a_byte(home: Path) -> None:
+    path = home / "journal.db"
+    path.write_bytes(path.read_bytes()[:1])
+
+
 def garble(home: Path) -> None:
     path = home / "journal.db"
     path.write_bytes(b"garbage " * (path.stat().st_size // 8))
@@ -52,7 +57,7 @@ def lose_with_marker(home: Path) -> None:
     (home / "journal.id").unlink()
 
 
-@pytest.mark.parametrize("harm", [empty, lose, cut, garble, lose_with_marker])
+@pytest.mark.parametrize("harm", [empty, lose, cut, cut_to_a_byte, garble, lose_with_marker])
 def test_a_harmed_journal_stops_every_upload_until_a_person_accepts_it(
     xlbridge: Xlbridge, client: Client, sent: tuple[Path, Path, dict[str, str]], harm: object
 ) -> None:
@@ -65,6 +70,8 @@ def test_a_harmed_journal_stops_every_upload_until_a_person_accepts_it(
     assert "journal.db" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert count(client) == before
+    known = xlbridge("export", "importacao", "-o", home / "logs.csv", **environment)
+    assert (known.returncode, (home / "logs.csv").exists()) == (6, False)
     assert xlbridge("doctor", **environment).returncode != 0
     accepted = xlbridge("doctor", "--accept-journal", "looked by hand", **environment)
     assert accepted.returncode == 0, accepted.stderr

@@ -29,6 +29,23 @@ def test_home_journal_payloads_and_rejects_are_the_owner_s(
     private = [home / "journal.db", home / "journal.id", *(home / "payloads").iterdir()]
     assert len(private) >= 4
     assert {mode(one) for one in private} == {0o600}
+    told = ["-o", tmp_path / "c.csv", "--since-last"]
+    assert xlbridge("export", "clientes", *told, **environment).returncode == 0
+    kept = [home, *home.rglob("*")]
+    assert {mode(one) for one in kept if one.is_dir()} == {0o700}
+    assert {mode(one) for one in kept if one.is_file()} == {0o600}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("command", [["export", "estoque", "-o", "e.csv"], ["whoami"]])
+def test_whatever_is_run_first_makes_a_private_home(
+    xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, command: list[str]
+) -> None:
+    home = tmp_path / "first"
+    command = [str(tmp_path / part) if part.endswith(".csv") else part for part in command]
+    environment = credentials(sandbox) | {"XLBRIDGE_HOME": str(home)}
+    assert xlbridge(*command, **environment).returncode == 0
+    assert {mode(one) for one in (home, *home.rglob("*")) if one.is_dir()} == {0o700}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")

@@ -80,13 +80,15 @@ def _body(data: str) -> object:
     try:
         text = Path(data[1:]).read_text(encoding="utf-8-sig") if data.startswith("@") else data
         document: object = json.loads(text)
+        # What has no place in JSON, though it was read: NaN, 1e999, half a surrogate pair.
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UsageError(
             Text(pt="--data: {file}: {reason}", en="--data: {file}: {reason}").format(
                 file=data[1:], reason=os_error_reason(error)
             )
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             Text(pt="--data não é JSON: {reason}", en="--data is not JSON: {reason}").format(
                 reason=error

@@ -198,8 +198,7 @@ class Client(Operations):
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
         ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
-        place of that. One object is one record; null is none where a single record is named, else
-        an error.
+        place of that. One object is one record, null is none.
 
         The call is made when the first record is asked for, and retried until an answer begins.
         Only the record at hand is in memory. Raises what ``call`` raises, and

@@ -18,7 +18,7 @@ from typing import Any
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import Window, WindowSplitter
-from xlbridge.errors import TruncatedAnswer
+from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import Listing, PerRecord, PerValue
@@ -37,9 +37,12 @@ from xlbridge.export.windows import (
     plain_calls,
     window_call,
 )
+from xlbridge.i18n import Text
 
 _RECORDS_PER_PART = 100
 """Maximum number of records of a part that are read one by one."""
+
+_MAX_CODE_LENGTH, _MAX_SHOWN_LENGTH = 15, 40
 
 
 class Fetcher:
@@ -186,7 +189,7 @@ class Fetcher:
         values = self._filters.given.get(per.filter)
         if values is None:
             found = {
-                int(value)
+                _code(value, per.field)
                 for source in per.sources
                 for (value,) in self._keys_of(source, (per.field,), NO_FILTERS)
                 if value is not None
@@ -338,3 +341,16 @@ class Fetcher:
             self._records += more
             left = None if self._one_by_one is None else self._one_by_one - self._reader.done
             self._on_progress(ExportProgress(self._records, len(self.fetched), self._left, left))
+
+
+def _code(value: object, field: str) -> int:
+    """Return a code that another listing told. Raises ``TransportError`` for what is none."""
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_CODE_LENGTH):
+        raise TransportError(
+            Text(
+                pt="O sistema informou {field} {text!r}, que não é um código.",
+                en="The system told {field} {text!r}, which is no code.",
+            ).format(field=field, text=text[:_MAX_SHOWN_LENGTH])
+        )
+    return int(text)

@@ -17,7 +17,7 @@ from xlbridge.export.filters import (
     option_names,
     query_field,
 )
-from xlbridge.export.record_filter import Criterion, RecordFilter, comparable
+from xlbridge.export.record_filter import Criterion, Period, RecordFilter, comparable
 from xlbridge.export.sheets import ExportColumn, Sheet, key_column
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
@@ -65,6 +65,7 @@ class Listing:
     field for each parameter of its path. ``is_settled`` says that the records are settled titles,
     which an import would create anew. ``guessed`` are the filters that the interface's description
     does not show for it; ``local`` those that it does not have, and records are chosen by here.
+    ``period_shown`` are a list within a record and its field in which a required period shows.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Listing:
     guessed: frozenset[Filter] = frozenset()
     local: frozenset[Filter] = frozenset()
     per_value: PerValue | None = None
+    period_shown: tuple[str, str] | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -235,8 +237,11 @@ def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
     is_dated = {Filter.FROM, Filter.TO} & listing.guessed & filters.given.keys()
     updated = (filters.start, filters.end) if is_dated else None
     limit = filters.given.get(Filter.LIMIT)
-    if criteria or updated or limit:
-        return RecordFilter(criteria, updated, limit)
+    period = None
+    if listing.period_shown and filters.start and filters.end:
+        period = Period(*listing.period_shown, filters.start, filters.end)
+    if criteria or updated or limit or period:
+        return RecordFilter(criteria, updated, limit, period)
     return None
 
 

@@ -227,6 +227,7 @@ _FINANCIAL = (
         operation=financial.CASH_STATEMENT,
         per_value=_ACCOUNTS,
         guessed=frozenset({Filter.ACCOUNT}),
+        period_shown=("lancamentos", "data"),
         key=("codigoDaContaCorrente",),
         inner_keys={"lancamentos": _TITLE_KEY},
         totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),

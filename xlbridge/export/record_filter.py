@@ -46,6 +46,29 @@ class Criterion:
 
 
 @dataclass(frozen=True, slots=True)
+class Period:
+    """Period of a record, which shows it by the ``field`` of the objects in its list ``within``.
+
+    Both ends are included, to the minute. A record's totals are those of its period, so that one
+    with anything of another period is not the one that was asked for.
+    """
+
+    within: str
+    field: str
+    start: datetime
+    end: datetime
+
+    def require_heeded(self, record: Record) -> None:
+        """Raise ``TransportError`` where a record is of another period, or does not tell."""
+        for inner in record.get(self.within) or ():
+            moment = update_time(inner, self.field)
+            if moment is None:
+                raise uncheckable_filter("from", f"{self.within}.{self.field}")
+            if not self.start <= _minute(moment) <= self.end:
+                raise _other_period(moment, f"{self.within}.{self.field}")
+
+
+@dataclass(frozen=True, slots=True)
 class RecordFilter:
     """Conditions on the records of an answer. It can be sent to another process.
 
@@ -56,6 +79,7 @@ class RecordFilter:
     criteria: tuple[Criterion, ...]
     updated: tuple[datetime | None, datetime | None] | None = None
     limit: int | None = None
+    period: Period | None = None
 
     def reason_against(self, record: Record, records_before: int) -> tuple[str, bool] | None:
         """Return the filter that a record does not pass, and whether it was sent; None if none.
@@ -66,12 +90,14 @@ class RecordFilter:
         for criterion in self.criteria:
             if not criterion.admits(record):
                 return criterion.name, criterion.is_sent
+        if self.period is not None:
+            self.period.require_heeded(record)
         if self.updated is not None:
             start, end = self.updated
             moment = update_time(record)
             if moment is None:
                 raise uncheckable_filter("from" if start else "to", UPDATE_FIELD)
-            minute = moment.replace(second=0, microsecond=0, tzinfo=None)
+            minute = _minute(moment)
             if start and minute < start:
                 return "from", True
             if end and minute > end:
@@ -79,6 +105,10 @@ class RecordFilter:
         if self.limit is not None and records_before >= self.limit:
             return LIMIT, True
         return None
+
+
+def _minute(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0, tzinfo=None)
 
 
 def comparable(value: Any) -> str:
@@ -103,4 +133,17 @@ def uncheckable_filter(name: str, field: str) -> TransportError:
             pt="Exporte sem --{name}.",
             en="Export without --{name}.",
         ).format(name=name),
+    )
+
+
+def _other_period(moment: datetime, field: str) -> TransportError:
+    return TransportError(
+        Text(
+            pt="O sistema não respondeu do período pedido: {field} veio com {day}.",
+            en="The system did not answer for the period asked for: {field} came with {day}.",
+        ).format(field=field, day=f"{moment:%d/%m/%Y}"),
+        Text(
+            pt="Nada foi gravado: os saldos e os totais são de outro período.",
+            en="Nothing was written: the balances and totals are those of another period.",
+        ),
     )

@@ -14,7 +14,7 @@ from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing import Listing
 from xlbridge.export.totals import TotalTable
 from xlbridge.export.windows import FetchedWindow, SeenValues
-from xlbridge.files import replace_atomically
+from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.wire import format_moment
 
@@ -246,7 +246,7 @@ class LastRuns:
         if path.exists():
             earlier = json.loads(path.read_text(encoding="utf-8"))["reached"]
             reached = max(reached, datetime.fromisoformat(earlier))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         state = {"version": _STATE_VERSION, "listing": listing.name, "reached": reached.isoformat()}
         with replace_atomically(path) as temporary:
             temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 
 from xlbridge.client.listings import Window
 from xlbridge.export.parts import FINISHED_FILE, Part
-from xlbridge.files import LocalDatabase, report_write_errors
+from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
 
 _CACHE_KIB = 8_000
 _BLOCK_SIZE = 2**17
@@ -179,7 +179,7 @@ class ResumeStore:
         """
         own = self._own
         with report_write_errors(own):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self.folder)
             _remove_old(self.folder, now)
             own.mkdir(exist_ok=True, mode=0o700)
         try:

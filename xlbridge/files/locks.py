@@ -10,6 +10,8 @@ from xlbridge.errors import UsageError
 from xlbridge.files.atomic import make_private_folder, report_write_errors
 from xlbridge.i18n import Text
 
+_OWNER_ONLY = 0o600
+
 
 @contextmanager
 def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
@@ -19,7 +21,7 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
     """
     folder = home / "locks"
     path = folder / f"{name}.lock"
-    lock = FileLock(path)
+    lock = FileLock(path, mode=_OWNER_ONLY)
     with report_write_errors(path):
         make_private_folder(folder)
         try:
@@ -38,9 +40,9 @@ def file_lock(path: Path) -> Iterator[None]:
 
     Its folder is made for its owner only. Raises ``UsageError`` when it cannot be written there.
     """
-    lock = FileLock(path)
+    lock = FileLock(path, mode=_OWNER_ONLY)
     with report_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         lock.acquire()
     try:
         yield

@@ -107,7 +107,7 @@ def sandbox_process(
     log = home / "sandbox.log"
     with report_write_errors(log):
         make_private_folder(home)
-        log.touch()
+        log.touch(0o600)
         already = log.stat().st_size
     with tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
         ready_file = Path(folder) / "ready.json"

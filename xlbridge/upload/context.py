@@ -17,6 +17,7 @@ from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.journal_marker import is_expected
 from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlanOptions
 
@@ -30,7 +31,7 @@ def known_numbers(settings: Settings, listing: str, system: str, profile: str) -
     Of import logs these are the uploads' own, of other records those that jobs have written one by
     one, whatever the system's profile was called then.
     """
-    if not settings.journal.exists():
+    if not settings.journal.exists() and not is_expected(settings.journal):
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:

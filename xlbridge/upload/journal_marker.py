@@ -122,6 +122,9 @@ def _is_cut(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
+    if len(header) < _HEADER_BYTES:
+        # SQLite takes so short a file for a new one.
+        return True
     if not header.startswith(_MAGIC):
         # SQLite itself says that this is no database.
         return False

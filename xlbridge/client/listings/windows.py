@@ -52,12 +52,13 @@ UPDATE_FIELD = "ultimaAtualizacao"
 """The field of a record that tells when it was last updated."""
 
 
-def update_time(record: Mapping[str, Any]) -> datetime | None:
+def update_time(record: Mapping[str, Any], name: str = UPDATE_FIELD) -> datetime | None:
     """Return when a record was last updated, None where it does not tell that in ISO 8601.
 
-    The interface calls the field a string, and says nothing more of it.
+    The interface calls the field a string, and says nothing more of it. ``name`` is that of
+    another field with a moment.
     """
-    moment = record.get(UPDATE_FIELD)
+    moment = record.get(name)
     try:
         return datetime.fromisoformat(moment).replace(tzinfo=None) if moment else None
     except (TypeError, ValueError):

@@ -6,6 +6,7 @@ writer at a time and texts in the order of their bytes.
 
 import re
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateColumn
 
 from xlbridge.errors import ConfigError
+from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql+psycopg"
@@ -25,6 +27,7 @@ _DRIVERS = {
     "postgresql": POSTGRESQL,
     "postgresql+psycopg": POSTGRESQL,
 }
+_OWNER_ONLY = 0o600
 _CREDENTIALS = re.compile(r"(?<=//).*@")
 _SECRET_PARAMETERS = ("password", "sslpassword")
 _ADDRESS_HINT = Text(
@@ -103,8 +106,15 @@ _BEGIN_OPTION = "sandbox_begin"
 
 
 def open_sqlite(url: URL) -> Engines:
-    """Return the engines of an SQLite file; its folder is made if it is missing."""
-    Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+    """Return the engines of an SQLite file.
+
+    The file and its folder are made for their owner only where they are missing: a rehearsal holds
+    the records of real workbooks.
+    """
+    path = Path(str(url.database))
+    make_private_folder(path.parent)
+    with suppress(OSError):  # What cannot be made is told when it is opened.
+        path.touch(_OWNER_ONLY)
     engine = create_engine(url, pool_size=POOL_SIZE, connect_args={"timeout": LOCK_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
