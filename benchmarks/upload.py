@@ -7,7 +7,8 @@ TITLES (100,000) others; half of the rows are there already. As many new ones ar
 that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
 its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what a
 plan costs the client beside validating the same sheet; the rows per second beside single posts by
-plain httpx in the same run; the greatest memory of a command. Nothing is asserted.
+plain httpx in the same run; the greatest memory of any command so far, to be compared between runs with
+other numbers of rows. Nothing is asserted.
 """
 
 import argparse
@@ -53,15 +54,20 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of a command: by the clock, of its own processor time, of the sandbox's."""
+    """Seconds of a command: by the clock, of its own processor time, of the sandbox's.
+
+    ``memory`` is the most that this command or an earlier one took, in MB.
+    """
 
     elapsed: float
     client: float
     server: float
+    memory: float
 
     def line(self, name: str, more: str = "") -> str:
         """Return the costs as a line of the table."""
-        return f"  {name:26}{self.elapsed:8.2f}{self.client:8.2f}{self.server:8.2f}   {more}"
+        seconds = f"{self.elapsed:8.2f}{self.client:8.2f}{self.server:8.2f}"
+        return f"  {name:26}{seconds}{self.memory:8,.0f}   {more}"
 
 
 def main() -> None:
@@ -72,10 +78,10 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, _site(Path(folder)) as site:
         _fill(site, Path(folder), asked.titles)
-        half = asked.rows // 2
+        half = min(asked.rows // 2, asked.titles)
         sheet = _write_sheet(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
         print(f"{asked.rows:,} rows, {half:,} of them there, against {asked.titles:,} titles")
-        print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}")
+        print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'MB':>8}")
         validated, _ = _cost(site, "validate", sheet)
         print(validated.line("validate"))
         preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
@@ -86,15 +92,13 @@ def main() -> None:
         decided = asked.rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
         print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
-        new = _write_sheet(Path(folder) / "new.xlsx", site, asked.titles + half, asked.rows)
+        new = _write_sheet(Path(folder) / "new.xlsx", site, asked.titles + asked.rows, asked.rows)
         sent, counts = _cost(site, "upload", new, "--yes", "--format", "json")
         rate = counts["created"] / sent.elapsed
         print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
-        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         posts = _posts_per_second(site)
         print(f"  plain loop of posts {posts:.0f} rows/s: decided {decided / posts:.1f} x as fast,")
         print(f"    created {rate / posts:.1f} x as fast")
-        print(f"  greatest memory of a command {memory:,.0f} MB")
 
 
 def _fill(site: Site, folder: Path, titles: int) -> None:
@@ -135,6 +139,7 @@ def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
         time.perf_counter() - began,
         _children_time() - own,
         _processor_time(site.sandbox) - sandbox,
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
     )
     return cost, json.loads(ended.stdout)["rows"] if "json" in arguments else {}
 
