@@ -7,8 +7,8 @@ TITLES (100,000) others; half of the rows are there already. As many new ones ar
 that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
 its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what a
 plan costs the client beside validating the same sheet; the rows per second beside single posts by
-plain httpx in the same run; the greatest memory of any command so far, to be compared between runs with
-other numbers of rows. Nothing is asserted.
+plain httpx in the same run; the greatest memory of any command so far, to be compared between runs
+with other numbers of rows. Nothing is asserted.
 """
 
 import argparse
