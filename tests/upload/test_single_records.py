@@ -50,6 +50,15 @@ def test_records_are_created_one_by_one_where_there_is_no_import(
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 5, [])
 
 
+def test_a_run_counts_its_records(context: UploadContext, client: Client, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    options = replace(AT_ONCE, counted=lambda done, total: told.append((done, total)))
+    sheet = validate_workbook(make_types(tmp_path / "tipos.xlsx", described(5)), context.catalogue)
+    assert Uploads(context, client).send(sheet, options).state is State.DONE
+    assert told[-1] == (5, 5)
+    assert told == sorted(told)
+
+
 def test_the_codes_that_the_system_gives_out_come_back(
     client: Client, run: Run, tmp_path: Path
 ) -> None:

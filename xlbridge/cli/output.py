@@ -218,20 +218,22 @@ def _coloured(text: str) -> str:
 class ProgressDisplay:
     """Progress display on stderr.
 
-    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``paused``
-    hides it all for a block.
+    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``count``
+    says how many are done of all, ``paused`` hides it all for a block.
     """
 
     tell: Callable[[Text], None]
     paused: Callable[[], AbstractContextManager[None]]
     advance: Callable[[], None] = lambda: None
+    count: Callable[[int, int], None] = lambda _done, _total: None
 
 
 @contextmanager
-def show_progress(text: Text, total: int = 1) -> Iterator[ProgressDisplay]:
+def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[ProgressDisplay]:
     """Show ``text`` with a spinner and the elapsed time until the block ends.
 
-    With a ``total`` of several steps a bar shows how many are done. Shows nothing when stderr is
+    With a ``total`` of several steps a bar shows how many are done; with ``counts`` the bar moves
+    once it is told how many there are. Shows nothing when stderr is
     no terminal.
     """
     if not sys.stderr.isatty():
@@ -242,7 +244,9 @@ def show_progress(text: Text, total: int = 1) -> Iterator[ProgressDisplay]:
     from rich.progress import Progress
 
     with Progress(
-        *_progress_columns(total), console=Console(stderr=True), transient=True
+        *_progress_columns(total, has_bar=counts or total > 1),
+        console=Console(stderr=True),
+        transient=True,
     ) as progress:
         task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
 
@@ -258,10 +262,11 @@ def show_progress(text: Text, total: int = 1) -> Iterator[ProgressDisplay]:
             tell=lambda new: progress.update(task, description=escape(str(new))),
             paused=paused,
             advance=lambda: progress.update(task, advance=1, refresh=True),
+            count=lambda done, all_: progress.update(task, completed=done, total=all_),
         )
 
 
-def _progress_columns(total: int) -> "list[ProgressColumn]":
+def _progress_columns(total: int, *, has_bar: bool) -> "list[ProgressColumn]":
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -271,6 +276,7 @@ def _progress_columns(total: int) -> "list[ProgressColumn]":
     )
     from rich.table import Column
 
-    bar = [BarColumn(), MofNCompleteColumn()] if total > 1 else []
+    bar = [BarColumn()] if has_bar else []
+    steps = [MofNCompleteColumn()] if total > 1 else []
     text = TextColumn("{task.description}", table_column=Column())
-    return [SpinnerColumn(), text, *bar, TimeElapsedColumn()]
+    return [SpinnerColumn(), text, *bar, *steps, TimeElapsedColumn()]

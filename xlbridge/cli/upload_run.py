@@ -51,11 +51,12 @@ def run_upload(
     options = arguments.options
     try:
         title = Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
-        with report_local_failures(), show_progress(title) as display:
+        with report_local_failures(), show_progress(title, counts=True) as display:
             shown = replace(
                 options,
                 consent=partial(_show_plan, display, arguments),
                 progress=display.tell,
+                counted=display.count,
             )
             job = Uploads(context, client).run(job, shown)
     except XlbridgeError as error:

@@ -53,6 +53,9 @@ _LOGS = "importacao"
 Progress = Callable[[Text], None]
 """Receives a line about each step of an upload; it may be called often."""
 
+Counted = Callable[[int, int], None]
+"""Receives how many rows or records of an upload are done, of how many; it may be called often."""
+
 
 @dataclass(frozen=True, slots=True)
 class UploadContext:
@@ -130,6 +133,7 @@ class UploadOptions:
     ``good_rows`` sends a sheet without its rows that have errors. ``snapshot`` reads the records of
     the rows before anything is written, without which a lost answer stays without proof;
     ``preview`` lets the system read the sheet first; ``wait`` polls until the outcome is known.
+    ``progress`` is told what is being done, ``counted`` how many rows or records are done of all.
     ``settle_seconds`` is how long a request whose answer was lost may still be on its way; None
     takes the environment's own.
     """
@@ -147,6 +151,7 @@ class UploadOptions:
     preview: bool = True
     wait: bool = True
     progress: Progress = lambda _text: None
+    counted: Counted = lambda _done, _total: None
     settle_seconds: float | None = None
     sleep: Callable[[float], None] = time.sleep
 

@@ -115,7 +115,7 @@ class _Processor:
             if write.state is WriteState.SENDING:
                 self._record(write, interrupted)
         waiting = [write for write in writes if write.state.is_waiting]
-        progress = RecordProgress(self._context.options.progress, len(writes), len(waiting))
+        progress = RecordProgress(self._context.options, len(writes), len(waiting))
         dispatch = RecordDispatch(self._process, self._put_down, self._at_once, progress.count)
         dispatch.run(WriteOrder(waiting, lambda write: {write.task.record}))
 

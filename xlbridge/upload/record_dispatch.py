@@ -18,6 +18,7 @@ from typing import Any
 
 from xlbridge.errors import ApiError, LocalDatabaseError
 from xlbridge.i18n import Text
+from xlbridge.upload.context import UploadOptions
 from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
 
 _MOST_DOUBTS_IN_A_ROW = 10
@@ -99,8 +100,8 @@ class RecordProgress:
     ``total`` are all records of the job, ``waiting`` those that this run has to write.
     """
 
-    def __init__(self, report: Callable[[Text], None], total: int, waiting: int) -> None:
-        self._report = report
+    def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
+        self._report, self._counted = options.progress, options.counted
         self._total = total
         self._waiting = waiting
         self._begun = self._reported = time.monotonic()
@@ -114,6 +115,7 @@ class RecordProgress:
             return
         self._reported = now
         left = self._waiting - self._done
+        self._counted(self._total - left, self._total)
         rate = self._done / max(now - self._begun, 0.001)
         self._report(
             Text(

@@ -151,7 +151,7 @@ class _Writer:
         if self._creator is not None:
             self._creator.prepare(self._writes)
         options = self._context.options
-        progress = RecordProgress(options.progress, len(self._writes), len(waiting))
+        progress = RecordProgress(options, len(self._writes), len(waiting))
         dispatch = RecordDispatch(self._write, self._record, options.at_once, progress.count)
         dispatch.run(WriteOrder(waiting, self._tokens, blocked))
 

@@ -119,6 +119,7 @@ def poll(context: RunContext, job: Job) -> Step:
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
         context.options.progress(_progress(job, log, state))
+        context.options.counted(_rows_done(log), len(job.what.rows))
         context.options.sleep(wait)
         wait = min(wait * 1.5, _MAX_POLL)
 
@@ -308,8 +309,11 @@ def _progress(job: Job, log: ImportLog, state: ImportState | None) -> Text:
         ImportState.PENDING: Text(pt="na fila", en="queued"),
         ImportState.RUNNING: Text(pt="processando", en="running"),
     }.get(state or ImportState.FINISHED, untranslated(f"“{log.situacao or '–'}”"))
-    done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
     return Text(
         pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}",
         en="Log {id}: {state}, {done} of {rows} {rows:row|rows}",
-    ).format(id=job.last("log_id"), state=told, done=done, rows=len(job.what.rows))
+    ).format(id=job.last("log_id"), state=told, done=_rows_done(log), rows=len(job.what.rows))
+
+
+def _rows_done(log: ImportLog) -> int:
+    return (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
