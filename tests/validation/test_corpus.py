@@ -91,14 +91,18 @@ def found(path: Path, resource: Resource) -> tuple[Expected, int]:
 
 
 def cases() -> Iterator[Any]:
-    """Each damage in each imported resource and, in turn, one of the others; the rest is slow."""
-    created = [resource for resource in RESOURCES if not resource.is_imported]
+    """Each damage in two imported resources and one of the others, in turn; the rest is slow."""
     for place, damage in enumerate(DAMAGES):
-        fitting = [resource for resource in created if befalls(damage, resource)]
-        in_turn = fitting[place % len(fitting)] if fitting else None
+        fitting = [resource for resource in RESOURCES if befalls(damage, resource)]
+        imported = [resource for resource in fitting if resource.is_imported]
+        created = [resource for resource in fitting if not resource.is_imported]
+        in_turn = {
+            resource.name
+            for among, count in ((imported, 2), (created, 1))
+            for resource in [*among, *among][place % max(len(among), 1) :][:count]
+        }
         for resource in RESOURCES:
-            is_slow = not resource.is_imported and resource is not in_turn
-            marks = pytest.mark.slow if is_slow else ()
+            marks = () if resource.name in in_turn else pytest.mark.slow
             yield pytest.param(damage, resource, id=f"{damage}-{resource.name}", marks=marks)
 
 
