@@ -14,7 +14,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
-from xlbridge.upload.consent import Consent
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_marker import is_expected
@@ -22,6 +21,7 @@ from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlanOptions
 
 if TYPE_CHECKING:
+    from xlbridge.upload.consent import Consent
     from xlbridge.wire.imports import ImportLog, ImportState
 
 
@@ -138,7 +138,7 @@ class UploadOptions:
     takes the environment's own.
     """
 
-    consent: Consent
+    consent: "Consent"
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
     at_once: int = 4
