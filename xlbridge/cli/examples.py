@@ -27,7 +27,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "jobs": ("jobs", f"jobs {_JOB}"),
     "resume": ("resume", f"resume {_JOB}"),
     "retry": (f"retry {_JOB}", f"retry {_JOB} --file receber-corrigido.xlsx"),
-    "resolve": (f'resolve {_JOB} --as applied --reason "Ana viu os títulos no sistema"',),
+    "resolve": (f'resolve {_JOB} --as applied --reason "Ana conferiu"',),
     "process": (
         "process pedidos pedidos.xlsx --plan",
         "process nfe --id 1831,1833",
