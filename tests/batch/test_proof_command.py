@@ -47,7 +47,7 @@ def test_a_title_that_is_there_twice_by_another_way_is_red(
     run_batch: RunBatch, write_plan: WritePlan, client: Client, tmp_path: Path
 ) -> None:
     plan = write_plan(PLAN.format(name="late"))
-    rows = [title(f"LATE-{number}") for number in range(3)]
+    rows = [title(f"PROVED-{number}") for number in range(3)]
     write_records(tmp_path / "late-a.xlsx", "contasreceber", rows)
     good = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     (proof,) = good["proofs"]
@@ -55,11 +55,11 @@ def test_a_title_that_is_there_twice_by_another_way_is_red(
     assert proof["rows"] == {"read": 3, "read_back": 3}
     assert [each["amount_read_back"] for each in proof["resources"]] == ["3001.50"]
     for number in range(3):
-        post_title(client, f"LATE-{number}")
+        post_title(client, f"PROVED-{number}")
     twice = report(run_batch("proof", "late", "--format", "json"), 1)["proofs"][0]
     assert not twice["settled"]
     assert twice["open"][0] == "accepted rows that are in the system more than once: 3"
-    post_title(client, "LATE-0", valorDoLancamento=7)
+    post_title(client, "PROVED-0", valorDoLancamento=7)
     text = run_batch("proof", "late")
     assert text.returncode == 1
     assert "is in the system once" not in text.stdout
