@@ -81,11 +81,9 @@ def write_foreign() -> Path:
 def take_sending(tab: Page, language: str) -> None:
     """Take the pictures of a plan, and of what became of its rows."""
     tab.set_input_files('[data-testid="drop"]', GOOD_SHEET)
-    tab.locator("#known").wait_for()
+    tab.locator("#file-name", has_text=GOOD_SHEET.name).wait_for()
     tab.locator("#to-mend").click()
     tab.locator("#to-send").click()
-    if not tab.get_by_test_id("send").count():
-        tab.locator("#plan").click()
     tab.get_by_test_id("send").wait_for()
     tab.screenshot(path=IMAGES / f"page-plan.{language}.png")
     tab.get_by_test_id("send").click()

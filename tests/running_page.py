@@ -12,6 +12,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 from forked import Zygote
 
+_PATIENCE = 60
+
 
 @dataclass(frozen=True)
 class RunningPage:
@@ -31,7 +33,9 @@ class RunningPage:
     def client(self) -> Iterator[httpx.Client]:
         """Open what speaks to it as its own page does."""
         headers = {"Origin": self.address}
-        with httpx.Client(base_url=self.address, headers=headers, follow_redirects=True) as opened:
+        with httpx.Client(
+            base_url=self.address, headers=headers, follow_redirects=True, timeout=_PATIENCE
+        ) as opened:
             opened.get(self.link)
             yield opened
 
@@ -45,7 +49,7 @@ def running_page(
     ready.unlink(missing_ok=True)
     command = ["ui", "--no-browser", "--ready-file", str(ready)]
     with forks.running(environment, command, log=log) as pid:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + _PATIENCE
         while not ready.exists():
             assert time.monotonic() < deadline, log.read_text("utf-8")
             time.sleep(0.02)

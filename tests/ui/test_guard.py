@@ -13,21 +13,21 @@ from xlbridge.sandbox import RunningSandbox
 
 @contextmanager
 def enter(ui: RunningPage) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=ui.address, follow_redirects=True) as client:
+    with httpx.Client(base_url=ui.address, follow_redirects=True, timeout=60) as client:
         assert client.get(ui.link).status_code == 200
         yield client
 
 
 def test_the_launch_link_works_once(ui: RunningPage) -> None:
-    assert httpx.get(ui.address).status_code == 403
+    assert httpx.get(ui.address, timeout=60).status_code == 403
     with enter(ui) as client:
         assert client.get("/").status_code == 200
         assert client.get(ui.link).status_code == 403
-    assert httpx.get(ui.link).status_code == 403
+    assert httpx.get(ui.link, timeout=60).status_code == 403
 
 
 def test_the_cookie_is_for_this_page_alone(ui: RunningPage) -> None:
-    cookie = httpx.get(ui.link).headers["set-cookie"]
+    cookie = httpx.get(ui.link, timeout=60).headers["set-cookie"]
     assert cookie.startswith(f"xlbridge-{urlsplit(ui.address).port}=")
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie

@@ -221,9 +221,9 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "process_numbers": Text(pt="Números dos registros", en="Numbers of the records"),
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
-    "record_process": Text(pt="processar", en="process"),
+    "record_unknown": Text(pt="processar", en="process"),
     "record_already": Text(pt="já processado", en="processed already"),
-    "record_left": Text(pt="fica de fora", en="left out"),
+    "record_rejected": Text(pt="fica de fora", en="left out"),
     "profiles_how": Text(
         pt="A página trabalha com um ambiente só. Para outro: xlbridge ui --profile NOME; um novo: "
         "xlbridge login. Senhas não passam por aqui.",

@@ -167,7 +167,7 @@ async function planProcess() {
   shown.hidden = planned === null;
   if (planned === null) return;
   const table = element("table");
-  const line = (one) => tableLine([one.number, texts[`record_${one.action}`] || one.action || "", one.message ?? ""]);
+  const line = (one) => tableLine([one.id, texts[`record_${one.outcome}`], one.message ?? ""]);
   table.append(...planned.records.map(line));
   const begin = async (token, send) => {
     send.disabled = true;
@@ -179,8 +179,10 @@ async function planProcess() {
     show("send");
     followSending();
   };
-  const text = fill(texts.process_run, { n: numbers.length });
-  shown.replaceChildren(environmentLine(planned), table, ...confirmParts(planned, text, begin));
+  const count = planned.rows.unknown; // nothing is known yet of what is to be sent
+  const text = fill(texts.process_run, { n: count });
+  const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_send)];
+  shown.replaceChildren(environmentLine(planned), table, ...parts);
 }
 
 // Profiles

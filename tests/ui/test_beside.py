@@ -1,0 +1,92 @@
+"""Beside the sheet: exports with filters, batches, processing and environments, over HTTP."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+from browser import Page
+from environment import Xlbridge, credentials
+from playwright.sync_api import expect
+from running_page import RunningPage
+from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
+
+_PLAN = """
+name: month
+steps:
+  clients:
+    upload: clientes.xlsx
+    resource: cliente
+  listing:
+    export: clientes
+    after: clients
+    output: out/clientes.xlsx
+"""
+
+
+def ended(client: httpx.Client) -> dict[str, Any]:
+    """Follow the work that runs until it ends."""
+    with client.stream("GET", "/api/events") as events:
+        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
+        return next(state for state in told if not state["running"])
+
+
+def test_an_export_keeps_what_its_filters_ask_for(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    documents = ("90.817.263/0001-80", "90.817.263/0002-61")
+    records = [{"cnpj": it, "nomeComercial": f"Loja {it}", "seuCodigo": None} for it in documents]
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", records)
+    assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
+    asked = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
+    assert client.post("/api/export", json=asked).status_code == 200
+    outcome = ended(client)["outcome"]
+    header, *rows = outcome["preview"]
+    names = [row[header.index("nomeComercial")] for row in rows]
+    assert (outcome["manifest"]["records"], names) == (1, [f"Loja {documents[1]}"])
+    assert client.get("/api/exported?listing=clientes").content.startswith(b"PK")
+    wrong = {"listing": "clientes", "filters": {"from": "amanhã"}}
+    assert "amanhã" in client.post("/api/export", json=wrong).json()["error"]["message"]
+
+
+def test_a_batch_shows_what_is_left_to_mend(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    assert client.get("/api/batches").json()["batches"] == []
+    (tmp_path / "plan.yaml").write_text(_PLAN, encoding="utf-8")
+    write_records(tmp_path / "clientes.xlsx", "cliente", [{"nomeComercial": None}])
+    run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
+    assert run.returncode == 1, run.stderr
+    told = client.get("/api/batches").json()
+    (batch,) = told["batches"]
+    states = {step["step"]: step["state"] for step in batch["steps"]}
+    assert states == {"clients": "invalid", "listing": "new"}
+    assert [unit["state"] for unit in batch["steps"][0]["units"]] == ["invalid"]
+    assert set(states.values()) <= set(told["names"])
+    proof = client.get("/api/proof", params={"batch": batch["batch"], "kind": ".pdf"})
+    assert "no file" in proof.json()["error"]["message"]
+
+
+def test_what_is_not_there_is_not_processed(page: Page, ui: RunningPage) -> None:
+    tab = page.tab
+    tab.goto(ui.link)
+    tab.locator("[data-view=process]").click()
+    tab.locator("#process-numbers").fill("987654321")
+    tab.locator("#process-plan").click()
+    shown = tab.locator("#process-shown")
+    expect(shown.locator("td").nth(0)).to_have_text("987654321")
+    expect(shown.locator("td").nth(1)).to_have_text("left out")
+    shown.get_by_text("Nothing to send.").wait_for()
+    expect(shown.get_by_test_id("send")).to_have_count(0)
+
+
+def test_environments_are_told_without_their_passwords(
+    client: httpx.Client, home: Path, empty_sandbox: RunningSandbox
+) -> None:
+    profiles = client.get("/api/profiles")
+    (chosen,) = [one for one in profiles.json()["profiles"] if one["chosen"]]
+    assert (chosen["address"], chosen["email"]) == (empty_sandbox.base_url, empty_sandbox.email)
+    assert not chosen["production"]
+    assert empty_sandbox.password not in profiles.text
