@@ -76,10 +76,10 @@ def main() -> None:
     parser.add_argument("rows", nargs="?", type=int, default=20_000)
     parser.add_argument("titles", nargs="?", type=int, default=100_000)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, _site(Path(folder)) as site:
+    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as site:
         _fill(site, Path(folder), asked.titles)
         half = min(asked.rows // 2, asked.titles)
-        sheet = _write_sheet(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
+        sheet = write_titles(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
         print(f"{asked.rows:,} rows, {half:,} of them there, against {asked.titles:,} titles")
         print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'MB':>8}")
         validated, _ = _cost(site, "validate", sheet)
@@ -92,7 +92,7 @@ def main() -> None:
         decided = asked.rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
         print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
-        new = _write_sheet(Path(folder) / "new.xlsx", site, asked.titles + asked.rows, asked.rows)
+        new = write_titles(Path(folder) / "new.xlsx", site, asked.titles + asked.rows, asked.rows)
         sent, counts = _cost(site, "upload", new, "--yes", "--format", "json")
         rate = counts["created"] / sent.elapsed
         print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
@@ -104,12 +104,13 @@ def main() -> None:
 def _fill(site: Site, folder: Path, titles: int) -> None:
     """Import titles in blocks, without looking for them first."""
     for start in range(0, titles, _BLOCK):
-        block = _write_sheet(folder / "block.xlsx", site, start, min(_BLOCK, titles - start))
+        block = write_titles(folder / "block.xlsx", site, start, min(_BLOCK, titles - start))
         options = ("--yes", "--mode", "direct", "--no-read-back", "--no-preview")
         _run(site, "upload", block, *options)
 
 
-def _write_sheet(path: Path, site: Site, start: int, count: int) -> Path:
+def write_titles(path: Path, site: Site, start: int, count: int) -> Path:
+    """Write a sheet of so many titles, numbered from ``start`` on."""
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         sheet = book.add_worksheet("contasreceber")
         sheet.write_row(0, 0, _HEADINGS)
@@ -170,7 +171,7 @@ def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
 
 
 @contextmanager
-def _site(folder: Path) -> Iterator[Site]:
+def running_site(folder: Path) -> Iterator[Site]:
     """Run a sandbox with the supporting registries and one client."""
     ready = folder / "ready.json"
     environment = {**os.environ, "XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}

@@ -1,0 +1,175 @@
+"""Pictures of what keeps the processes of a command busy, step by step.
+
+Usage: python benchmarks/timeline.py [FOLDER [ROWS]]
+
+Runs ``validate`` on a sheet of ROWS (100,000 unless told) with 1 % bad cells, and ``upload`` of a
+fifth as many new titles through the queue of a sandbox, and writes ``timeline-validate.svg`` and
+``timeline-upload.svg`` into FOLDER (docs/images). Each lane is a process. From left to right pass
+the processor seconds of all together, not those of the clock: the picture is the same where the
+machine has other things to do. A bar as high as its lane is all that was done then; where bars of
+two lanes stand above each other, both worked. Linux only.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from bad_sheet import write_sheet
+from upload import running_site, write_titles
+
+_EVERY = 0.05
+_TICKS = os.sysconf("SC_CLK_TCK")
+_LABEL, _WIDTH, _LANE, _GAP, _TOP = 190, 640, 34, 12, 34
+_COLOURS = ("#1f6f8b", "#c2571a", "#5b7f2b", "#7a4b94", "#8a6d1f")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Names of processes, and the processor seconds of each that was there at one look or more."""
+
+    names: dict[int, str]
+    looks: list[dict[int, float]]
+
+    def taken(self, pid: int) -> float:
+        """Return what a process took in all."""
+        of_it = [look[pid] for look in self.looks if pid in look]
+        return of_it[-1] - of_it[0]
+
+
+def watch(
+    command: Sequence[str], environment: Mapping[str, str], beside: Mapping[str, int]
+) -> Timeline:
+    """Run a command; return what its processes took, and those that run ``beside`` it anyway."""
+    timeline = Timeline({}, [])
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            roots = {process.pid: "xlbridge", **{pid: name for name, pid in beside.items()}}
+            look = dict(timeline.looks[-1]) if timeline.looks else {}
+            for pid, name in [one for root in roots.items() for one in _with_children(*root)]:
+                seconds = _processor_seconds(pid)
+                if seconds is not None:
+                    # As it begins, and once it has ended, a child has no name of its own.
+                    timeline.names[pid] = max(timeline.names.get(pid, ""), name, key=len)
+                    look[pid] = seconds
+            timeline.looks.append(look)
+            time.sleep(_EVERY)
+    if process.returncode not in (0, 1):
+        sys.exit(f"{command} ended with {process.returncode}")
+    return timeline
+
+
+def _with_children(pid: int, name: str) -> list[tuple[int, str]]:
+    found = [(pid, name)]
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(c) for t in threads for c in (t / "children").read_text().split()]
+        for child in children:
+            words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+            module = next((word for word in words if word.startswith("xlbridge.")), name)
+            found += _with_children(child, f"{name}: {module.rpartition('.')[2]}")
+    except OSError:
+        pass  # It has ended meanwhile.
+    return found
+
+
+def _processor_seconds(pid: int) -> float | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def draw(title: str, timeline: Timeline) -> str:
+    """Return the picture as SVG."""
+    steps = list(_steps(timeline))
+    end = sum(sum(step.values()) for step in steps)
+    height = _TOP + len(timeline.names) * (_LANE + _GAP) + 30
+    begin = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LABEL + _WIDTH + 20}" '
+        f'height="{height}" font-family="sans-serif" font-size="12">'
+    )
+    lines = [
+        begin,
+        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        f'<text x="8" y="20" font-size="14">{escape(title)}</text>',
+    ]
+    for number, (pid, name) in enumerate(timeline.names.items()):
+        top, colour = _TOP + number * (_LANE + _GAP), _COLOURS[number % len(_COLOURS)]
+        lines += [
+            f'<text x="8" y="{top + 14}">{escape(name)}</text>',
+            f'<text x="8" y="{top + 29}" fill="#666666">{timeline.taken(pid):.2f} s</text>',
+            f'<rect x="{_LABEL}" y="{top}" width="{_WIDTH}" height="{_LANE}" fill="#f2f2f2"/>',
+            *_bars([step.get(pid, 0.0) for step in steps], steps, end, top, colour),
+        ]
+    return "\n".join([*lines, *_axis(end, height - 26), "</svg>", ""])
+
+
+def _steps(timeline: Timeline) -> Iterator[dict[int, float]]:
+    """Yield what each process took from one moment to the next, about a hundred of them."""
+    least = sum(map(timeline.taken, timeline.names)) / 100
+    last = dict(timeline.looks[0])
+    for look in timeline.looks:
+        taken = {pid: seconds - last.setdefault(pid, seconds) for pid, seconds in look.items()}
+        if sum(taken.values()) >= least:
+            yield taken
+            last = dict(look)
+
+
+def _bars(
+    own: Sequence[float], steps: Sequence[dict[int, float]], end: float, top: int, colour: str
+) -> Iterator[str]:
+    x = float(_LABEL)
+    for seconds, step in zip(own, steps, strict=True):
+        together = sum(step.values())
+        width, bar = together / end * _WIDTH, seconds / together * _LANE
+        if bar:
+            yield (
+                f'<rect x="{x:.1f}" y="{top + _LANE - bar:.1f}" width="{width:.1f}" '
+                f'height="{bar:.1f}" fill="{colour}"/>'
+            )
+        x += width
+
+
+def _axis(end: float, top: int) -> list[str]:
+    step = next(s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if end / s <= 10)
+    return [
+        f'<text x="{_LABEL + n * step / end * _WIDTH:.1f}" y="{top + 14}" fill="#666666">'
+        f"{n * step:g} s</text>"
+        for n in range(int(end / step) + 1)
+    ]
+
+
+def main() -> None:
+    """Run the commands and write their pictures."""
+    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/images")
+    rows = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    ours = [sys.executable, "-m", "xlbridge"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sheet = write_sheet(folder / "bad.xlsx", rows, 0.01).path
+        timeline = watch([*ours, "validate", str(sheet), "--format", "json"], os.environ, {})
+        _write(pictures, "validate", f"validate, {rows:,} x 12 cells, 1 % bad", timeline)
+        with running_site(folder) as site:
+            titles = write_titles(folder / "titles.xlsx", site, 0, rows // 5)
+            command = [*ours, "upload", str(titles), "--yes", "--format", "json"]
+            timeline = watch(command, site.environment, {"sandbox": site.sandbox})
+        _write(
+            pictures, "upload", f"upload of {rows // 5:,} new titles through the queue", timeline
+        )
+
+
+def _write(folder: Path, name: str, title: str, timeline: Timeline) -> None:
+    (folder / f"timeline-{name}.svg").write_text(draw(title, timeline), encoding="utf-8")
+    for pid, lane in timeline.names.items():
+        print(f"{name:10} {lane:40} {timeline.taken(pid):6.2f} s of processors")
+
+
+if __name__ == "__main__":
+    main()
