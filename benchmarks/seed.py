@@ -16,8 +16,8 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from xlbridge.sandbox import open_database
+from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import database_url
-from xlbridge.sandbox.tables import metadata
 
 _SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "receivables")
 

@@ -8,7 +8,7 @@ from typing import Any
 from sheets import write_records
 from stdnum.br import cnpj as cnpj_numbers
 
-from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks, SheetFindings
+from xlbridge.batch.checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
 from xlbridge.resources import Catalogue, linked_catalogue
 from xlbridge.upload.lookup import Registries

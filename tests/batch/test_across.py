@@ -19,7 +19,7 @@ from across_parts import (
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sheets import write_records, write_rows
 
-from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
+from xlbridge.batch.checks import CrossWorkbookChecks
 from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, linked_catalogue, load_catalogue

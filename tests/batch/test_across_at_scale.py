@@ -19,7 +19,7 @@ from across_parts import (
 )
 from sheets import write_records
 
-from xlbridge.batch.cross_workbook_checks import CrossWorkbookChecks
+from xlbridge.batch.checks import CrossWorkbookChecks
 from xlbridge.resources import linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook

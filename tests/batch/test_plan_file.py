@@ -8,8 +8,8 @@ import pytest
 from batch_parts import WritePlan
 
 from xlbridge.batch import BatchPlan, read_plan
-from xlbridge.batch.parameters import fill_in, resolve_months
 from xlbridge.batch.plan import ExportStep, WorkbookStep, ordered_steps, workbooks_of
+from xlbridge.batch.plan_format import fill_in, resolve_months
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter
 from xlbridge.resources import Catalogue

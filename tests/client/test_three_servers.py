@@ -18,7 +18,7 @@ from upload_parts import new_cnpj
 
 from xlbridge.client import Client, Target, UploadFile
 from xlbridge.errors import ErrorDetail, RemoteRejected
-from xlbridge.sandbox.http.strictness import MISSPELLED
+from xlbridge.sandbox.problems import MISSPELLED
 
 SERVERS = ("tolerant", "strict", "other shapes")
 STEPS = [made for made in client_steps() if made.operation.method != "GET"]

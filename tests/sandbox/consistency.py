@@ -11,7 +11,7 @@ from consistency_checks import CHECKS, Finding, Report, Tables, check, told
 from sqlalchemy import Connection
 from stdnum.br import cnpj, cpf
 
-from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.seed import metadata
 
 _REGISTRIES = {
     "codigoDaFilial": "branches", "codigoDaFilialDoRateio": "branches",

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.seed import metadata
 
 Row = Mapping[str, Any]
 Finding = str | None

@@ -21,8 +21,8 @@ from xlbridge.sandbox.areas.sales.tables import (
 )
 from xlbridge.sandbox.areas.stock.movements import balances_of
 from xlbridge.sandbox.areas.stock.tables import movements
+from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import Storage
-from xlbridge.sandbox.tables import metadata
 
 Rows = list[dict[str, Any]]
 

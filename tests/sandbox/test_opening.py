@@ -19,9 +19,9 @@ from xlbridge.i18n import set_language
 from xlbridge.sandbox import SeedKind, open_database, seed_database
 from xlbridge.sandbox.areas.registry.tables import companies
 from xlbridge.sandbox.areas.sales.tables import sales_orders
+from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import database_url, engines
 from xlbridge.sandbox.storage.database import fingerprint
-from xlbridge.sandbox.tables import metadata
 
 
 @pytest.fixture(autouse=True)

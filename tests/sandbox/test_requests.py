@@ -18,7 +18,7 @@ from workbooks import upload, workbook
 
 from xlbridge.sandbox import RunningSandbox, handlers
 from xlbridge.sandbox.call import HANDLERS, handles
-from xlbridge.sandbox.tables import metadata
+from xlbridge.sandbox.seed import metadata
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import OPERATIONS
 from xlbridge.wire.registry import CLIENT_LIST

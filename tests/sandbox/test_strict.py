@@ -22,7 +22,7 @@ from xlbridge.client import Client, Target, UploadFile
 from xlbridge.errors import ApiError, RemoteRejected
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.sandbox.http.strictness import MISSPELLED
+from xlbridge.sandbox.problems import MISSPELLED
 
 ORDERS = "/v2/faturamento/pedido"
 CASES = golden_cases()

@@ -1,12 +1,12 @@
 from .batch import (
     Batch as Batch,
+    UnitStatus as UnitStatus,
     open_environments as open_environments,
     open_ledger as open_ledger,
 )
-from .parameters import with_month as with_month
 from .plan import BatchPlan as BatchPlan
 from .plan_file import read_plan as read_plan
-from .plan_format import plan_format as plan_format
+from .plan_format import plan_format as plan_format, with_month as with_month
 from .run import (
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
@@ -18,7 +18,6 @@ from .status import (
     batch_text as batch_text,
     overview as overview,
 )
-from .unit_status import UnitStatus as UnitStatus
 from .use_case import (
     is_settled as is_settled,
     plan_batch as plan_batch,

@@ -1,18 +1,28 @@
-"""An open batch: its plan, its ledger, and the environments that it works with."""
+"""An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from pathlib import Path
 
-from xlbridge.batch.ledger import Ledger
-from xlbridge.batch.plan import BatchPlan
+from xlbridge.batch.ledger import CheckRecord, Ledger
+from xlbridge.batch.plan import BatchPlan, WorkbookFile, WorkbookStep
 from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings
-from xlbridge.upload import UploadContext, open_context
+from xlbridge.upload import (
+    Job,
+    Journal,
+    RowOutcome,
+    State,
+    UploadContext,
+    open_context,
+    outcomes_with_retries,
+)
 
 
 def ledger_path(settings: Settings) -> Path:
@@ -88,3 +98,179 @@ def open_environments(
     """Open the environments for one command, and close what was opened of them."""
     with ExitStack() as stack:
         yield Environments(settings, stack, announce)
+
+
+class UnitStatus(StrEnum):
+    """Status of a unit of a batch.
+
+    ``HELD`` is one that cannot be sent as it is, ``FAILED`` one that the system failed to answer
+    for; ``INCOMPLETE`` is an export that may lack something, ``EDITED`` one that is not as it was
+    written any more.
+    """
+
+    NEW = "new"
+    CHANGED = "changed"
+    INVALID = "invalid"
+    REFUSED = "refused"
+    HELD = "held"
+    FAILED = "failed"
+    UNDER_WAY = "under_way"
+    PARTIAL = "partial"
+    IN_DOUBT = "in_doubt"
+    INCOMPLETE = "incomplete"
+    EDITED = "edited"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Row counts by outcome; ``read`` is always the sum of the others.
+
+    Rows that are only validated, or wait to be sent, are ``unsent``; ``held`` ones are not sent
+    until a person has decided. Rows that are no records are not counted.
+    """
+
+    read: int = 0
+    accepted: int = 0
+    unchanged: int = 0
+    held: int = 0
+    unknown: int = 0
+    unsent: int = 0
+
+    @property
+    def rejected(self) -> int:
+        """Number of rows that were refused, and not accepted later."""
+        others = self.accepted + self.unchanged + self.held + self.unknown + self.unsent
+        return self.read - others
+
+    @property
+    def settled(self) -> bool:
+        """True if every row is in the system."""
+        return self.accepted + self.unchanged == self.read
+
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        names = (field.name for field in fields(self))
+        return RowCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOverview:
+    """Status of one workbook or export; ``problem`` says what is wrong, None if nothing is.
+
+    ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks. ``actions``
+    counts the planned actions of its rows, None where they were not planned.
+    """
+
+    name: str
+    status: UnitStatus
+    rows: RowCounts = RowCounts()
+    jobs: tuple[Job, ...] = ()
+    check: CheckRecord | None = None
+    problem: Text | None = None
+    sha256: str = ""
+    actions: Mapping[str, int] | None = None
+
+
+def workbook_overview(
+    ledger: Ledger,
+    environments: Environments,
+    batch: str,
+    step: WorkbookStep,
+    workbook: WorkbookFile,
+) -> UnitOverview:
+    """Return the status of a workbook."""
+    check = ledger.check_of(batch, step.name, workbook.name)
+    fresh = check if check is not None and check.sha256 == workbook.sha256 else None
+    sent = None
+    if step.sending is not None:
+        sent = ledger.last_sent(batch, step.name, workbook.name, environments.name(step.profile))
+    if sent is None:
+        return _unsent_overview(step, workbook, check, fresh)
+    journal = environments.context(step.profile).journal
+    job = journal.job(sent.job)
+    if job.state is State.ABANDONED:
+        return _unsent_overview(step, workbook, check, fresh)
+    jobs = tuple(with_retries(journal, job))
+    rows = row_counts(journal, job)
+    status, problem = _sent_status(jobs, rows), None
+    if not workbook.sha256:
+        problem = None if status is UnitStatus.DONE else _GONE
+    elif status is UnitStatus.DONE and sent.sha256 != workbook.sha256:
+        status, problem = UnitStatus.CHANGED, _CHANGED
+    if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
+        status, problem = _failed_check_status(fresh), fresh.problem
+    return UnitOverview(
+        workbook.name, status, rows, jobs, check, problem or _reason(jobs), workbook.sha256
+    )
+
+
+def with_retries(journal: Journal, job: Job) -> list[Job]:
+    """Return a job with the jobs that sent its rejected rows again, and theirs."""
+    found = [job]
+    for retry in journal.retries_of(job.id):
+        if retry.state is not State.ABANDONED:
+            found += with_retries(journal, retry)
+    return found
+
+
+def row_counts(journal: Journal, job: Job) -> RowCounts:
+    """Return the row counts of a job, each row with its outcome in the job or a retry of it."""
+    outcomes = outcomes_with_retries(journal, job)
+    if job.state.is_unsent:
+        return RowCounts(len(outcomes), unsent=len(outcomes))
+    counted = Counter(outcomes.values())
+    return RowCounts(
+        len(outcomes),
+        counted[RowOutcome.ACCEPTED],
+        counted[RowOutcome.UNCHANGED],
+        counted[RowOutcome.HELD],
+        counted[RowOutcome.UNKNOWN],
+    )
+
+
+_GONE = Text(
+    pt="o arquivo não está mais lá, ou não pode ser lido; ponha-o de volta, ou corrija o das "
+    "linhas rejeitadas.",
+    en="the workbook is no longer there, or cannot be read; put it back, or fix the rejects "
+    "workbook.",
+)
+_CHANGED = Text(
+    pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
+    "outro arquivo, ou desfaça a mudança.",
+    en="the workbook was changed after it was sent; what was changed was not sent. Put new rows "
+    "into another workbook, or undo the change.",
+)
+
+
+def _unsent_overview(
+    step: WorkbookStep, workbook: WorkbookFile, check: CheckRecord | None, fresh: CheckRecord | None
+) -> UnitOverview:
+    rows = RowCounts(fresh.rows, unsent=fresh.rows) if fresh else RowCounts()
+    if fresh is None:
+        status = UnitStatus.NEW if check is None else UnitStatus.CHANGED
+    elif not fresh.ok:
+        status = _failed_check_status(fresh)
+    else:
+        status = UnitStatus.NEW if step.sending else UnitStatus.DONE
+    problem = fresh.problem if fresh else None
+    return UnitOverview(
+        workbook.name, status, rows, check=fresh, problem=problem, sha256=workbook.sha256
+    )
+
+
+def _failed_check_status(check: CheckRecord) -> UnitStatus:
+    return UnitStatus.REFUSED if check.refused else UnitStatus.INVALID
+
+
+def _sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
+    if any(not job.state.is_final for job in jobs):
+        doubtful = any(job.state is State.IN_DOUBT for job in jobs)
+        return UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
+    if rows.unknown:
+        return UnitStatus.IN_DOUBT
+    return UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
+
+
+def _reason(jobs: tuple[Job, ...]) -> Text | None:
+    waiting = [job for job in jobs if job.state.is_unsent]
+    return waiting[0].reason if waiting and waiting[0].last("reason") else None

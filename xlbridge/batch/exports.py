@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan import ExportStep, file_digest, relative_name
-from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.errors import XlbridgeError
 from xlbridge.export import (
     ExportRequest,

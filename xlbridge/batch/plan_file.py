@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.parameters import PlanDocument
 from xlbridge.batch.plan import (
     AnyStep,
     BatchPlan,
@@ -16,7 +15,7 @@ from xlbridge.batch.plan import (
     is_valid_pattern,
     referenced_steps,
 )
-from xlbridge.batch.plan_format import STEP_KINDS, plan_format
+from xlbridge.batch.plan_format import STEP_KINDS, PlanDocument, plan_format
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import (
     FILTERS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.checks import CheckResult, StepWorkbook, check_all
 from xlbridge.batch.exports import PendingExport, run_export, run_exports_on_cluster
 from xlbridge.batch.ledger import FailureRecord
@@ -21,7 +21,6 @@ from xlbridge.batch.plan import (
 )
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
-from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,

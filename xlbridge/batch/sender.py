@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan import file_digest
-from xlbridge.batch.unit_status import UnitOverview, UnitStatus, workbook_overview
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.exports import export_overview
 from xlbridge.batch.plan import (
     AnyStep,
@@ -14,7 +14,6 @@ from xlbridge.batch.plan import (
     ordered_steps,
     workbooks_of,
 )
-from xlbridge.batch.unit_status import RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.i18n import Text
 from xlbridge.upload import ACTION_COUNTS
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.checks import CheckResult, StepWorkbook
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep
 from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
@@ -13,7 +13,6 @@ from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.run import BatchRun, BatchRunOptions, OpenProgress
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview
-from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.errors import ApiError, LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.files import lock_or_fail, report_write_errors
 from xlbridge.i18n import Text

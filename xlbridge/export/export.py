@@ -9,8 +9,8 @@ from xlbridge.client import Client, Record
 from xlbridge.errors import UsageError
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import Filters
+from xlbridge.export.flatten import add_up_left_out
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
-from xlbridge.export.import_rows import add_up_left_out
 from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing, check_filters
 from xlbridge.export.parts import LineSpec

@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import NO_FILTERS, Filters
-from xlbridge.export.flatten import Rearrange, UnknownFieldCollector, with_unknown_fields
-from xlbridge.export.import_rows import ImportRow, import_row
+from xlbridge.export.flatten import (
+    ImportRow,
+    Rearrange,
+    UnknownFieldCollector,
+    import_row,
+    with_unknown_fields,
+)
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.listing import Listing, children_of, columns_of, record_filter
 from xlbridge.export.parts import LineSpec

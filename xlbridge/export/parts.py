@@ -19,8 +19,7 @@ from typing import Any, Self
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Window, update_time
 from xlbridge.errors import TransportError
-from xlbridge.export.flatten import Flattener, Rearrange
-from xlbridge.export.import_rows import ImportRow
+from xlbridge.export.flatten import Flattener, ImportRow, Rearrange
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import Digits, MarkedDigits, Sheet

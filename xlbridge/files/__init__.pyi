@@ -1,5 +1,7 @@
 from .atomic import (
     as_argument as as_argument,
+    file_lock as file_lock,
+    lock_or_fail as lock_or_fail,
     make_private_folder as make_private_folder,
     replace_atomically as replace_atomically,
     report_local_failures as report_local_failures,
@@ -8,10 +10,6 @@ from .atomic import (
     require_new as require_new,
     short_path as short_path,
     write_private as write_private,
-)
-from .locks import (
-    file_lock as file_lock,
-    lock_or_fail as lock_or_fail,
 )
 from .sqlite import (
     LocalDatabase as LocalDatabase,

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written whole or not at all.
+"""Atomic writes, a file whole or not at all; and locks of files between processes.
 
 Also which paths a command may write to: regular files, none of them twice, none that exists; and a
 path as it is shown to a person.
@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from xlbridge.errors import (
     LocalFailure,
@@ -191,3 +193,40 @@ def as_argument(value: Path | str) -> str:
     """
     text = str(short_path(value) if isinstance(value, Path) else value)
     return f'"{text}"' if " " in text else text
+
+
+@contextmanager
+def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
+    """Hold what goes by a name for the block; the system frees it when the process dies.
+
+    Raises ``UsageError`` with ``refusal`` when another process holds it.
+    """
+    folder = home / "locks"
+    path = folder / f"{name}.lock"
+    lock = FileLock(path, mode=_OWNER_ONLY)
+    with report_write_errors(path):
+        make_private_folder(folder)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(refusal) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold a lock for the length of the block; the system frees it when the process dies.
+
+    Its folder is made for its owner only. Raises ``UsageError`` when it cannot be written there.
+    """
+    lock = FileLock(path, mode=_OWNER_ONLY)
+    with report_write_errors(path):
+        make_private_folder(path.parent)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

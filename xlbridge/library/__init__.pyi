@@ -5,9 +5,6 @@ from .connections import (
 from .exports import (
     ExportedFrames as ExportedFrames,
 )
-from .processing import (
-    Processing as Processing,
-)
 from .reports import (
     Report as Report,
     available_listings as available_listings,
@@ -15,6 +12,7 @@ from .reports import (
     validate as validate,
 )
 from .uploads import (
+    Processing as Processing,
     UploadOutcome as UploadOutcome,
     UploadPlan as UploadPlan,
 )

@@ -21,19 +21,17 @@ from xlbridge.library.exports import (
     export_request,
     read_filters,
 )
-from xlbridge.library.processing import (
+from xlbridge.library.reports import Report
+from xlbridge.library.uploads import (
     HOW_TO_CONFIRM,
     Numbers,
     Processing,
-    plan_records,
-    process_listing,
-)
-from xlbridge.library.reports import Report
-from xlbridge.library.uploads import (
     UploadOutcome,
     UploadPlan,
     consent_of,
+    plan_records,
     plan_report,
+    process_listing,
     upload_report,
 )
 from xlbridge.profiles import choose_profile, settings_for

@@ -12,10 +12,9 @@ from .options import (
     SeedKind as SeedKind,
     parse_faults as parse_faults,
 )
-from .seed import seed_database as seed_database
+from .seed import open_database as open_database, seed_database as seed_database
 from .server import (
     ServeOptions as ServeOptions,
     serve as serve,
 )
-from .tables import open_database as open_database
 from .users import prepare_account as prepare_account

@@ -7,7 +7,7 @@ from xlbridge.sandbox.areas.registry import handlers as registry
 from xlbridge.sandbox.areas.sales import handlers as sales
 from xlbridge.sandbox.areas.stock import handlers as stock, warehouse_handlers as warehouse
 from xlbridge.sandbox.call import HANDLERS
-from xlbridge.sandbox.imports import handlers as imports
+from xlbridge.sandbox.imports import intake as imports
 
 __all__ = [
     "HANDLERS",

@@ -1,4 +1,4 @@
-"""The records that a new database begins with; the same every time.
+"""A database with all tables, and the records that a new one begins with; the same every time.
 
 The supporting registries always; with the demo a small company's records too, many enough that
 caps and windows of listings matter.
@@ -7,7 +7,7 @@ caps and windows of listings matter.
 from collections.abc import Callable, Sequence
 from random import Random
 
-from sqlalchemy import Connection, update
+from sqlalchemy import URL, Connection, update
 
 from xlbridge.sandbox.areas.financial.seed import make_payables, split_rows
 from xlbridge.sandbox.areas.financial.tables import (
@@ -45,7 +45,15 @@ from xlbridge.sandbox.areas.sales.tables import (
     service_invoices,
 )
 from xlbridge.sandbox.areas.stock.seed import seed_stock
+from xlbridge.sandbox.columns import metadata
+from xlbridge.sandbox.imports import queue  # noqa: F401 - its tables are among those of metadata
 from xlbridge.sandbox.options import SeedKind
+from xlbridge.sandbox.storage import Storage
+
+
+def open_database(url: URL) -> Storage:
+    """Open a database with the tables of all areas. Raises ``ConfigError`` as ``Storage`` does."""
+    return Storage(url, metadata)
 
 
 def _ignore_progress(_done: int, _total: int) -> None:

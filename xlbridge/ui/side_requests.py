@@ -3,7 +3,7 @@
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,10 +36,12 @@ from xlbridge.profiles import ProfileSource, choose_profile, read_profile_file
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading
 from xlbridge.ui.cell_texts import shown_text
 from xlbridge.ui.sending import Changed, Remote
-from xlbridge.ui.upload_requests import Following
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
 from xlbridge.workbook.read import read_workbook
+
+if TYPE_CHECKING:
+    from xlbridge.ui.upload_requests import Following
 
 _PREVIEWED = 10
 _MOST_BATCHES = 12
@@ -71,7 +73,7 @@ def listings_json() -> list[dict[str, Any]]:
 class SideRequests:
     """Requests about exports, batches and profiles of the page's environment."""
 
-    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
+    def __init__(self, workspace: Workspace, remote: Remote, following: "Following") -> None:
         self._workspace = workspace
         self._remote = remote
         self._following = following

@@ -6,7 +6,7 @@ Digests, claims and payloads take such a column as any other; a record that is s
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,9 @@ import pandas as pd
 from xlbridge.resources import KEY, Resource
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.validation import ValidatedSheet, parents_of, positions_of_keys
-from xlbridge.validation.cross_sheet import IntArray
+
+if TYPE_CHECKING:
+    from xlbridge.validation.cross_sheet import IntArray
 
 ListItem = Mapping[str, Any]
 """Item of a list: its filled columns with their typed values."""
@@ -37,7 +39,7 @@ def join_lists(frame: pd.DataFrame, children: Mapping[str, pd.DataFrame]) -> pd.
 
 
 def _with_lists(
-    frame: pd.DataFrame, children: Mapping[str, tuple[pd.DataFrame, IntArray]]
+    frame: pd.DataFrame, children: "Mapping[str, tuple[pd.DataFrame, IntArray]]"
 ) -> pd.DataFrame:
     """Return a frame with a column of each list, None where a record has no item of it."""
     lists = {}

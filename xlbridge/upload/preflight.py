@@ -1,18 +1,21 @@
 """Preflight of a job: a preview of its rows by the system."""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.remote_row_results import ROW_COUNT_DIFFERS, verdict_of_rejection
-from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire.imports import ImportQuery
 
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
-def preflight_is_done(context: RunContext, job: Job) -> bool:
+
+def preflight_is_done(context: "RunContext", job: Job) -> bool:
     """Tell whether the preview is done, as far as the options ask for one."""
     if job.what.mode.is_by_record:
         return True
@@ -21,7 +24,7 @@ def preflight_is_done(context: RunContext, job: Job) -> bool:
     return not wanted or job.last("preview_done") or job.last("previewed") is not None
 
 
-def preview(context: RunContext, job: Job) -> Step:
+def preview(context: "RunContext", job: Job) -> "Step":
     """Have the system read the rows of a prepared job, and write nothing.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt
@@ -16,8 +16,13 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.process_kinds import ProcessKind, RecordState, Standing, find_kind
 from xlbridge.upload.process_plan import StateReader
-from xlbridge.upload.reconcile import MAX_SETTLE_WAIT
-from xlbridge.upload.record_changes import MOST_ATTEMPTS
+from xlbridge.upload.reconcile import (
+    LOOK_AGAIN,
+    MAX_SETTLE_WAIT,
+    settle_writes,
+    state_of_writes,
+    verdict_of_writes,
+)
 from xlbridge.upload.record_dispatch import (
     Announce,
     RecordDispatch,
@@ -26,21 +31,18 @@ from xlbridge.upload.record_dispatch import (
     WriteResult,
 )
 from xlbridge.upload.record_sending import (
+    MOST_ATTEMPTS,
     RecordRequest,
     SharedPause,
     result_of,
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writer import (
-    LOOK_AGAIN,
-    settle_writes,
-    state_of_writes,
-    verdict_of_writes,
-)
 from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
-from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.wire import WireModel
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
 _FRESH = timedelta(minutes=1)
 """Time for which the listing of all records is not read again. Source: the brief, Row actions."""
@@ -70,7 +72,7 @@ _CHANGED = Text(
 )
 
 
-def process_records(context: RunContext, job: Job) -> Step:
+def process_records(context: "RunContext", job: Job) -> "Step":
     """Process the records of a job that are not processed yet, and end it as far as that proves.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked, and
@@ -87,7 +89,7 @@ def process_records(context: RunContext, job: Job) -> Step:
     return _conclude(context, job)
 
 
-def settle_processing(context: RunContext, job: Job) -> Step:
+def settle_processing(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading their states; those not processed are sent again.
 
     Raises ``InDoubt`` when the system cannot be asked.
@@ -98,7 +100,7 @@ def settle_processing(context: RunContext, job: Job) -> Step:
 class _Processor:
     """Processor of the records of one job."""
 
-    def __init__(self, context: RunContext, job: Job) -> None:
+    def __init__(self, context: "RunContext", job: Job) -> None:
         self._context = context
         self._job = job
         self._kind: ProcessKind = find_kind(job.what.resource)
@@ -263,7 +265,7 @@ class _ListedStates:
     """States of the records of a job that only the listing of all shows, a minute old at most."""
 
     def __init__(
-        self, context: RunContext, reader: StateReader, writes: Sequence[RecordWrite]
+        self, context: "RunContext", reader: StateReader, writes: Sequence[RecordWrite]
     ) -> None:
         self._now = context.journal.now
         self._reader = reader
@@ -297,7 +299,7 @@ def _done(state: RecordState, *, already: bool = False) -> WriteResult:
     return WriteResult(WriteState.APPLIED, detail)
 
 
-def _conclude(context: RunContext, job: Job) -> Step:
+def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its records, or doubt it while one of them is in doubt."""
     writes = context.journal.writes.of(job.id)
     verdict = verdict_of_writes(job, writes)
@@ -322,7 +324,7 @@ def _first_reason(writes: Sequence[RecordWrite]) -> Text:
     return untranslated(next((text for one in writes for _, text in one.problems), "–"))
 
 
-def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
+def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record where a run was stopped, and return the error that says how to go on."""
     writes = context.journal.writes.of(job.id)
     if all(write.state.is_waiting for write in writes):

@@ -3,8 +3,9 @@
 Source: the upload protocol, Reconcile.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
@@ -18,8 +19,19 @@ from xlbridge.upload.lookup.snapshot import (
     applied_rows,
     is_stable,
 )
-from xlbridge.upload.run_context import RunContext, Step
+from xlbridge.upload.record_writes import RecordWrite, WriteState
+from xlbridge.upload.remote_row_results import rejected_row
 from xlbridge.upload.verdict import Verdict
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
+
+_NO_REASON = Text(
+    pt="o sistema recusou, sem dizer por quê", en="the system refused, without saying why"
+)
+LOOK_AGAIN = Text(
+    pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
+)
 
 MAX_SETTLE_WAIT = 30.0
 """Seconds of settle time that a run waits for itself; a longer one is left to a later run."""
@@ -44,7 +56,7 @@ _UNREADABLE = Text(
 )
 
 
-def has_settled(context: RunContext, job: Job) -> bool:
+def has_settled(context: "RunContext", job: Job) -> bool:
     """Wait for the settle time where little is left of it; return whether it is over."""
     end = job.settles_at(context.settle_seconds)
     if end is None:
@@ -64,7 +76,7 @@ def has_settled(context: RunContext, job: Job) -> bool:
     return context.journal.now() >= end
 
 
-def reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
+def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
     """End a job by what two snapshots of its records prove against those from before.
 
     Raises ``InDoubt`` when the system cannot be asked, ``TransportError`` when nothing was applied
@@ -95,13 +107,13 @@ def reconcile_by_snapshots(context: RunContext, job: Job) -> Step:
     return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
 
 
-def can_be_read_back(context: RunContext, job: Job) -> bool:
+def can_be_read_back(context: "RunContext", job: Job) -> bool:
     """Tell whether every record of a job was looked up before it was sent."""
     before = context.journal.snapshots_before(job.id)
     return bool(before) and None not in before[-1]
 
 
-def is_as_before(context: RunContext, job: Job) -> bool:
+def is_as_before(context: "RunContext", job: Job) -> bool:
     """Tell whether a job's records are as they were before it was sent; no answer proves nothing.
 
     Only for a job that can be read back.
@@ -115,7 +127,7 @@ def is_as_before(context: RunContext, job: Job) -> bool:
     return [_records(row) for row in now] == [_records(row) for row in before]
 
 
-def keep_written_records(context: RunContext, job: Job) -> None:
+def keep_written_records(context: "RunContext", job: Job) -> None:
     """Store the records that a job has created, as they are right after, where undo removes them.
 
     The system may have filled fields that the sheet left empty. Where it does not answer, undo
@@ -138,7 +150,7 @@ def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | N
     return {(record.code, tuple(sorted(record.values.items()))) for record in found}
 
 
-def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> Step:
+def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
     """End a job by what is proven: all rows, done; some, partial; else a person decides.
 
     Raises ``TransportError`` where the system had put the request off, and no row is there.
@@ -158,7 +170,7 @@ def _end_by_proof(context: RunContext, job: Job, proven: list[bool | None]) -> S
     return context.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
 
 
-def _take_two_snapshots(context: RunContext, job: Job) -> list[Snapshot]:
+def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
     resource, rows = context.resource(job), context.rows(job)
     snapshots = [look_up_rows(context.client, resource, rows, most=None)[0]]
     context.options.sleep(_BETWEEN_SNAPSHOTS)
@@ -169,8 +181,59 @@ def _take_two_snapshots(context: RunContext, job: Job) -> list[Snapshot]:
 
 
 def needs_person(
-    context: RunContext, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
-) -> Step:
+    context: "RunContext", job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
+) -> "Step":
     """End a job for now; a person must decide what became of its rows."""
     judged = verdict or Verdict.all_unknown(job.what.rows)
     return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False
+
+
+def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool]) -> "Step":
+    """Settle the writes of a job that are in doubt, and let the job go on.
+
+    ``settle`` reads records back and says whether any is still in doubt; told that it is final,
+    it leaves those to a person. Raises ``InDoubt`` when the system cannot be asked.
+    """
+    if not context.options.wait:
+        return job, False
+    try:
+        if settle(False):
+            if not has_settled(context, job):
+                return job, False
+            settle(True)
+    except ApiError as error:
+        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
+    return context.journal.record(job, State.SENDING, reconciled="read back"), True
+
+
+def state_of_writes(writes: list[RecordWrite]) -> State:
+    """Return the state of a job whose writes have all ended."""
+    states = {write.state for write in writes}
+    if WriteState.UNPROVEN in states:
+        return State.NEEDS_PERSON
+    if states <= {WriteState.APPLIED}:
+        return State.DONE
+    return State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
+
+
+def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
+    """Return what is known of the rows of a job by the writes of their records."""
+    refused = [write for write in writes if write.state.is_refused]
+    return Verdict(
+        read=len(job.what.rows),
+        accepted=sum(write.state is WriteState.APPLIED for write in writes),
+        unknown=sum(
+            write.state is not WriteState.APPLIED and not write.state.is_refused for write in writes
+        ),
+        rejected_rows=tuple(
+            rejected_row(
+                job.what,
+                job.what.rows[write.position],
+                column,
+                message,
+                itself=write.state is WriteState.REJECTED,
+            )
+            for write in refused
+            for column, message in write.problems or [(None, str(_NO_REASON))]
+        ),
+    )

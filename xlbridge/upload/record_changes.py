@@ -6,7 +6,7 @@ Source: the upload protocol, Updates and Undo.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected, UploadFile
 from xlbridge.i18n import Text
@@ -17,6 +17,7 @@ from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
 from xlbridge.upload.record_dispatch import Announce, WriteResult
 from xlbridge.upload.record_sending import (
+    MOST_ATTEMPTS,
     RecordRequest,
     SharedPause,
     result_of,
@@ -25,12 +26,12 @@ from xlbridge.upload.record_sending import (
 )
 from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
 from xlbridge.upload.row_plan import PlannedRow
-from xlbridge.upload.run_context import RunContext
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
 
-MOST_ATTEMPTS = 3
-"""Requests for one record whose answers are lost, after which it is left as it is."""
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext
+
 
 _CHANGED = Text(
     pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); não foi "
@@ -78,7 +79,7 @@ class RecordChanger:
 
     def __init__(
         self,
-        context: RunContext,
+        context: "RunContext",
         job: Job,
         rows: Sequence[RowValues],
         pause: SharedPause,

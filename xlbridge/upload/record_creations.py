@@ -6,7 +6,7 @@ Source: the upload protocol, Record by record and Keyless records.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,9 +20,9 @@ from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, StoredSnapshot
 from xlbridge.upload.planner import business_keys
-from xlbridge.upload.record_changes import MOST_ATTEMPTS
 from xlbridge.upload.record_dispatch import Announce, WriteResult
 from xlbridge.upload.record_sending import (
+    MOST_ATTEMPTS,
     RecordRequest,
     SharedPause,
     result_of,
@@ -30,8 +30,10 @@ from xlbridge.upload.record_sending import (
     with_reason,
 )
 from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
-from xlbridge.upload.run_context import RunContext
 from xlbridge.wire import WireModel
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext
 
 CREATION = RecordTask("", expected={}, wanted={}, values={}, creates=True)
 """Creation of a record; its row in the job's payload says what it is."""
@@ -84,7 +86,7 @@ class RecordCreator:
 
     def __init__(
         self,
-        context: RunContext,
+        context: "RunContext",
         job: Job,
         rows: Sequence[RowValues],
         pause: SharedPause,
@@ -262,7 +264,7 @@ class RecordCreator:
         return _Presence(there=True, code="" if hidden else same[0], new=len(new) - hidden)
 
 
-def _others_under_way(context: RunContext, job: Job) -> bool:
+def _others_under_way(context: "RunContext", job: Job) -> bool:
     """Tell whether another upload of the same records has begun and is not over."""
     journal = context.journal
     whole = [one for one in journal.jobs() if one.what.place == job.what.place]
@@ -283,7 +285,7 @@ def _with_twins(resource: Resource, creation: RecordCreation, twins: Lookup) -> 
     return replace(resource, read_back=by_twins)
 
 
-def _keys_of_rows(context: RunContext, job: Job) -> list[tuple[str, ...]]:
+def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
     """Return the digests of the business keys of a job's rows, in order."""
     planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
     keys = {row.row: row.keys for row in planned}

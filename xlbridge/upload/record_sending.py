@@ -5,12 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import TransportError
 from xlbridge.upload.record_dispatch import Withdrawn, WriteResult
 from xlbridge.upload.record_writes import WriteState
-from xlbridge.upload.run_context import RunContext
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext
+
+MOST_ATTEMPTS = 3
+"""Requests for one record whose answers are lost, after which it is left as it is."""
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ class RecordRequest:
     read_back: Callable[[Declined], Outcome | None] | None
 
 
-def send_record(context: RunContext, pause: SharedPause, request: RecordRequest) -> Outcome:
+def send_record(context: "RunContext", pause: SharedPause, request: RecordRequest) -> Outcome:
     """Send a request once; again only where it was certainly not executed.
 
     That is so where it has not left this computer, and where it was put off and the record, read

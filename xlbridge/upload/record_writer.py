@@ -4,18 +4,18 @@ A record in doubt does not stop the others; it is settled by reading it back. So
 protocol, Updates and Record by record.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import NotExecuted
-from xlbridge.errors import ApiError, InDoubt
+from xlbridge.errors import ApiError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.planning import plan_is_old
-from xlbridge.upload.reconcile import has_settled
+from xlbridge.upload.reconcile import settle_writes, state_of_writes, verdict_of_writes
 from xlbridge.upload.record_changes import RecordChanger, change_of_row
 from xlbridge.upload.record_creations import CREATION, RecordCreator
 from xlbridge.upload.record_dispatch import (
@@ -27,10 +27,10 @@ from xlbridge.upload.record_dispatch import (
 )
 from xlbridge.upload.record_sending import SharedPause, with_reason
 from xlbridge.upload.record_writes import NewState, RecordTask, RecordWrite, WriteState
-from xlbridge.upload.remote_row_results import rejected_row
 from xlbridge.upload.row_plan import PlannedRow
-from xlbridge.upload.run_context import RunContext, Step
-from xlbridge.upload.verdict import Verdict
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} sem prova: {why}",
@@ -40,19 +40,13 @@ _WAITS_FOR_ANOTHER = Text(
     pt="não foi enviada: outra linha da mesma chave está em dúvida",
     en="was not sent: another row of the same key is in doubt",
 )
-_NO_REASON = Text(
-    pt="o sistema recusou, sem dizer por quê", en="the system refused, without saying why"
-)
 _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
     en="the upload was interrupted before the answer",
 )
-LOOK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
-)
 
 
-def write_records(context: RunContext, job: Job) -> Step:
+def write_records(context: "RunContext", job: Job) -> "Step":
     """Write the records of a job that are not written yet, and end it as far as that proves.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked; a later
@@ -73,30 +67,12 @@ def write_records(context: RunContext, job: Job) -> Step:
     return _conclude(context, job)
 
 
-def settle_records(context: RunContext, job: Job) -> Step:
+def settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
     Raises ``InDoubt`` when the system cannot be asked.
     """
     return settle_writes(context, job, lambda final: _Writer(context, job).settle(final=final))
-
-
-def settle_writes(context: RunContext, job: Job, settle: Callable[[bool], bool]) -> Step:
-    """Settle the writes of a job that are in doubt, and let the job go on.
-
-    ``settle`` reads records back and says whether any is still in doubt; told that it is final,
-    it leaves those to a person. Raises ``InDoubt`` when the system cannot be asked.
-    """
-    if not context.options.wait:
-        return job, False
-    try:
-        if settle(False):
-            if not has_settled(context, job):
-                return job, False
-            settle(True)
-    except ApiError as error:
-        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
-    return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 
 def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
@@ -114,7 +90,7 @@ def _task_of_row(planned: PlannedRow, values: Any) -> RecordTask:
 class _Writer:
     """Writer of the records of one job."""
 
-    def __init__(self, context: RunContext, job: Job) -> None:
+    def __init__(self, context: "RunContext", job: Job) -> None:
         self._context = context
         self._job = job
         self._writes = context.journal.writes.of(job.id)
@@ -188,7 +164,7 @@ class _Writer:
 _OPEN = frozenset({WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN})
 
 
-def _conclude(context: RunContext, job: Job) -> Step:
+def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its writes, or doubt it while one of them is in doubt."""
     writes = context.journal.writes.of(job.id)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
@@ -220,40 +196,7 @@ def _first_reason(writes: Sequence[RecordWrite]) -> Text:
     return untranslated(next((text for one in writes for _, text in one.problems), "–"))
 
 
-def state_of_writes(writes: list[RecordWrite]) -> State:
-    """Return the state of a job whose writes have all ended."""
-    states = {write.state for write in writes}
-    if WriteState.UNPROVEN in states:
-        return State.NEEDS_PERSON
-    if states <= {WriteState.APPLIED}:
-        return State.DONE
-    return State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
-
-
-def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
-    """Return what is known of the rows of a job by the writes of their records."""
-    refused = [write for write in writes if write.state.is_refused]
-    return Verdict(
-        read=len(job.what.rows),
-        accepted=sum(write.state is WriteState.APPLIED for write in writes),
-        unknown=sum(
-            write.state is not WriteState.APPLIED and not write.state.is_refused for write in writes
-        ),
-        rejected_rows=tuple(
-            rejected_row(
-                job.what,
-                job.what.rows[write.position],
-                column,
-                message,
-                itself=write.state is WriteState.REJECTED,
-            )
-            for write in refused
-            for column, message in write.problems or [(None, str(_NO_REASON))]
-        ),
-    )
-
-
-def _stopped(context: RunContext, job: Job, error: ApiError) -> ApiError:
+def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record where a run was stopped, and return the error that says how to go on."""
     writes = context.journal.writes.of(job.id)
     if all(write.state.is_waiting for write in writes):

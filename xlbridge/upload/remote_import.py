@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
@@ -16,10 +17,12 @@ from xlbridge.upload.remote_row_results import (
     verdict_of_log,
     verdict_of_rejection,
 )
-from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0
 
@@ -34,25 +37,25 @@ _NOT_STARTED = Text(
 _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
-def send_rows(context: RunContext, job: Job) -> Step:
+def send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` when nothing was applied."""
     return _stage(context, job) if job.what.mode is Mode.QUEUE else _send_direct(context, job)
 
 
-def stage_again(context: RunContext, job: Job) -> Step:
+def stage_again(context: "RunContext", job: Job) -> "Step":
     """Stage a file whose staging was interrupted, where the first does nothing by itself."""
     orphan = _ORPHAN.format(attempt=job.attempts)
     return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
-def start_or_poll(context: RunContext, job: Job) -> Step:
+def start_or_poll(context: "RunContext", job: Job) -> "Step":
     """Go on with a staged file: start it where it waits for that."""
     if not context.resource(job).paths.needs_processar:
         return context.journal.record(job, State.POLLING), True
     return start(context, job)
 
 
-def start(context: RunContext, job: Job) -> Step:
+def start(context: "RunContext", job: Job) -> "Step":
     """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked.
 
     Keys are read again where the plan is old by then: a file whose rows others have written
@@ -91,13 +94,13 @@ def start(context: RunContext, job: Job) -> Step:
             return context.doubt(job, reason)
 
 
-def _waits(context: RunContext, job: Job) -> bool:
+def _waits(context: "RunContext", job: Job) -> bool:
     """Tell whether the log says that a staged file still waits to be started."""
     log = read_log(context, job)
     return not isinstance(log, Text) and context.environment.state_of(log) is ImportState.PENDING
 
 
-def poll(context: RunContext, job: Job) -> Step:
+def poll(context: "RunContext", job: Job) -> "Step":
     """Ask for the log until it is finished.
 
     A status whose meaning nobody has told is polled on for the settle time; counts that account
@@ -140,7 +143,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     )
 
 
-def finish(context: RunContext, job: Job, log: ImportLog) -> Step:
+def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """Take the verdict of a finished log, or doubt one that proves none."""
     verdict = verdict_of_log(job.what, log)
     if verdict is None:
@@ -153,7 +156,7 @@ def finish(context: RunContext, job: Job, log: ImportLog) -> Step:
     return context.end(job, state, verdict, freed=freed), False
 
 
-def read_log(context: RunContext, job: Job) -> ImportLog | Text:
+def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
     """Return the log of a queued file, or why the system says that it has none.
 
     Raises ``InDoubt`` when no answer came.
@@ -176,7 +179,7 @@ def read_log(context: RunContext, job: Job) -> ImportLog | Text:
     return log
 
 
-def _send_direct(context: RunContext, job: Job) -> Step:
+def _send_direct(context: "RunContext", job: Job) -> "Step":
     context.report_progress(
         job, Text(pt="enviando, aguardando a resposta", en="sending, awaiting the answer")
     )
@@ -204,7 +207,7 @@ def _send_direct(context: RunContext, job: Job) -> Step:
 
 
 def _send_at_once(
-    context: RunContext, job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
+    context: "RunContext", job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
 ) -> tuple[Job, Outcome]:
     """Send what writes at once; an attempt that was put off is repeated when nothing was written.
 
@@ -236,13 +239,13 @@ def _send_at_once(
     return job, outcome
 
 
-def _is_trusted(context: RunContext, job: Job, declined: Declined) -> bool:
+def _is_trusted(context: "RunContext", job: Job, declined: Declined) -> bool:
     """Tell whether rows are sent again unread: keys that tell after a while are waited for."""
     busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
     return declined.trusted and (busy or not can_be_read_back(context, job))
 
 
-def _stage(context: RunContext, job: Job) -> Step:
+def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
     waits = context.resource(job).paths.needs_processar
     job, outcome = _stage_waiting(context, job) if waits else _stage_running(context, job)
@@ -261,7 +264,7 @@ def _stage(context: RunContext, job: Job) -> Step:
             return context.doubt(job, reason)
 
 
-def _stage_running(context: RunContext, job: Job) -> tuple[Job, Outcome]:
+def _stage_running(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
     """Stage a file that the queue runs by itself: as final as a direct import.
 
     What it writes comes later: reading back tells nothing until the settle time is over.
@@ -272,7 +275,7 @@ def _stage_running(context: RunContext, job: Job) -> tuple[Job, Outcome]:
     )
 
 
-def _stage_waiting(context: RunContext, job: Job) -> tuple[Job, Outcome]:
+def _stage_waiting(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
     """Stage a file that waits for processar-arquivo: it may be staged again.
 
     Each attempt is recorded first, and each that may be an orphan.
@@ -292,14 +295,14 @@ def _stage_waiting(context: RunContext, job: Job) -> tuple[Job, Outcome]:
     return current, outcome
 
 
-def _queue_of(context: RunContext, job: Job) -> Operation:
+def _queue_of(context: "RunContext", job: Job) -> Operation:
     queue = context.resource(job).paths.queue
     if queue is None:
         raise AssertionError(f"{job.what.resource} has no queue")
     return queue
 
 
-def _record_orphan(context: RunContext, job: Job, reason: Text) -> Job:
+def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     orphan = _ORPHAN.format(attempt=job.attempts)
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 

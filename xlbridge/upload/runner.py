@@ -7,7 +7,7 @@ Source: the upload protocol (``docs/upload-protocol.md``).
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
@@ -17,9 +17,11 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.process import process_records, settle_processing
 from xlbridge.upload.record_writer import settle_records, write_records
 from xlbridge.upload.remote_row_results import verdict_of_log
-from xlbridge.upload.run_context import RunContext, Step
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 from xlbridge.wire.imports import ImportState
+
+if TYPE_CHECKING:
+    from xlbridge.upload.run_context import RunContext, Step
 
 _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
@@ -35,7 +37,7 @@ _LOG_UNPROVEN = Text(
 class JobRunner:
     """Runner of one job, from the state that the journal has to the last that can be reached."""
 
-    def __init__(self, context: RunContext) -> None:
+    def __init__(self, context: "RunContext") -> None:
         self._context = context
         self._steps: Mapping[State, Callable[[RunContext, Job], Step]] = {
             State.PREPARED: _begin,
@@ -86,13 +88,13 @@ class JobRunner:
                 reconcile.keep_written_records(self._context, job)
         return job
 
-    def _steps_of(self, mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
+    def _steps_of(self, mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
         if mode is Mode.PROCESS:
             return self._steps_of_processing
         return self._steps_of_records if mode.is_by_record else self._steps
 
 
-def _begin(context: RunContext, job: Job) -> Step:
+def _begin(context: "RunContext", job: Job) -> "Step":
     if not job.what.rows:
         return _end_without_rows(context, job), False
     if not preflight.preflight_is_done(context, job):
@@ -107,30 +109,30 @@ def _begin(context: RunContext, job: Job) -> Step:
     return remote_import.send_rows(context, context.journal.job(job.id))
 
 
-def _is_previewed_only(context: RunContext, job: Job) -> bool:
+def _is_previewed_only(context: "RunContext", job: Job) -> bool:
     """Tell whether a job that changes records is part of a preview: there is none of changes."""
     if job.what.mode is not Mode.RECORDS or job.parent is None:
         return False
     return context.journal.job(job.parent).what.mode is Mode.PREVIEW
 
 
-def _end_without_rows(context: RunContext, job: Job) -> Job:
+def _end_without_rows(context: "RunContext", job: Job) -> Job:
     """End a job of whose sheet no row is to be sent."""
     state = State.PREVIEWED if job.what.mode is Mode.PREVIEW else State.DONE
     return context.journal.record(job, state, verdict=asdict(Verdict.all_accepted(())))
 
 
-def _restage(context: RunContext, job: Job) -> Step:
+def _restage(context: "RunContext", job: Job) -> "Step":
     if not context.resource(job).paths.needs_processar:
         return _doubt_interrupted_request(context, job)
     return remote_import.stage_again(context, job)
 
 
-def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
+def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
     return context.doubt(job, _INTERRUPTED)
 
 
-def _settle_doubt(context: RunContext, job: Job) -> Step:
+def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     """Settle the doubt about a job: by the log of a queued file, else by reading back.
 
     Raises ``InDoubt`` when the system cannot be asked.
@@ -172,7 +174,7 @@ _RESOLVED_AS_MISSING = Text(
 )
 
 
-def run_split(context: RunContext, parent: Job, hold: HoldJob) -> Job:
+def run_split(context: "RunContext", parent: Job, hold: HoldJob) -> Job:
     """Run all parts of a sheet as far as they go, and join their verdicts.
 
     All parts are previewed before anything is written; where one is rejected then, none is sent.
@@ -241,7 +243,7 @@ def joined_state(parts: Sequence[Job]) -> State:
     return State.PARTIAL
 
 
-def _preflight_parts(context: RunContext, parent: Job, hold: HoldJob) -> Job:
+def _preflight_parts(context: "RunContext", parent: Job, hold: HoldJob) -> Job:
     for part in context.journal.parts_of(parent):
         with hold(part.id):
             JobRunner(_context_of_part(context, part)).preflight(context.journal.job(part.id))
@@ -259,7 +261,7 @@ def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
     return {"previewed": _sum_known(part.last("previewed") for part in parts)}
 
 
-def _ask_consent(context: RunContext, parent: Job) -> Job:
+def _ask_consent(context: "RunContext", parent: Job) -> Job:
     refusal = context.refusal(parent)
     if refusal is None:
         return context.journal.record(context.journal.job(parent.id), State.SENDING_PARTS)
@@ -268,7 +270,7 @@ def _ask_consent(context: RunContext, parent: Job) -> Job:
     return update_parent(context.journal, parent)
 
 
-def _context_of_part(context: RunContext, part: Job) -> RunContext:
+def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
     """Return the context of one part: consent was given for all, progress names the part."""
 
     def progress(text: Text) -> None:

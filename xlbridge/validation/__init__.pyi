@@ -13,10 +13,10 @@ from .fixed_copy import (
     fix_workbook as fix_workbook,
     write_fixed_copy as write_fixed_copy,
 )
+from .headers.header_matching import normalise_header as normalise_header
 from .headers.header_row import (
     find_header_row as find_header_row,
     match_header as match_header,
-    normalise_header as normalise_header,
 )
 from .headers.sheet_choice import NoFittingResource as NoFittingResource
 from .migration import migrate as migrate

@@ -4,7 +4,7 @@ All comparisons are of whole columns; a ``Finding`` is made only for what is wro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,13 @@ from xlbridge.resources import KEY, ChildSum, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.cross_sheet import rows_in_error
-from xlbridge.validation.headers.header_row import normalise_header
-from xlbridge.validation.headers.sheet_choice import has_rows
-from xlbridge.validation.results import ValidatedSheet
+from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_row import has_rows
 from xlbridge.validation.text import quoted
 from xlbridge.workbook.read import SheetCells
+
+if TYPE_CHECKING:
+    from xlbridge.validation.results import ValidatedSheet
 
 IntArray = npt.NDArray[np.intp]
 
@@ -44,7 +46,7 @@ def child_cells(
     return found
 
 
-def join_children(main: ValidatedSheet) -> None:
+def join_children(main: "ValidatedSheet") -> None:
     """Add what only the sheets together show: to the main sheet and to each of its children."""
     if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
         return
@@ -58,7 +60,7 @@ def join_children(main: ValidatedSheet) -> None:
     main.add(_childless(main, parents))
 
 
-def parents_of(main: ValidatedSheet, child: ValidatedSheet) -> IntArray:
+def parents_of(main: "ValidatedSheet", child: "ValidatedSheet") -> IntArray:
     """Return the position in the main sheet of each child row's record, -1 where there is none."""
     if KEY not in main.frame or KEY not in child.frame:
         return np.full(len(child.rows), -1, dtype=np.intp)
@@ -77,7 +79,7 @@ def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> IntArray:
     return positions
 
 
-def has_stray_rows(main: ValidatedSheet) -> bool:
+def has_stray_rows(main: "ValidatedSheet") -> bool:
     """Tell whether a child sheet has rows with errors that belong to no record: without them some
     record would not be whole."""
     for child in main.children.values():
@@ -87,7 +89,7 @@ def has_stray_rows(main: ValidatedSheet) -> bool:
     return False
 
 
-def list_hashes(main: ValidatedSheet, key: str) -> pd.Series:
+def list_hashes(main: "ValidatedSheet", key: str) -> pd.Series:
     """Return a number for each record that stands for the rows of its lists; ``key`` salts it."""
     hashes = np.zeros(len(main.rows), dtype=np.uint64)
     for child in main.children.values():
@@ -98,11 +100,13 @@ def list_hashes(main: ValidatedSheet, key: str) -> pd.Series:
     return pd.Series(hashes)
 
 
-def _no_records(sheet: ValidatedSheet) -> BoolArray:
+def _no_records(sheet: "ValidatedSheet") -> BoolArray:
     return np.isin(sheet.rows, list(sheet.not_records))
 
 
-def _orphans(main: ValidatedSheet, child: ValidatedSheet, parents: IntArray) -> Iterator[Finding]:
+def _orphans(
+    main: "ValidatedSheet", child: "ValidatedSheet", parents: IntArray
+) -> Iterator[Finding]:
     if KEY not in child.frame:
         return
     keyed = child.frame[KEY].notna().to_numpy() & ~_no_records(child)
@@ -114,7 +118,7 @@ def _orphans(main: ValidatedSheet, child: ValidatedSheet, parents: IntArray) -> 
         yield child.finding("child-without-parent", KEY, position, details)
 
 
-def _childless(main: ValidatedSheet, parents: Mapping[str, IntArray]) -> Iterator[Finding]:
+def _childless(main: "ValidatedSheet", parents: Mapping[str, IntArray]) -> Iterator[Finding]:
     resource = main.resource
     if resource is None or not resource.needs_children or KEY not in main.columns:
         return
@@ -136,7 +140,7 @@ def _childless(main: ValidatedSheet, parents: Mapping[str, IntArray]) -> Iterato
 
 
 def _wrong_sums(
-    main: ValidatedSheet, parents: Mapping[str, IntArray], declared: ChildSum
+    main: "ValidatedSheet", parents: Mapping[str, IntArray], declared: ChildSum
 ) -> Iterator[Finding]:
     """Yield the sums that do not fit, each at the first cell that is added up."""
     child, own = main.children[declared.sheet], parents[declared.sheet]
@@ -160,7 +164,7 @@ def _wrong_sums(
 
 
 def _expected(
-    main: ValidatedSheet, parents: Mapping[str, IntArray], declared: ChildSum
+    main: "ValidatedSheet", parents: Mapping[str, IntArray], declared: ChildSum
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return what the sum of each record should be, NaN where nobody can tell, and how much it may
     be off."""
@@ -189,11 +193,11 @@ def _expected(
     return np.where(rows > 0, totals, np.nan), np.maximum(rows, 1) * _HALF_A_CENT + _NOISE
 
 
-def _key(sheet: ValidatedSheet, position: int) -> str:
+def _key(sheet: "ValidatedSheet", position: int) -> str:
     return quoted(str(sheet.frame[KEY].iat[position]))
 
 
-def _values(sheet: ValidatedSheet, column: str) -> npt.NDArray[np.float64]:
+def _values(sheet: "ValidatedSheet", column: str) -> npt.NDArray[np.float64]:
     values: Any = sheet.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
     return values  # type: ignore[no-any-return]
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,12 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.code_shapes import folded_code
 from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.resource_rules import first_occurrences
-from xlbridge.validation.results import ValidatedSheet
 from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
 from xlbridge.validation.text import quoted
 from xlbridge.workbook import cell_address
+
+if TYPE_CHECKING:
+    from xlbridge.validation.results import ValidatedSheet
 
 IntArray = npt.NDArray[np.intp]
 
@@ -40,7 +43,7 @@ class ColumnValues:
         yield from zip(self.positions[wanted].tolist(), self.which[wanted].tolist(), strict=True)
 
 
-def values_of(sheet: ValidatedSheet, column: str) -> ColumnValues:
+def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
     """Return the values of a column, but for cells that are empty or have an error."""
     usable = ~rows_in_error(sheet, (column,)) & sheet.frame[column].notna().to_numpy()
     positions = np.flatnonzero(usable)
@@ -48,7 +51,7 @@ def values_of(sheet: ValidatedSheet, column: str) -> ColumnValues:
     return ColumnValues(tuple(map(str, distinct)), positions, which)
 
 
-def rows_in_error(sheet: ValidatedSheet, columns: Collection[str] | None = None) -> BoolArray:
+def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = None) -> BoolArray:
     """Mark the rows that have an error, in one of the ``columns`` or in any."""
     rows = {
         row
@@ -64,7 +67,7 @@ def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
     return is_error and (columns is None or finding.column in columns)
 
 
-def compare_sheets(sheets: Sequence[ValidatedSheet]) -> Sequence[Sequence[Finding]]:
+def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Finding]]:
     """Return the findings of each sheet, in the order of the sheets; they are not changed.
 
     What must not stand twice in a sheet must not stand in two sheets of the same resource either:
@@ -102,7 +105,7 @@ class _Spelling:
         return next(position for position, _ in self.values.cells([self.number]))
 
 
-def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
+def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
     """Yield the first cell of each code that an earlier sheet has with other case or accents, with
     the number of the sheet. Codes of one registry are compared whatever their resources."""
     firsts: defaultdict[object, dict[str, _Spelling]] = defaultdict(dict)
@@ -123,12 +126,12 @@ def _other_spellings(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Fi
                     yield number, sheet.finding(told, column.name, own.position, details)
 
 
-def _registry_of(sheet: ValidatedSheet, column: Column) -> object:
+def _registry_of(sheet: "ValidatedSheet", column: Column) -> object:
     resource = sheet.resource.name if sheet.resource else None
     return column.references or column.registers or (resource, column.name)
 
 
-def _repeated_keys(sheets: Sequence[ValidatedSheet]) -> Iterator[tuple[int, Finding]]:
+def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
     """Yield what stands in an earlier sheet already, with the number of the sheet; the sheets are
     of one resource."""
     resource = sheets[0].resource
@@ -162,7 +165,7 @@ def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def cell_reference(
-    sheet: ValidatedSheet, column: str, position: int, seen_from: ValidatedSheet
+    sheet: "ValidatedSheet", column: str, position: int, seen_from: "ValidatedSheet"
 ) -> str:
     """Return where a cell is, as one says it in another sheet: its file, sheet and address."""
     cell = cell_address(sheet.rows[position], sheet.columns[column])
@@ -170,7 +173,7 @@ def cell_reference(
     return f"{file}{sheet.sheet}!{cell}"
 
 
-def registered_codes(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset[str]]:
+def registered_codes(sheets: "Iterable[ValidatedSheet]") -> Mapping[str, frozenset[str]]:
     """Return the codes that sheets register, by the name of the registry."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
@@ -181,7 +184,7 @@ def registered_codes(sheets: Iterable[ValidatedSheet]) -> Mapping[str, frozenset
     return {registry: frozenset(codes) for registry, codes in found.items()}
 
 
-def _present_columns(sheet: ValidatedSheet) -> Iterator[Column]:
+def _present_columns(sheet: "ValidatedSheet") -> Iterator[Column]:
     """Yield the columns of the resource that the sheet has."""
     for column in sheet.resource.columns if sheet.resource else ():
         if column.name in sheet.columns:

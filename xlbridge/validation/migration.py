@@ -8,11 +8,11 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource, column_changes_since
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
     at_layout,
     find_header_row,
     match_header,
-    normalise_header,
 )
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters

@@ -10,7 +10,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.resources.findings import CATALOGUE, Finding
-from xlbridge.validation.headers.header_row import Header, normalise_header
+from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.text import display, quoted
 from xlbridge.validation.typed_rows import TypedRows
 from xlbridge.workbook import CellRange, cell_address

@@ -6,6 +6,7 @@ from .address import (
     cell_address as cell_address,
     column_index as column_index,
     column_letters as column_letters,
+    escape_text as escape_text,
 )
 from .overwriting import (
     ANNOTATED as ANNOTATED,
@@ -28,4 +29,3 @@ from .style import (
     QUIET as QUIET,
     STRONG as STRONG,
 )
-from .text_escapes import escape_text as escape_text

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep, file_digest
 from xlbridge.batch.proof.figures import (
@@ -34,7 +34,6 @@ from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
 from xlbridge.batch.proof.repeated_keys import mark_repeated_keys, repeated_key_breaches
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
-from xlbridge.batch.unit_status import UnitOverview, UnitStatus
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text

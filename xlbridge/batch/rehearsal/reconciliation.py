@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan import WorkbookStep
 from xlbridge.batch.proof.inputs import ProofFile, SentFile, SentRow, UploadHistory
 from xlbridge.batch.rehearsal.result import (
@@ -20,7 +20,6 @@ from xlbridge.batch.rehearsal.result import (
     WorkbookResult,
 )
 from xlbridge.batch.status import STATUS_NAMES, overview
-from xlbridge.batch.unit_status import UnitOverview
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import (

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from xlbridge.batch.batch import Batch
+from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.checks import StepWorkbook, judge_workbook
 from xlbridge.batch.plan import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
@@ -27,7 +27,6 @@ from xlbridge.batch.rehearsal.workspace import (
     copy_month,
     prepare_workspace,
 )
-from xlbridge.batch.unit_status import UnitStatus
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text

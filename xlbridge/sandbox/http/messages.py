@@ -22,7 +22,6 @@ from starlette.types import Message, Receive, Scope
 
 from xlbridge.sandbox.call import UploadedFile
 from xlbridge.sandbox.columns import plain_type
-from xlbridge.sandbox.http.strictness import form_problem, is_date_as_shown, misspelled_names
 from xlbridge.sandbox.problems import (
     ISO_8601,
     OUT_OF_RANGE,
@@ -30,9 +29,12 @@ from xlbridge.sandbox.problems import (
     InvalidParameterError,
     Problem,
     RequestError,
+    form_problem,
     invalid,
+    is_date_as_shown,
     is_storable,
     limit_problem,
+    misspelled_names,
     validation_problems,
 )
 from xlbridge.wire import OPERATIONS, Envelope, ErrorItem, Operation, WireModel, spellings

@@ -1,30 +1,53 @@
-"""Intake of an uploaded workbook: read, judged line by line, and written.
+"""Imports of uploaded workbooks, at once or by a background thread that works through the queue.
 
 Source: the spec, Import, and Authentication and utilities.
 """
 
 import hashlib
 import importlib
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from threading import Event, Thread
 from typing import Any, cast
 
 from pydantic import ValidationError
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Resource, row_model
 from xlbridge.sandbox.areas.financial.rules import PayableIntake, ReceivableIntake
 from xlbridge.sandbox.areas.registry.rules import ClientIntake
-from xlbridge.sandbox.areas.sales.services import ServiceInvoiceIntake
-from xlbridge.sandbox.areas.stock.addressings import AddressingIntake
-from xlbridge.sandbox.call import Sandbox
-from xlbridge.sandbox.imports.records import OwnRecordIntake, UploadedLine, UploadedSheet
-from xlbridge.sandbox.problems import Intake, invalid, record_problems, validation_problems
+from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceIntake
+from xlbridge.sandbox.areas.stock.warehouse_handlers import AddressingIntake
+from xlbridge.sandbox.call import Call, Sandbox, handles
+from xlbridge.sandbox.imports import queue
+from xlbridge.sandbox.imports.queue import OwnRecordIntake, UploadedLine, UploadedSheet
+from xlbridge.sandbox.problems import (
+    Intake,
+    RequestError,
+    invalid,
+    not_found,
+    record_problems,
+    validation_problems,
+)
+from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.settings import WorkbookLimits
-from xlbridge.wire import WireModel
+from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
+from xlbridge.wire.imports import (
+    IMPORT,
+    IMPORT_ADDRESSING,
+    IMPORT_LOG,
+    IMPORT_PROCESS,
+    IMPORT_QUEUE,
+    AddressingRecord,
+    AddressingRecords,
+    ImportLog,
+    ImportQuery,
+    ImportRecords,
+)
 from xlbridge.wire.protocol import UPLOAD_FIELD
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
@@ -150,3 +173,174 @@ def _as_json_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, (str, int, bool)) else float(value)
+
+
+@handles(IMPORT)
+def import_directly(call: Call) -> ImportRecords:
+    records = _import(call, _resource(call, IMPORT))
+    return ImportRecords(totalDeRegistros=len(records), registros=records)
+
+
+@handles(IMPORT_ADDRESSING)
+def import_addressing(call: Call) -> AddressingRecords:
+    records = _import(call, _resource(call, IMPORT_ADDRESSING))
+    return AddressingRecords(
+        totalDeRegistros=len(records),
+        produtoMapeamentoEstoque=[AddressingRecord.model_validate(record) for record in records],
+    )
+
+
+@handles(IMPORT_QUEUE)
+def import_later(call: Call) -> int:
+    resource = _resource(call, IMPORT_QUEUE)
+    file = call.workbook()
+    read_again(file.content, resource, call.sandbox)
+    released = not resource.paths.needs_processar
+    log_id = queue.enqueue(
+        call.connection,
+        resource=resource.name,
+        filename=file.filename,
+        content=file.content,
+        user_id=call.owner,
+        released=released,
+        now=call.now,
+    )
+    call.after_commit(call.sandbox.wake_worker)
+    return log_id
+
+
+@handles(IMPORT_PROCESS)
+def process(call: Call) -> ImportLog:
+    released = queue.release(call.connection, call.path["id"])
+    log = _log(call)
+    if not released:
+        raise invalid(("id", f"O arquivo {log.id} já foi liberado (situação: {log.situacao})."))
+    call.after_commit(call.sandbox.wake_worker)
+    return log
+
+
+@handles(IMPORT_LOG)
+def show_log(call: Call) -> ImportLog:
+    return _log(call)
+
+
+def _log(call: Call) -> ImportLog:
+    log = queue.read_log(call.connection, call.path["id"])
+    if log is None:
+        raise not_found("id", "Log de importação não encontrado.")
+    return log
+
+
+def _resource(call: Call, operation: Operation) -> Resource:
+    """The resource whose sheets the operation takes, by the path or as its only one.
+
+    Raises ``RequestError`` (404) where there is none.
+    """
+    for resource in call.sandbox.catalogue.values():
+        takes = operation.name in (resource.paths.direct_name, resource.paths.queue_name)
+        if takes and call.path.get("resource", resource.name) == resource.name:
+            return resource
+    raise not_found("resource", "Não há importação deste recurso.")
+
+
+def _import(call: Call, resource: Resource) -> list[dict[str, Any]]:
+    content = call.workbook().content
+    sheet = read_again(content, resource, call.sandbox)
+    require_no_failed_lines(sheet)
+    if not call.query_as(ImportQuery).preview:
+        import_lines(sheet, resource, call.connection, call.now)
+        require_no_failed_lines(sheet)
+    return wire_records(sheet, resource)
+
+
+_logger = logging.getLogger(__name__)
+
+LINES_AT_ONCE = 20_000
+"""Number of lines that one transaction imports: a few seconds' work."""
+
+_IDLE_SECONDS = 5.0
+
+
+class ImportWorker:
+    """A thread that processes released files until it is stopped."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._waiting = Event()
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, name="import-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin with what an earlier run left."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Tell that a file was released."""
+        self._waiting.set()
+
+    def stop(self) -> None:
+        """Stop; a file that is being processed is left for the next run."""
+        self._stopping.set()
+        self._waiting.set()
+        self._thread.join(timeout=_IDLE_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._waiting.clear()
+            try:
+                busy = self._process_next()
+            except Exception:
+                _logger.exception("the import worker failed")
+                busy = False
+            if not busy:
+                self._waiting.wait(_IDLE_SECONDS)
+
+    def _process_next(self) -> bool:
+        with self._sandbox.storage.transaction(writing=True) as connection:
+            file = queue.start_next_file(connection, self._now())
+        if file is None:
+            return False
+        if self._stopping.wait(self._sandbox.behaviour.slow_queue):
+            return False
+        try:
+            self._process(file)
+        except TRANSIENT_ERRORS:
+            # It may pass; the file is still running, and taken up again.
+            raise
+        except Exception as error:
+            self._give_up(file, error)
+        return True
+
+    def _process(self, file: Row[Any]) -> None:
+        sandbox = self._sandbox
+        resource = sandbox.catalogue[file.resource]
+        sheet = read_again(file.content, resource, sandbox)
+        sandbox.last_upload.kept = None
+        while not self._stopping.is_set() and self._take_in_next(file.id, sheet, resource):
+            pass
+
+    def _take_in_next(self, log_id: int, sheet: UploadedSheet, resource: Resource) -> bool:
+        """Take in the next lines, and say whether there are more; others may write in between."""
+        with self._sandbox.storage.transaction(writing=True) as connection:
+            done = queue.lines_done(connection, log_id)
+            if done is None:
+                return False
+            piece = UploadedSheet(sheet.lines[done : done + LINES_AT_ONCE], [])
+            import_lines(piece, resource, connection, self._now())
+            queue.record_lines(connection, log_id, piece, len(sheet.lines))
+            more = done + len(piece.lines) < len(sheet.lines)
+            if not more:
+                queue.finish_file(connection, log_id, self._now())
+        return more
+
+    def _give_up(self, file: Row[Any], error: Exception) -> None:
+        message = "O arquivo não pôde ser processado."
+        if isinstance(error, RequestError):
+            message = "; ".join(value for _, value in error.problems)
+        else:
+            _logger.exception("file %s could not be processed", file.id)
+        with self._sandbox.storage.transaction(writing=True) as connection:
+            queue.fail_file(connection, file.id, message, self._now())
+
+    def _now(self) -> datetime:
+        return self._sandbox.clock().replace(microsecond=0)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.sandbox.imports.records import UploadedLine, UploadedSheet
+from xlbridge.sandbox.imports.queue import UploadedLine, UploadedSheet
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.read import require_xlsx

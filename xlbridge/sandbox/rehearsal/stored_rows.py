@@ -21,7 +21,7 @@ from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.areas.sales.tables import service_invoices
 from xlbridge.sandbox.areas.stock.tables import addressings
 from xlbridge.sandbox.imports.intake import line_input, make_intake, read_upload
-from xlbridge.sandbox.imports.records import own_records
+from xlbridge.sandbox.imports.queue import own_records
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput

@@ -26,8 +26,15 @@ from sqlalchemy import (
 )
 
 from xlbridge import __version__
-from xlbridge.sandbox.storage.engines import SQLITE, Engines, open_postgresql, open_sqlite
-from xlbridge.sandbox.storage.failures import Busy, layout_error, translate_database_errors
+from xlbridge.sandbox.storage.engines import (
+    SQLITE,
+    Busy,
+    Engines,
+    layout_error,
+    open_postgresql,
+    open_sqlite,
+    translate_database_errors,
+)
 
 
 class Storage:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
+
+if TYPE_CHECKING:
+    from xlbridge.validation.request import ParseOptions
 
 Value = TypeVar("Value", date, Decimal)
 """Value that a text may stand for."""
@@ -290,7 +292,7 @@ class TextParser(Generic[Value]):
     """
 
     understand: Callable[[str], Meanings[Value] | None]
-    declared: Callable[[ParseOptions], bool | None]
+    declared: "Callable[[ParseOptions], bool | None]"
     written: Callable[[Value | None], object]
     ambiguous: str
     wrong: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
@@ -301,7 +303,7 @@ class TextParser(Generic[Value]):
 def parse_texts(
     form: TextParser[Value],
     cells: ColumnCells,
-    reading: ParseOptions,
+    reading: "ParseOptions",
     problems: CellProblems,
 ) -> Iterator[tuple[int, Value, bool]]:
     """Yield the position and value of each text cell that has one meaning, and whether it may be

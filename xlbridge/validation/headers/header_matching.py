@@ -161,3 +161,8 @@ def _is_part(words: _Words, spelling: _Spelling) -> bool:
         return False
     near = (_word_typos(word, meant) >= 0 for word, meant in zip(telling, compared, strict=True))
     return all(near) and set(words) - set(telling) <= set(spelling.words)
+
+
+def normalise_header(header: object) -> str:
+    """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
+    return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""

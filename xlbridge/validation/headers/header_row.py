@@ -6,6 +6,7 @@ an earlier template.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from xlbridge.resources import (
     normalize_header,
 )
 from xlbridge.resources.findings import CATALOGUE, Finding
-from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher
-from xlbridge.validation.request import NumberStyle
-from xlbridge.validation.text import quoted, strip_invisible
+from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
+from xlbridge.validation.text import quoted
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+if TYPE_CHECKING:
+    from xlbridge.validation.request import NumberStyle
 
 SEARCHED_ROWS = 50
 """The header is looked for in so many rows."""
@@ -60,16 +63,11 @@ class Header:
     converted: set[str] = field(default_factory=set)
     unusable: dict[str, Mapping[int, UnusableCell]] = field(default_factory=dict)
     constants: dict[str, object] = field(default_factory=dict)
-    styles: dict[str, NumberStyle] = field(default_factory=dict)
+    styles: dict[str, "NumberStyle"] = field(default_factory=dict)
 
     def own_places(self) -> dict[str, int]:
         """Return the position of each column in the sheet itself."""
         return {name: self.sources.get(place, place) for name, place in self.columns.items()}
-
-
-def normalise_header(header: object) -> str:
-    """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
-    return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""
 
 
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
@@ -327,3 +325,9 @@ def _joined_texts(changes: Sequence[Text]) -> Text:
     if not changes:
         return Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed")
     return Text(pt="; ".join(c.pt for c in changes), en="; ".join(c.en for c in changes))
+
+
+def has_rows(resource: Resource, cells: SheetCells) -> bool:
+    """Return whether the sheet has rows below what would be the resource's header."""
+    position = find_header_row(cells, resource)
+    return cells.has_data(0 if position is None else position + 1)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
-    find_header_row,
+    has_rows,
     matched_columns,
     nearly_matched_columns,
-    normalise_header,
     resource_of_joined,
 )
 from xlbridge.validation.text import quoted
@@ -145,12 +145,6 @@ def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resou
         nearly = _first_near_fit([cells], filled)
         return None if nearly is None else nearly[1]
     return leading[0][1]
-
-
-def has_rows(resource: Resource, cells: SheetCells) -> bool:
-    """Return whether the sheet has rows below what would be the resource's header."""
-    position = find_header_row(cells, resource)
-    return cells.has_data(0 if position is None else position + 1)
 
 
 def _with_data_for_any(sheets: list[SheetCells], catalogue: Catalogue) -> list[SheetCells]:

@@ -1,4 +1,9 @@
 from .application import require_fitting as require_fitting
+from .header_places import (
+    mapping_for as mapping_for,
+    remember_mapping as remember_mapping,
+    remembered_mappings as remembered_mappings,
+)
 from .mapping_file import (
     mapping_format as mapping_format,
     read_mapping as read_mapping,
@@ -16,9 +21,4 @@ from .proposed_file import (
     mapping_text as mapping_text,
     propose_mapping as propose_mapping,
     reason_text as reason_text,
-)
-from .remembered import (
-    mapping_for as mapping_for,
-    remember_mapping as remember_mapping,
-    remembered_mappings as remembered_mappings,
 )

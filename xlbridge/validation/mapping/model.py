@@ -8,7 +8,7 @@ from typing import Literal
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.yaml_files import Mistake, format_mistakes
-from xlbridge.validation.headers.header_row import normalise_header
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.request import NumberStyle
 
 Scalar = str | int | float | bool | None

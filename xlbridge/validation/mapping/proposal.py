@@ -17,8 +17,7 @@ from xlbridge.validation.mapping.model import (
     SheetMapping,
     header_key,
 )
-from xlbridge.validation.mapping.name_fit import NameMatcher
-from xlbridge.validation.mapping.synonyms import mapping_words
+from xlbridge.validation.mapping.synonyms import NameMatcher, mapping_words
 from xlbridge.validation.mapping.value_fit import (
     LISTED_CODES,
     ForeignColumn,

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.workbook.address import CellPosition, cell_address, column_index
+from xlbridge.workbook.address import CellPosition, cell_address, column_index, escape_text
 from xlbridge.workbook.edit.editable_package import (
     WORKBOOK,
     EditablePackage,
@@ -25,7 +25,6 @@ from xlbridge.workbook.edit.editable_package import (
 )
 from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.edit.styles import NumberFormatStyles, WorkbookStyles
-from xlbridge.workbook.text_escapes import escape_text
 
 
 def rich_texts(package: EditablePackage) -> frozenset[int]:

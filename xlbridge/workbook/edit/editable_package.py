@@ -19,8 +19,7 @@ from lxml import etree
 from xlbridge.errors import WorkbookRefused
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.workbook.address import MAX_TEXT_LENGTH
-from xlbridge.workbook.text_escapes import escape_text
+from xlbridge.workbook.address import MAX_TEXT_LENGTH, escape_text
 
 _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

@@ -6,8 +6,11 @@ gigabytes. Only long texts are looked into; short ones cannot grow a sheet much 
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from xlbridge.workbook.read.package import Package
+if TYPE_CHECKING:
+    from xlbridge.workbook.read.package import Package
+
 
 _LONG = 256
 """Bytes of a shared text with its markup up to which it is a short one."""
@@ -31,7 +34,7 @@ _LONGEST_REFERENCE = 4096
 class SharedTexts:
     """The shared texts of a workbook that are long, by their index."""
 
-    def __init__(self, package: Package) -> None:
+    def __init__(self, package: "Package") -> None:
         self._package = package
         self._long: dict[int, int] | None = None
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.cells import CellEncoder
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
-from xlbridge.workbook.read.shared_texts import SharedTexts
+
+if TYPE_CHECKING:
+    from xlbridge.workbook.read.shared_texts import SharedTexts
 
 _CELL_TEXT = Text(pt="o texto das células", en="the cells' text")
 _ROWS_AT_ONCE = 4096
@@ -37,7 +39,7 @@ class Budget:
         if self._letters + _text_length(encoders) > most:
             raise too_large(_CELL_TEXT, most)
 
-    def check_shared(self, sheet: str, shared: SharedTexts) -> None:
+    def check_shared(self, sheet: str, shared: "SharedTexts") -> None:
         """Raise ``WorkbookRefused`` when a sheet refers to longer shared texts than it may."""
         left = self._limits.text_size - self._letters
         most = shared.letters_beyond(sheet, left, self._limits.text_per_row)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from xlbridge.files import replace_atomically
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.workbook.text_escapes import escape_text
+from xlbridge.workbook.address import escape_text
 from xlbridge.workbook.write.data_sheet import cell_format
 from xlbridge.workbook.write.new_workbook import new_workbook
 

@@ -15,8 +15,8 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
+from xlbridge.workbook.address import escape_text
 from xlbridge.workbook.style import FONT, FONT_SIZE
-from xlbridge.workbook.text_escapes import escape_text
 
 PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
 _MARGIN = 0.4  # inches

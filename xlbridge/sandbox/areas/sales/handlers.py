@@ -8,16 +8,14 @@ from sqlalchemy import select
 
 from xlbridge.sandbox.areas.sales.invoices import (
     ProductInvoiceIntake,
-    emit_product_invoice,
-    emit_service_invoice,
-)
-from xlbridge.sandbox.areas.sales.orders import load_orders, process_order, register_order
-from xlbridge.sandbox.areas.sales.services import (
     ServiceInvoiceIntake,
     change_forecast,
     change_service_invoice,
+    emit_product_invoice,
+    emit_service_invoice,
     register_forecast,
 )
+from xlbridge.sandbox.areas.sales.orders import load_orders, process_order, register_order
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,

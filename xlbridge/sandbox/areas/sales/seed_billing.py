@@ -22,12 +22,12 @@ from xlbridge.sandbox.areas.registry.tables import services
 from xlbridge.sandbox.areas.sales.invoices import (
     Issuer,
     invoice_figures,
+    months_after,
     product_invoice_key,
     product_invoice_scope,
     service_invoice_key,
     service_invoice_scope,
 )
-from xlbridge.sandbox.areas.sales.services import months_after
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     sales_order_items,
