@@ -1,5 +1,6 @@
 """Every row of a batch is accounted for, and held against what the system has."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -287,6 +288,7 @@ def test_an_own_resource_is_proven_by_what_its_file_says(
         "existing: added", "existing: added\n    apart: [codigoDoCentroDeCusto]"
     ).replace(declared, by_centre)
     (tmp_path / "contasreceber.yaml").write_text(shown, encoding="utf-8")
+    shutil.copytree(shipped_file.with_suffix(""), tmp_path / "contasreceber")
     context = replace(bench.context, catalogue=load_catalogue(tmp_path))
     ana = bench.customer()
     mine = Bench(context, client, bench.folder)

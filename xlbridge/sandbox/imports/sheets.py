@@ -78,4 +78,4 @@ _PLAIN: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.DATE: lambda value: value.to_pydatetime(),
     Kind.BOOLEAN: bool,
 }
-"""What makes plain values of those of a frame, texts where there is nothing else."""
+"""Converters from values of a frame to plain ones, by kind; any other kind becomes a text."""
