@@ -92,8 +92,11 @@ def _objects(texts: list[str]) -> npt.NDArray[np.object_]:
     return array
 
 
-FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE.values())
-"""The kinds of findings; a problem tells its own by the place in here."""
+FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
+"""The kinds of findings; a problem tells its own by the place in here.
+
+They are sorted, as processes that exchange problems may have declared their rules in another order.
+"""
 
 _KIND_NUMBERS = {kind.code: number for number, kind in enumerate(FINDING_KINDS)}
 _NO_DETAILS: Mapping[str, object] = {}
