@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+_MOST_AT_ONCE = 100  # LibreOffice silently leaves out files beyond some 250 of one call
+
 
 def save_with_libreoffice(
     files: Sequence[Path], folder: Path, extension: str = "xlsx"
@@ -20,7 +22,9 @@ def save_with_libreoffice(
     folder.mkdir(parents=True, exist_ok=True)
     profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
     command = ["soffice", profile, "--headless", "--convert-to", extension, "--outdir", folder]
-    subprocess.run([*command, *files], check=True, capture_output=True)
+    for first in range(0, len(files), _MOST_AT_ONCE):
+        some = files[first : first + _MOST_AT_ONCE]
+        subprocess.run([*command, *some], check=True, capture_output=True)
     return [folder / f"{file.stem}.{extension}" for file in files]
 
 
