@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources import Catalogue, load_catalogue, schema_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,16 @@ class OwnSchemas:
     contents: tuple[tuple[str, bytes], ...] | None = None
 
     def packed(self) -> "OwnSchemas":
-        """Return the same with the files' contents."""
-        files = sorted(self.folder.glob("*.yaml"))
-        return OwnSchemas(self.folder, tuple((path.name, path.read_bytes()) for path in files))
+        """Return the same with the contents of the files in the folder and below.
+
+        Raises ``SchemaFileError`` when one is wrong.
+        """
+        contents = tuple(
+            (path.relative_to(self.folder).as_posix(), path.read_bytes())
+            for path in schema_files(self.folder)
+            if path.is_relative_to(self.folder)
+        )
+        return OwnSchemas(self.folder, contents)
 
     def catalogue(self) -> Catalogue:
         """Return the catalogue that these files and the shipped ones make.
@@ -35,7 +42,9 @@ class _UnpackedFolder:
         self._folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name)
         for name, content in contents:
-            (self.path / name).write_bytes(content)
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
 
 
 @cache

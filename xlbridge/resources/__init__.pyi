@@ -2,6 +2,7 @@ from .catalogue import (
     Catalogue as Catalogue,
     load_catalogue as load_catalogue,
     row_model as row_model,
+    schema_files as schema_files,
 )
 from .child_sheets import (
     KEY as KEY,

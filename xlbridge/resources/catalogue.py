@@ -250,6 +250,15 @@ def load_catalogue(*own_folders: str | PathLike[str]) -> Catalogue:
     return Catalogue(resources)
 
 
+def schema_files(folder: Path) -> list[Path]:
+    """Return the schema files of a folder, those of child sheets among them.
+
+    Raises ``SchemaFileError`` when one is wrong.
+    """
+    resources = _read_files(_own_files(folder))
+    return [one.source for main in resources for one in (main, *main.children)]
+
+
 def _read_files(paths: Iterable[Path]) -> list[Resource]:
     resources: list[Resource] = []
     for path in paths:

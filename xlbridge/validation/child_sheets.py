@@ -36,14 +36,25 @@ def child_cells(
 
     A sheet is named as the list or as its title; ``main`` is the name of the main sheet.
     """
+    named = _sheets_of_lists(sheets, main, resource)
+    return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
+
+
+def blank_child_sheets(sheets: Sequence[SheetCells], main: str, resource: Resource) -> set[str]:
+    """Return the names of the sheets of a resource's lists that have a header and no rows."""
+    named = _sheets_of_lists(sheets, main, resource)
+    return {cells.name for child, cells in named if not has_rows(child, cells)}
+
+
+def _sheets_of_lists(
+    sheets: Sequence[SheetCells], main: str, resource: Resource
+) -> Iterator[tuple[Resource, SheetCells]]:
     named = {normalise_header(cells.name): cells for cells in sheets if cells.name != main}
-    found = {}
     for child in resource.children:
         names = (child.sheet, child.title.pt, child.title.en)
         cells = next((named[n] for n in map(normalise_header, names) if n in named), None)
-        if cells is not None and has_rows(child, cells):
-            found[child.sheet] = cells
-    return found
+        if cells is not None:
+            yield child, cells
 
 
 def join_children(main: "ValidatedSheet") -> None:

@@ -18,7 +18,7 @@ from xlbridge.resources import Catalogue, Column, Fingerprint, Kind, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.child_sheets import child_cells, join_children
+from xlbridge.validation.child_sheets import blank_child_sheets, child_cells, join_children
 from xlbridge.validation.cross_sheet import compare_sheets
 from xlbridge.validation.headers.header_row import (
     Header,
@@ -302,11 +302,14 @@ def validate_all_sheets(
         catalogue = _with_listed_columns(cells, catalogue)
         choices, skipped = choose_sheets(cells, catalogue, resource)
         sheets: list[ValidatedSheet] = []
+        taken: set[str] = set()
         for choice in choices:
             main = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
             add_children(main, cells.sheets, reading, on_column)
             sheets += main.with_children
-        taken = {sheet.sheet for sheet in sheets}
+            taken |= {sheet.sheet for sheet in main.with_children}
+            if choice.resource is not None:
+                taken |= blank_child_sheets(cells.sheets, main.sheet, choice.resource)
         skipped = [name for name in skipped if name not in taken]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)
