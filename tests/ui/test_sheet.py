@@ -1,9 +1,11 @@
 """A sheet is corrected over HTTP as the page does it: the copy has the corrections, and styles."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zipfile import ZipFile
 
 import httpx
 from environment import Xlbridge, clean_environment, credentials
@@ -19,6 +21,20 @@ from xlbridge.sandbox import RunningSandbox
 
 def codes(sheet: dict[str, Any]) -> dict[str, int]:
     return {rule["key"]: rule["count"] for rule in sheet["rules"]}
+
+
+def sent(client: httpx.Client) -> dict[str, Any]:
+    """Plan and send the open sheet; return what it came to."""
+    planned = client.post("/api/plan", json={}).json()
+    assert "token" in planned, planned
+    answer = client.post("/api/send", json={"token": planned["token"]})
+    assert answer.status_code == 200
+    with client.stream("GET", "/api/events") as events:
+        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
+        state = next(state for state in told if not state["running"])
+    assert state["error"] is None, state
+    outcome: dict[str, Any] = state["outcome"]
+    return outcome
 
 
 def test_findings_are_those_of_validate(client: httpx.Client, samples: Path) -> None:
@@ -205,6 +221,10 @@ def test_a_csv_is_opened_as_a_workbook(client: httpx.Client, tmp_path: Path) -> 
 def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "clientes.xlsx"
     write_records(path, "cliente", [{}])
+    book = load_workbook(path)
+    for row in (3, 5):  # formatted, and empty
+        book.worksheets[0].cell(row, 1).number_format = "@"
+    book.save(path)
     names = [column["name"] for column in opened(client, path)["columns"]]
     typed = {"nomeComercial": "Padaria", "natureza": "F"}
     added = [{"row": 3, "column": names.index(name), "value": text} for name, text in typed.items()]
@@ -213,6 +233,9 @@ def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> 
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
     assert list(validate(copy).frame["nomeComercial"])[1] == "Padaria"
+    with ZipFile(copy) as package:
+        xml = package.read("xl/worksheets/sheet1.xml").decode()
+    assert re.findall(r'<row r="(\d+)"', xml) == ["1", "2", "3", "5"]
     assert client.post("/api/step", json={"step": "undo"}).json()["rows"] == 1
 
 
@@ -259,7 +282,7 @@ def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
     product = {"chave": "A", "idProduto": 2001, "quantidade": "duas", "valorUnitario": 10.5}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])
     main = opened(client, path)
-    assert main["parts"] == [{"sheet": "pedido", "errors": 1}, {"sheet": "produtos", "errors": 1}]
+    assert [(it["sheet"], it["errors"]) for it in main["parts"]] == [("pedido", 1), ("produtos", 1)]
     client.post("/api/edit", json=[{"row": 2, "column": 2, "value": "1001"}])
     child = client.post("/api/part", json={"sheet": "produtos"}).json()
     assert (child["shown"], child["resource"], child["errors"]) == ("produtos", "pedido", 1)
@@ -285,3 +308,66 @@ def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
     again = client.post("/api/continue", json={"id": draft["id"]}).json()
     assert (draft["cells"], again["shown"], again["edited"]) == (2, "pedido", 2)
     assert client.post("/api/plan", json={}).json()["writes"] == 1
+
+
+def test_refused_items_are_marked_in_the_sheet_of_their_list(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    orders = [{"chave": key, "codigoDaFilial": 1, "codigoDoCliente": 987654} for key in "AB"]
+    item = {"quantidade": 2, "valorUnitario": 10.5, "idProduto": 987654}
+    items = [{**item, "chave": key} for key in "BAA"]
+    opened(client, write_workbook(tmp_path / "p.xlsx", pedido=orders, produtos=items))
+    assert sent(client)["in_grid"] == ["pedido", "produtos"]
+    sheet = client.post("/api/part", json={"sheet": "produtos"}).json()
+    assert (sheet["refused"], sheet["errors"]) == (3, 0)
+    rows = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    place = [column["name"] for column in sheet["columns"]].index("idProduto")
+    marks = {row["row"]: row["marks"][str(place)] for row in rows}
+    assert {row: [mark["severity"] for mark in own] for row, own in marks.items()} == {
+        row: ["refused"] for row in (2, 3, 4)
+    }
+    assert "987654" in marks[4][0]["message"]
+    first = client.get("/api/next-error", params={"row": 0, "column": -1}).json()
+    assert (first["row"], first["column"]) == (2, place)
+    typed = [{"row": 2, "column": place, "value": "987653"}]
+    assert client.post("/api/edit", json=typed).json()["refused"] == 2
+    (draft,) = client.get("/api/drafts").json()["drafts"]
+    again = client.post("/api/continue", json={"id": draft["id"]}).json()
+    assert {it["sheet"]: it["refused"] for it in again["parts"]} == {"pedido": 2, "produtos": 2}
+
+
+def test_an_empty_sheet_of_a_list_takes_a_block_of_rows(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "pedido.xlsx"
+    path.write_bytes(client.get("/api/template", params={"resource": "pedido"}).content)
+    sheet = opened(client, path)
+    assert {it["sheet"] for it in sheet["parts"]} == {"pedido", "produtos", "parcelas"}
+    for name, values in (
+        ("pedido", {"chave": "A", "codigoDaFilial": "1", "codigoDoCliente": "1001"}),
+        ("produtos", {"chave": "A", "idProduto": "7", "quantidade": "2", "valorUnitario": "3"}),
+    ):
+        sheet = client.post("/api/part", json={"sheet": name}).json()
+        names = [column["name"] for column in sheet["columns"]]
+        below = sheet["header_row"] + 1
+        shown = client.get("/api/rows", params={"view": "all"}).json()
+        assert [row["row"] for row in shown["rows"]] == [below]
+        block = [
+            {"row": below + at, "column": names.index(column), "value": value}
+            for at in range(3)
+            for column, value in ({**values, "chave": f"{'ABC'[at]}"}).items()
+        ]
+        sheet = client.post("/api/edit", json=block).json()
+        assert (sheet["shown"], sheet["rows"]) == (name, 3)
+        gap = [{"row": below + 5, "column": 0, "value": "1"}]
+        assert "no such row" in client.post("/api/edit", json=gap).json()["error"]["message"]
+    assert sheet["sendable"]
+    undone = client.post("/api/step", json={"step": "undo"}).json()
+    assert (undone["shown"], undone["rows"]) == ("produtos", 0)
+    assert client.get("/api/rows", params={"view": "all"}).json()["total"] == 1
+    client.post("/api/step", json={"step": "redo"})
+    copy = tmp_path / "copy.xlsx"
+    copy.write_bytes(client.get("/api/workbook").content)
+    report = validate(copy)
+    assert report.ok
+    assert list(load_workbook(copy)["produtos"].values)[-1][1] == 7

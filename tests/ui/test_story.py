@@ -157,15 +157,7 @@ def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_p
     expect(tab).to_have_title("xlbridge")
 
 
-def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Path) -> None:
-    path = tmp_path / "bloco.xlsx"
-    write_records(path, "cliente", [{"nomeComercial": f"Loja {n}"} for n in range(3)])
-    tab = begin(page, ui, path)
-    tab.locator("#to-mend").click()
-    tab.locator("#view").select_option("all")
-    first = tab.locator('[data-cell="A2"]')
-    first.click()
-    text = 'Um\tJ\r\n"Dois\nlinhas ""aqui"""\tF\r\n'
+def paste(tab: Tab, text: str) -> None:
     tab.evaluate(
         """text => {
             const data = new DataTransfer();
@@ -175,12 +167,27 @@ def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Pat
         }""",
         text,
     )
-    tab.locator("#counts", has_text="cells changed").wait_for()
-    expect(tab.locator('[data-cell="A2"]')).to_have_text("Um")
-    expect(tab.locator('[data-cell="A3"]')).to_have_text('Dois\nlinhas "aqui"')
-    expect(tab.locator('[data-cell="B3"]')).to_have_text("F")
+
+
+def test_a_block_is_pasted_and_undone(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "bloco.xlsx"
+    names = ("Loja 0", "Loja 1", None)
+    write_records(path, "cliente", [{"nomeComercial": name} for name in names])
+    block = 'Um\tJ\r\n"Dois\nlinhas ""aqui"""\tF\r\nTrês\tF\r\n'
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A4"]').click()
+    paste(tab, block)
+    tab.locator("#problem", has_text="nothing was changed").wait_for()
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="A3"]').click()
+    paste(tab, block)
+    tab.locator("#counts", has_text="Rows: 4").wait_for()
+    for cell, text in (("A3", "Um"), ("A4", 'Dois\nlinhas "aqui"'), ("A5", "Três"), ("B5", "F")):
+        expect(tab.locator(f'[data-cell="{cell}"]')).to_have_text(text)
     tab.locator("#undo").click()
-    tab.locator('[data-cell="A2"]', has_text="Loja 0").wait_for()
+    tab.locator('[data-cell="A3"]', has_text="Loja 1").wait_for()
+    expect(tab.locator("#grid .line")).to_have_count(4)
 
 
 def test_no_request_leaves_for_another_host(page: Page, ui: RunningPage, samples: Path) -> None:

@@ -42,7 +42,8 @@ class CellEdits:
 
     def __init__(self, cells: SheetCells) -> None:
         self._cells = cells
-        self._height = cells.height
+        self.height = cells.height
+        """Rows of the original, down to the last one that is filled."""
         self._undone: list[_Step] = []
         self._done: list[_Step] = []
         self.values: dict[CellPosition, CorrectedValue] = {}
@@ -82,7 +83,7 @@ class CellEdits:
     @property
     def new_rows(self) -> range:
         """Rows below the original's last one, down to the last that was edited."""
-        return range(self._height + 1, max((row for row, _ in self.values), default=0) + 1)
+        return range(self.height + 1, max((row for row, _ in self.values), default=0) + 1)
 
     def records(self) -> list[EditRecord]:
         """Return the edits as plain data, to be kept."""

@@ -19,14 +19,14 @@ from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import error_json
-from xlbridge.ui.sheet_editor import PlannedAction, SheetEditor
+from xlbridge.ui.row_remarks import PlannedAction, refusals
+from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
     ApproveAll,
     Confirmed,
     CorrectedRows,
     Job,
-    PlannedRow,
     Resolution,
     State,
     UploadContext,
@@ -51,7 +51,7 @@ from xlbridge.upload import (
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
-from xlbridge.workbook import column_index
+from xlbridge.workbook import CellPosition
 
 BUSY = Text(
     pt="Outra tarefa está em andamento nesta página; espere por ela.",
@@ -69,7 +69,6 @@ _STOPPED = Text(
     pt="Interrompido. O envio {job} pode continuar em Envios.",
     en="Stopped. The upload {job} can be continued under Uploads.",
 )
-_DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 _LISTED = 200
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
 Changed = Callable[[], None]
@@ -190,7 +189,7 @@ class SheetUploads:
         rows = [row for row in planned.plan.rows if not row.is_created]
         with editor.lock:
             if editor.version == version:
-                editor.planned = {row.row: _planned_action(row) for row in rows}
+                editor.remarks.planned = {row.row: PlannedAction.of(row) for row in rows}
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
@@ -213,15 +212,18 @@ class SheetUploads:
                 uploads = Uploads(context, client)
                 sheet = _with_codes(uploads, sheet, editor)
                 again = _retried(context, sheet, editor)
-                if again is None:
-                    job = uploads.create(sheet, given)
-                else:
+                if again is not None:
                     job = uploads.create_retry(again, given)
+                else:
+                    job = uploads.create(sheet, given)
+                    with editor.lock:
+                        editor.job = job.id
+                        self._workspace.save_edits(editor)
                 self._remote.state.job = job.id
                 changed()
                 job = uploads.run(job, given)
                 self._finish(context, job)
-                self._take_back(job, editor, version)
+                self._take_back(job, editor, sheet, is_whole=editor.version == version)
 
     def resume(self, job_id: str, changed: Changed) -> None:
         """Continue a job that a person has confirmed."""
@@ -231,7 +233,12 @@ class SheetUploads:
             if job.state.is_unsent:
                 raise UsageError(_UNCONFIRMED.format(job=job_id), _HOW_TO_CONFIRM)
             given = _options({}, job.token, remote.progress(changed))
-            self._finish(context, Uploads(context, client).run(job, given))
+            job = Uploads(context, client).run(job, given)
+            self._finish(context, job)
+            editor = self._workspace.editor if self._workspace.is_open else None
+            own = {job.id, job.events[0].detail.get("retry_of")}
+            if editor is not None and editor.job in own:
+                self._take_back(job, editor, editor.validated, is_whole=False)
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of the journal, newest first. The system is not asked."""
@@ -310,16 +317,23 @@ class SheetUploads:
         headline = _lines(context, job)[0] if process else job_headline(job)
         self._remote.state.outcome = _document(context, job) | {"headline": headline}
 
-    def _take_back(self, job: Job, editor: SheetEditor, version: int) -> None:
-        """Take the refused rows of an upload into the grid; edits that were made since are kept."""
+    def _take_back(
+        self, job: Job, editor: SheetEditor, sheet: ValidatedSheet, *, is_whole: bool
+    ) -> None:
+        """Take the refused rows of an upload of ``sheet`` into the grid.
+
+        Edits are dropped where ``is_whole`` says that all of them are in the upload, and all of it
+        is written.
+        """
         outcome = self._remote.state.outcome or {}
         with editor.lock:
             editor.job = job.id
-            editor.refuse(_refusals(outcome["rejected"]))
-            if job.state is State.DONE and editor.version == version:
+            editor.refuse(refusals(sheet, outcome["rejected"]))
+            if job.state is State.DONE and is_whole:
                 self._workspace.drop_edits(editor)
             else:
                 self._workspace.save_edits(editor)
+            self._remote.state.outcome = {**outcome, "in_grid": editor.remarks.refused_sheets}
 
 
 def _with_codes(uploads: Uploads, sheet: ValidatedSheet, editor: SheetEditor) -> ValidatedSheet:
@@ -327,17 +341,23 @@ def _with_codes(uploads: Uploads, sheet: ValidatedSheet, editor: SheetEditor) ->
     none is told at its cell in the grid."""
     linked = uploads.with_codes(sheet)
     if linked is not sheet:
-        known = {(f.row, f.column) for f in sheet.error_findings()}
-        unknown = [f for f in linked.error_findings() if (f.row, f.column) not in known]
         with editor.lock:
             editor.refuse(
                 {
-                    (f.row, linked.columns[f.column]): str(f.message)
-                    for f in unknown
-                    if f.row is not None and f.column in linked.columns
+                    there.sheet: _new_errors(given, there)
+                    for given, there in zip(sheet.with_children, linked.with_children, strict=True)
                 }
             )
     return linked
+
+
+def _new_errors(given: ValidatedSheet, linked: ValidatedSheet) -> dict[CellPosition, str]:
+    known = {(f.row, f.column) for f in given.error_findings()}
+    return {
+        (f.row, linked.columns[f.column]): str(f.message)
+        for f in linked.error_findings()
+        if f.row is not None and f.column in linked.columns and (f.row, f.column) not in known
+    }
 
 
 def _retried(
@@ -376,22 +396,6 @@ def _options(
         good_rows=given.get("good_rows", False),
         progress=progress,
     )
-
-
-def _planned_action(row: PlannedRow) -> PlannedAction:
-    told = {
-        name: str(_DIFFERS.format(theirs=one.theirs if one.theirs is not None else "–"))
-        for name, one in row.differences.items()
-    }
-    return PlannedAction(row.action.value, str(row.text or ""), told)
-
-
-def _refusals(rejected: list[dict[str, Any]]) -> dict[tuple[int, int], str]:
-    """Return the reasons of rejected rows by their cells, the row's first where none is named."""
-    return {
-        (row["row"], column_index((row["cell"] or "A").rstrip("0123456789"))): row["message"]
-        for row in rejected
-    }
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:

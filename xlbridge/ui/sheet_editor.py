@@ -18,11 +18,13 @@ from xlbridge.resources.findings import CorrectedValue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits
 from xlbridge.ui.cell_texts import shown_text, typed_value
-from xlbridge.ui.shown_findings import ShownFindings, told_mark
+from xlbridge.ui.row_remarks import Refusals, RowRemarks
+from xlbridge.ui.shown_findings import ShownFindings
 from xlbridge.validation import (
     ColumnMemo,
     ParseOptions,
     ValidatedSheet,
+    blank_children,
     row_numbers,
     validate_workbook,
 )
@@ -43,17 +45,9 @@ _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
 )
 ALL, WRONG = "all", "wrong"
+_MOST_ROWS = 1_048_576
 _PLANNED = "plan:"
 """Begins the name of a view of the rows that have an action in the plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedAction:
-    """Action of a row in the plan: why it is that, and by column what differs from the record."""
-
-    action: str
-    message: str
-    differences: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +72,14 @@ class SheetEditor:
         self._limits = limits
         self._workbook = read_workbook(path, limits)
         self._validated: ValidatedSheet | None = None
+        self._blank: Sequence[ValidatedSheet] = ()
         self._found: ShownFindings | None = None
         self._shown = ""
         self._memo = ColumnMemo()
         self._sheet = ""
         self._edits = WorkbookEdits(self.sheet_named)
         self._views: dict[tuple[str, str], Sequence[int]] = {}
-        self.remarks: dict[CellPosition, str] = {}
-        """Reasons for which the system refused rows, by the cells of the chosen sheet."""
-        self.planned: dict[int, PlannedAction] = {}
-        """The rows that the last plan does not create."""
+        self.remarks = RowRemarks()
         self.job: str | None = None
         """The last upload of the sheet, whose refused rows go again as its retry."""
         self.version = 0
@@ -158,15 +150,20 @@ class SheetEditor:
         """Whether the chosen sheet is shown, not one of its records' lists."""
         return self.found.sheet is self.validated
 
+    @property
+    def parts(self) -> Sequence[ValidatedSheet]:
+        """The chosen sheet and those of its records' lists, also those without rows so far."""
+        return (*self.validated.with_children, *self._blank)
+
     def show_part(self, name: str) -> None:
         """Show the chosen sheet, or one of its records' lists. Raises ``UsageError`` without it."""
-        if name not in {part.sheet for part in self.validated.with_children}:
+        if name not in {part.sheet for part in self.parts}:
             raise UsageError(_NOTHING_OPEN)
         self._shown = name
         self._find_shown()
 
     def _find_shown(self) -> None:
-        parts = {part.sheet: part for part in self.validated.with_children}
+        parts = {part.sheet: part for part in self.parts}
         self._found = ShownFindings(parts.get(self._shown, self.validated))
         self._shown = self._found.sheet.sheet
 
@@ -190,7 +187,7 @@ class SheetEditor:
                 self._validate()
             self._sheet = self._shown = self.validated.sheet
             self._edits = WorkbookEdits(self.sheet_named)
-            self.remarks, self._set_aside, self.job = {}, {}, None
+            self.remarks, self._set_aside, self.job = RowRemarks(), {}, None
             self._find_shown()
         self._views.clear()
 
@@ -210,6 +207,7 @@ class SheetEditor:
             memo=self._memo,
         )
         self._validated = validated
+        self._blank = blank_children(validated, self._workbook.sheets)
         self._find_shown()
         if choice.mapping is None and validated.resource is not None:
             # What was recognised need not be looked for again after each edit.
@@ -240,14 +238,15 @@ class SheetEditor:
 
     def put(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Put values into cells, as one step that can be undone. Raises as ``edit`` does."""
+        new = {row for row, _ in values if row > self._last_row}
         for place in values:
-            self._require_editable(place, len(values))
+            self._require_editable(place, min(self._last_row + len(new), _MOST_ROWS))
         self._edits.make(self._shown, values)
         self._step(self._shown, list(values))
 
-    def refuse(self, reasons: Mapping[CellPosition, str]) -> None:
+    def refuse(self, reasons: Refusals) -> None:
         """Take the reasons for which the system refuses cells, in place of earlier ones."""
-        self.remarks = dict(reasons)
+        self.remarks.refuse(reasons)
         self._views.clear()
 
     def put_aside(self, rule: str) -> None:
@@ -285,11 +284,9 @@ class SheetEditor:
     def _step(self, sheet: str, places: Sequence[CellPosition]) -> None:
         if not places:
             return
-        self.planned, self.version = {}, self.version + 1
+        self.version += 1
         self._shown = sheet
-        if sheet == self._sheet:
-            for place in places:
-                self.remarks.pop(place, None)
+        self.remarks.edited(sheet, places)
         self._validate()
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
@@ -314,7 +311,7 @@ class SheetEditor:
         corrected. Below all rows stands an empty one, in which a new row may begin.
         """
         if name == ALL:
-            return range((self.found.sheet.header_row or 0) + 1, self.cells.height + 2)
+            return range((self.found.sheet.header_row or 0) + 1, self._last_row + 2)
         key = self._shown, name
         if renew or key not in self._views:
             self._views[key] = self._rows_of(name)
@@ -323,11 +320,12 @@ class SheetEditor:
     def _rows_of(self, name: str) -> list[int]:
         if name.startswith(_PLANNED):
             action = name.removeprefix(_PLANNED)
-            return sorted(row for row, it in self._planned.items() if it.action == action)
+            planned = self.remarks.planned if self.shows_chosen else {}
+            return sorted(row for row, it in planned.items() if it.action == action)
         header = self.found.sheet.header_row or 0
         rows = {row for row in self.found.rows(None if name == WRONG else name) if row > header}
         if name == WRONG:
-            rows = rows - self.set_aside | {row for row, _ in self._remarks}
+            rows = rows - self.set_aside | {row for row, _ in self.remarks.refused(self._shown)}
         return sorted(rows)
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -371,8 +369,9 @@ class SheetEditor:
         Source: the product brief, contract of the page.
         """
         after = self.found.next_wrong((row, column), self.set_aside)
-        refused = [place for place in self._remarks if place > (row, column)]
-        later = [place for place in (after, min(refused, default=None)) if place is not None]
+        places = self.remarks.refused(self._shown)
+        refused = next((place for place in places if place > (row, column)), None)
+        later = [place for place in (after, refused) if place is not None]
         if later:
             return min(later)
         if (row, column) <= (0, -1):
@@ -395,27 +394,20 @@ class SheetEditor:
             package.save(target)
 
     @property
-    def _remarks(self) -> Mapping[CellPosition, str]:
-        return self.remarks if self.shows_chosen else {}
-
-    @property
-    def _planned(self) -> Mapping[int, PlannedAction]:
-        return self.planned if self.shows_chosen else {}
+    def _last_row(self) -> int:
+        """The last row of the sheet that is shown, below which new ones may begin."""
+        edits = self._edits.of(self._shown)
+        return max(edits.height, edits.new_rows.stop - 1)
 
     def _marks(self, row: int) -> dict[int, list[dict[str, Any]]]:
-        """Return the findings of a row's cells, by their places in the row."""
+        """Return what is told of a row's cells, by their places in the row."""
         marks: dict[int, list[dict[str, Any]]] = {}
-        for column, mark in self.found.marks(row):
-            marks.setdefault(column - self.cells.first_column, []).append(mark)
-        first_column = self.cells.first_column
-        for (refused, column), text in self._remarks.items():
-            if refused == row:
-                marks.setdefault(column - first_column, []).append(told_mark("refused", text))
-        if row in self._planned:
-            plan = self._planned[row]
-            for name, text in (plan.differences or {"": plan.message}).items():
-                at = self.validated.columns.get(name, first_column) - first_column
-                marks.setdefault(at, []).append(told_mark("planned", text))
+        first = self.cells.first_column
+        told = [*self.found.marks(row), *self.remarks.marks(self._shown, row)]
+        if self.shows_chosen:
+            told += self.remarks.planned_marks(row, self.validated.columns, first)
+        for column, mark in told:
+            marks.setdefault(column - first, []).append(mark)
         return marks
 
     def _column(self, place: int) -> Column | None:
@@ -427,11 +419,11 @@ class SheetEditor:
             return None
         return sheet.resource.by_name.get(names[0])
 
-    def _require_editable(self, place: CellPosition, new_rows: int) -> None:
+    def _require_editable(self, place: CellPosition, last_row: int) -> None:
         row, column = place
         cells = self.cells
         inside = cells.first_column <= column < cells.first_column + len(cells.columns)
-        if not inside or not (self.found.sheet.header_row or 0) < row <= cells.height + new_rows:
+        if not inside or not (self.found.sheet.header_row or 0) < row <= last_row:
             raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
         if self._is_computed(place):
             raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))

@@ -293,7 +293,10 @@ def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, An
             "id": editor.id,
             "version": f"{editor.path.parent.name}-{editor.version}",
             "shown": shown.sheet,
-            "parts": [{"sheet": it.sheet, "errors": it.errors} for it in sheet.with_children],
+            "parts": [
+                {"sheet": it.sheet, "errors": it.errors, "refused": editor.remarks.count(it.sheet)}
+                for it in editor.parts
+            ],
             "file": editor.path.name,
             "sheet": sheet.sheet,
             "sheets": editor.sheet_names,
@@ -304,6 +307,7 @@ def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, An
             "height": editor.cells.height,
             "errors": shown.errors,
             "warnings": shown.warnings,
+            "refused": editor.remarks.count(shown.sheet),
             "not_records": len(shown.not_records),
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,

@@ -67,6 +67,12 @@ _TEXTS: Mapping[str, Text] = {
         pt="Células da planilha; Tab sai da grade, F8 vai ao próximo erro",
         en="Cells of the sheet; Tab leaves the grid, F8 goes to the next error",
     ),
+    "outside": Text(
+        pt="O que foi colado passa da última coluna, ou das linhas que esta vista mostra; nada foi "
+        "alterado. Linhas novas cabem em “Todas as linhas”.",
+        en="What was pasted reaches beyond the last column, or the rows that this view shows; "
+        "nothing was changed. New rows fit into “All rows”.",
+    ),
     "row": Text(pt="linha", en="row"),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),

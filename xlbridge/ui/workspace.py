@@ -17,6 +17,7 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
+from xlbridge.ui.row_remarks import kept_refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
 from xlbridge.validation import ParseOptions
 from xlbridge.validation.mapping import read_mapping
@@ -104,7 +105,7 @@ class Workspace:
             "dates": choice.reading.dates,
             "numbers": choice.reading.numbers,
             "parts": editor.kept_parts(),
-            "refused": [[*place, reason] for place, reason in editor.remarks.items()],
+            "refused": editor.remarks.records(),
             "job": editor.job,
         }
         write_private(file, json.dumps(kept, ensure_ascii=False))
@@ -148,7 +149,7 @@ class Workspace:
         reading = ParseOptions(kept["dates"], kept["numbers"])
         editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading))
         editor.repeat(kept["parts"])
-        editor.remarks = {(row, column): text for row, column, text in kept["refused"]}
+        editor.refuse(kept_refusals(editor.validated.sheet, kept["refused"]))
         editor.job = kept.get("job")
         editor.show_part(editor.validated.sheet)
         self._editor = editor

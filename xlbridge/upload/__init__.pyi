@@ -1,3 +1,4 @@
+from .child_rows import ItemCells as ItemCells
 from .consent import (
     ApproveAll as ApproveAll,
     Confirmed as Confirmed,

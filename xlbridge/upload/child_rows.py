@@ -14,6 +14,7 @@ import pandas as pd
 from xlbridge.resources import KEY, Resource
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.validation import ValidatedSheet, parents_of, positions_of_keys
+from xlbridge.workbook import CellPosition
 
 if TYPE_CHECKING:
     from xlbridge.validation.cross_sheet import IntArray
@@ -106,6 +107,31 @@ def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, t
     numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
     kept = np.flatnonzero(parents >= 0)
     return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
+
+
+class ItemCells:
+    """Cells of the items of a sheet's records, as rejections name their columns."""
+
+    def __init__(self, main: ValidatedSheet) -> None:
+        self._main = main
+        self._rows: dict[str, dict[tuple[int, int], int]] = {}
+
+    def find(self, row: int | None, column: str) -> tuple[str, CellPosition] | None:
+        """Return the sheet and the cell of an item's column in the record of a row of the main
+        sheet, None where the column is none of an item that is there."""
+        item = parse_item_column(column)
+        child = None if item is None else self._main.children.get(item[0])
+        if item is None or child is None or row not in self._main.rows:
+            return None
+        name, number, of_item = item
+        if name not in self._rows:
+            places = record_positions(self._main, child)
+            self._rows[name] = {place: own for own, place in places.items()}
+        own = self._rows[name].get((self._main.rows.index(row), number))
+        if own is None:
+            return None
+        first = min(child.columns.values(), default=0)
+        return child.sheet, (own, child.columns.get(of_item, first))
 
 
 def item_column(sheet: str, number: int, column: str) -> str:

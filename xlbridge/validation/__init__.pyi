@@ -22,6 +22,7 @@ from .headers.sheet_choice import NoFittingResource as NoFittingResource
 from .migration import migrate as migrate
 from .pipeline import (
     ValidatedWorkbook as ValidatedWorkbook,
+    blank_children as blank_children,
     validate_file as validate_file,
     validate_sheets as validate_sheets,
     validate_workbook as validate_workbook,

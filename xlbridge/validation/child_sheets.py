@@ -40,10 +40,12 @@ def child_cells(
     return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
 
 
-def blank_child_sheets(sheets: Sequence[SheetCells], main: str, resource: Resource) -> set[str]:
-    """Return the names of the sheets of a resource's lists that have a header and no rows."""
+def blank_child_sheets(
+    sheets: Sequence[SheetCells], main: str, resource: Resource
+) -> dict[str, Resource]:
+    """Return the sheets of a resource's lists that have no rows below a header, by their names."""
     named = _sheets_of_lists(sheets, main, resource)
-    return {cells.name for child, cells in named if not has_rows(child, cells)}
+    return {cells.name: child for child, cells in named if not has_rows(child, cells)}
 
 
 def _sheets_of_lists(

@@ -153,6 +153,24 @@ def add_children(
     join_children(main)
 
 
+def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[ValidatedSheet]:
+    """Return the sheets of a main sheet's lists that have a header and no rows yet.
+
+    A list without rows lacks nothing: only its header has findings.
+    """
+    if main.resource is None or main.header_row is None:
+        return []
+    blank = blank_child_sheets(sheets, main.sheet, main.resource)
+    judged = [
+        validate_sheet(main.file, None, SheetChoice(cells, blank[cells.name]), ParseOptions())
+        for cells in sheets
+        if cells.name in blank
+    ]
+    for sheet in judged:
+        sheet.findings = [f for f in sheet.findings if f.kind.code != "sheet-empty"]
+    return [sheet for sheet in judged if sheet.header_row is not None]
+
+
 def validate_sheet(
     path: Path,
     fingerprint: str | None,
@@ -309,7 +327,7 @@ def validate_all_sheets(
             sheets += main.with_children
             taken |= {sheet.sheet for sheet in main.with_children}
             if choice.resource is not None:
-                taken |= blank_child_sheets(cells.sheets, main.sheet, choice.resource)
+                taken |= blank_child_sheets(cells.sheets, main.sheet, choice.resource).keys()
         skipped = [name for name in skipped if name not in taken]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)

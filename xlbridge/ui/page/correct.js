@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the rules beside it, corrections of a whole rule.
 
-import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, option, settled, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, option, settled, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
@@ -22,19 +22,18 @@ const grid = new Grid(byId("grid"), {
   current: showRemark,
   nextError,
   step,
+  outside: () => showProblem(texts.outside),
 });
 
 export function showSheet(answer) {
-  state.view = answer.errors || answer.warnings ? "wrong" : "all";
-  byId("view").value = state.view;
   grid.clear();
   update(answer);
-  return grid.load({ view: state.view, renew: true, keep: false });
+  return changeView(answer.rows && (answer.errors || answer.warnings || answer.refused) ? "wrong" : "all");
 }
 
 // A record's lists are sheets of their own, judged, corrected and sent with it.
-export async function showPart(name) {
-  if (state.sheet.shown !== name) await change("/api/part", () => ({ sheet: name }));
+export function showPart(name) {
+  return change("/api/part", () => ({ sheet: name }));
 }
 
 function update(answer) {
@@ -46,7 +45,7 @@ function update(answer) {
   byId("counts").textContent = `${counts}${edited}${good}`;
   grid.setColumns(answer.columns);
   byId("rules").replaceChildren(...answer.rules.map(ruleItem));
-  const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${one.errors}`));
+  const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${one.errors + one.refused}`));
   byId("part").replaceChildren(...parts);
   byId("part").value = answer.shown;
   byId("part").hidden = parts.length < 2;
@@ -66,7 +65,7 @@ function change(path, findContent, { renew = false } = {}) {
     const content = await findContent();
     const answer = content === null ? null : await ofSheet(path, { content, sheet });
     if (answer === null) return false;
-    if (answer.id !== sheet.id) {
+    if (answer.id !== sheet.id || answer.shown !== state.sheet.shown) {
       await showSheet(answer);
       return true;
     }

@@ -9,7 +9,8 @@ const CELL_WIDTH = 150;
 const NUMBER_WIDTH = 64;
 
 export class Grid {
-  // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(), step(name)
+  // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(),
+  // step(name), outside()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
@@ -66,7 +67,7 @@ export class Grid {
 
   // Fetches the rows anew; those that are shown stay, and can be typed into, until the new are there.
   async load({ view = this.view, renew = false, keep = true } = {}) {
-    const windows = new RowWindows(this.handlers.rowsOf(view));
+    const windows = new RowWindows(this.handlers.rowsOf(view), view === "all");
     this.view = view;
     this.loading = windows;
     const first = keep ? this.firstVisible() : 0;
@@ -288,15 +289,21 @@ export class Grid {
     }
   }
 
-  // Changes cells of the rows that were shown when they were typed, whatever is shown by then.
+  // Changes cells of the rows that were shown when they were typed, whatever is shown by then. Of
+  // what does not fit into the sheet or the view nothing is done.
   change(cells, windows = this.windows) {
-    const inside = cells.filter((one) => this.columns[one.column]);
-    if (!windows || !inside.length) return;
+    if (!windows || !windows.total || !cells.length) return;
+    const fits = (one) => this.columns[one.column] && (windows.growing || one.at < windows.total);
+    const inside = cells.filter(fits);
+    if (cells.some((one) => one.value !== "" && !fits(one))) {
+      this.handlers.outside();
+      return;
+    }
+    if (!inside.length) return;
     this.handlers.edit(async () => {
-      if (!(await windows.fetch(inside[0].at, inside.at(-1).at))) return null;
-      const known = inside.filter((one) => windows.rowAt(one.at));
-      const typed = known.map((one) => ({ ...one, row: windows.rowAt(one.at).row }));
-      return typed.length ? typed : null;
+      const last = windows.total - 1;
+      if (!(await windows.fetch(Math.min(inside[0].at, last), Math.min(inside.at(-1).at, last)))) return null;
+      return inside.map((one) => ({ ...one, row: windows.numberAt(one.at) }));
     });
   }
 

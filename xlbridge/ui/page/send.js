@@ -133,17 +133,17 @@ function showOutcome(outcome) {
   shown.dataset.state = outcome.state;
   shown.hidden = false;
   shown.replaceChildren(element("h2", outcome.headline), ...reasons, ...outcomeLinks(outcome));
-  if (outcome.rejected.length && state.sheet) {
+  const [refused] = outcome.in_grid || [];
+  if (refused && state.sheet) {
     shown.append(element("p", texts.back_to_grid));
-    shown.append(button(texts.to_refused, showRefused, "main"));
+    shown.append(button(texts.to_refused, () => showRefused(refused), "main"));
   }
 }
 
-async function showRefused() {
-  await showPart(state.sheet.sheet);
-  state.view = "wrong";
-  byId("view").value = state.view;
+async function showRefused(sheet) {
+  await showPart(sheet);
   show("mend");
+  await changeView("wrong");
 }
 
 export function outcomeLinks(job) {

@@ -3,9 +3,11 @@
 const WINDOW = 100;
 
 export class RowWindows {
-  // fetchRows(start, count, renew) gives {total, rows}, or null where they could not be fetched
-  constructor(fetchRows) {
+  // fetchRows(start, count, renew) gives {total, rows}, or null where they could not be fetched;
+  // ``growing`` rows go on below the last one, an empty one, where new ones may begin
+  constructor(fetchRows, growing) {
     this.fetchRows = fetchRows;
+    this.growing = growing;
     this.total = null; // known with the first window
     this.found = new Map();
     this.asked = new Map();
@@ -15,6 +17,13 @@ export class RowWindows {
   rowAt(at) {
     const rows = this.found.get(Math.floor(at / WINDOW));
     return rows ? rows[at % WINDOW] : undefined;
+  }
+
+  // The sheet's number of the row at a position, also of one that is still to begin.
+  numberAt(at) {
+    const row = this.rowAt(at);
+    if (row || !this.growing || at < this.total) return row && row.row;
+    return this.rowAt(this.total - 1).row + at - this.total + 1;
   }
 
   // Fetches the rows of the windows between two positions; tells whether all are there.

@@ -172,6 +172,8 @@ def _range_corners(reference: str) -> tuple[CellPosition, CellPosition]:
 
 _RICH_TEXT_RUN = re.compile(rb"<(?:\w+:)?r[\s>]")
 _SHARED_TEXT_INDEX = re.compile(rb"<(?:\w+:)?v[^>]*>\s*(\d+)\s*<")
+_BEGIN_OF_ROW = re.compile(rb"<(?:\w+:)?row\b([^>]*)>")
+_ROW_NUMBER = re.compile(rb"""\br=["'](\d+)["']""")
 _END_OF_ROWS = re.compile(rb"</(\w+:)?sheetData\s*>")
 _FIRST_DAY = {False: date(1899, 12, 30), True: date(1904, 1, 1)}
 
@@ -189,12 +191,34 @@ class EditableCells:
         self._first_day = _FIRST_DAY[self._sheets.begins_in_1904]
 
     def add_rows(self, numbers: range) -> None:
-        """Add empty rows below the sheet's last, so that their cells can be changed."""
+        """Let there be rows, so that their cells can be changed; those that are there, as formatted
+        ones are, stay."""
         ends = list(_END_OF_ROWS.finditer(self._content))
-        if numbers and ends:
-            at, prefix = ends[-1].start(), (ends[-1][1] or b"").decode()
-            rows = "".join(f'<{prefix}row r="{n}"></{prefix}row>' for n in numbers).encode()
-            self._content = self._content[:at] + rows + self._content[at:]
+        if not numbers or not ends:
+            return
+        prefix = (ends[-1][1] or b"").decode()
+        begins = list(self._rows_from(numbers[0]))
+        there = {number for number, _ in begins}
+        begins.append((numbers[-1] + 1, ends[-1].start()))
+        pieces, done, place = [], 0, 0
+        for number in (number for number in numbers if number not in there):
+            while begins[place][0] < number:
+                place += 1
+            pieces += [
+                self._content[done : begins[place][1]],
+                f'<{prefix}row r="{number}"></{prefix}row>'.encode(),
+            ]
+            done = begins[place][1]
+        self._content = b"".join([*pieces, self._content[done:]])
+
+    def _rows_from(self, first: int) -> Iterator[tuple[int, int]]:
+        """Yield the number and the place of each row's element from a number on."""
+        number = 0
+        for row in _BEGIN_OF_ROW.finditer(self._content):
+            told = _ROW_NUMBER.search(row[1])
+            number = number + 1 if told is None else int(told[1])
+            if number >= first:
+                yield number, row.start()
 
     def locked(self, places: frozenset[CellPosition]) -> frozenset[CellPosition]:
         """Return those cells that cannot be changed: formulas give them their value, or they are
