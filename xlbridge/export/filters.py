@@ -74,7 +74,10 @@ class FilterType:
 FILTERS: Mapping[Filter, FilterType] = {
     Filter.FROM: FilterType(
         ValueKind.MOMENT,
-        Text(pt="Atualizados desde: 31/01/2026.", en="Updated since: 31/01/2026 or 2026-01-31."),
+        Text(
+            pt="Atualizados desde esse dia (31/01/2026).",
+            en="Updated since that day (31/01/2026 or 2026-01-31).",
+        ),
         ("dataInferior",),
     ),
     Filter.TO: FilterType(

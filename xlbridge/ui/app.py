@@ -60,7 +60,7 @@ class PageApplication:
                 for name in sorted(self._workspace.catalogue)
             ],
             listings=listings_json(),
-            processes=list(KINDS),
+            processes=[it for it in listings_json() if it["name"] in KINDS],
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],

@@ -61,7 +61,7 @@ def listings_json() -> list[dict[str, Any]]:
                 {
                     "name": name.value,
                     "kind": FILTERS[name].kind.value,
-                    "meaning": str(FILTERS[name].meaning),
+                    "meaning": str(FILTERS[name].meaning).removesuffix("."),
                 }
                 for name in listing.filters
             ],

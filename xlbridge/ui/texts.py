@@ -73,7 +73,13 @@ _TEXTS: Mapping[str, Text] = {
         en="What was pasted reaches beyond the last column, or the rows that this view shows; "
         "nothing was changed. New rows fit into “All rows”.",
     ),
-    "row": Text(pt="linha", en="row"),
+    "row_title": Text(pt="Linha", en="Row"),
+    "record": Text(pt="Registro", en="Record"),
+    "action": Text(pt="No plano", en="In the plan"),
+    "reason": Text(pt="Motivo", en="Reason"),
+    "differences": Text(
+        pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
+    ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),
     "plan_first": Text(
@@ -90,13 +96,14 @@ _TEXTS: Mapping[str, Text] = {
         pt="Alterar registros que já existem com outros valores",
         en="Change records that exist with other values",
     ),
-    "create": Text(pt="criar", en="create"),
-    "update_action": Text(pt="alterar", en="update"),
+    "create": Text(pt="a incluir", en="to create"),
+    "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="retidas", en="held"),
-    "unread": Text(pt="criar sem conferir", en="create without a look-up"),
+    "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": Text(pt="Ambiente", en="Environment"),
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),
+    "no_production": Text(pt="não é produção", en="not production"),
     "practice": Text(pt="sistema de ensaio", en="practice system"),
     "type_token": Text(
         pt="Para gravar em produção, digite {token}", en="To write to production, type {token}"
@@ -119,8 +126,8 @@ _TEXTS: Mapping[str, Text] = {
     "file": Text(pt="Arquivo", en="File"),
     "state": Text(pt="Situação", en="State"),
     "when": Text(pt="Data", en="Date"),
-    "accepted": Text(pt="aceitas", en="accepted"),
-    "rejected": Text(pt="rejeitadas", en="rejected"),
+    "accepted": Text(pt="Aceitas", en="Accepted"),
+    "rejected": Text(pt="Rejeitadas", en="Rejected"),
     "listing": Text(pt="Listagem", en="Listing"),
     "export_run": Text(pt="Exportar", en="Export"),
     "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
@@ -178,6 +185,7 @@ _TEXTS: Mapping[str, Text] = {
     "template": Text(pt="Baixar o modelo", en="Download the template"),
     "set_aside": Text(pt="Deixar de fora: não é registro", en="Set aside: no record"),
     "cell": Text(pt="Célula", en="Cell"),
+    "as_text": Text(pt="texto", en="text"),
     "before": Text(pt="Antes", en="Before"),
     "after": Text(pt="Depois", en="After"),
     "in_grid": Text(pt="ver na grade", en="show in the grid"),
@@ -193,6 +201,7 @@ _TEXTS: Mapping[str, Text] = {
     "doubt_page": Text(
         pt="Baixar o que se sabe da dúvida", en="Download what is known of the doubt"
     ),
+    "history": Text(pt="Histórico", en="History"),
     "details": Text(pt="Detalhes", en="Details"),
     "doubt": Text(
         pt="Só uma pessoa pode decidir. Confira no sistema se as linhas sem prova estão lá, e se "

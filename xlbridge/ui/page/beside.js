@@ -43,7 +43,8 @@ async function showJob(id) {
   const history = element("table");
   history.append(...job.history.map((one) => tableLine([one.at, one.state])));
   const told = job.lines.map((line) => element("p", line));
-  const parts = [element("h2", job.job), ...told, ...(job.is_upload ? outcomeLinks(job) : []), history];
+  const links = job.is_upload ? outcomeLinks(job) : [];
+  const parts = [element("h2", job.job), ...told, ...links, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));
   const shown = byId("job-shown");
   shown.hidden = false;
@@ -168,7 +169,8 @@ async function planProcess() {
   if (planned === null) return;
   const table = element("table");
   const line = (one) => tableLine([one.id, texts[`record_${one.outcome}`], one.message ?? ""]);
-  table.append(...planned.records.map(line));
+  const titles = tableLine([texts.record, texts.action, texts.reason], "th");
+  table.append(titles, ...planned.records.map(line));
   const begin = async (token, send) => {
     send.disabled = true;
     const started = await post("/api/process", { listing, numbers, token });

@@ -27,6 +27,7 @@ const grid = new Grid(byId("grid"), {
 
 export function showSheet(answer) {
   grid.clear();
+  byId("remark").textContent = "";
   update(answer);
   return changeView(answer.rows && (answer.errors || answer.warnings || answer.refused) ? "wrong" : "all");
 }
@@ -155,7 +156,9 @@ async function showFixes(rule) {
   if (found === null || !isNewest() || byId("mend").hidden) return;
   byId("fixes-title").textContent = fill(texts.fix_what, { n: found.count });
   const titles = tableLine([texts.cell, texts.before, "", texts.after], "th");
-  const lines = found.cells.map((one) => tableLine([one.cell, one.before, "→", one.after]));
+  // What looks the same was a number or a date that is stored as text.
+  const before = (one) => (one.before === one.after ? `${one.before} (${texts.as_text})` : one.before);
+  const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", one.after]));
   byId("fixes-table").replaceChildren(titles, ...lines);
   byId("fixes-do").onclick = () => {
     byId("fixes").close();

@@ -4,7 +4,7 @@
 import { RowWindows } from "./windows.js";
 
 const ROW_HEIGHT = 28;
-const HEAD_HEIGHT = 44;
+const HEAD_HEIGHT = 56;
 const CELL_WIDTH = 150;
 const NUMBER_WIDTH = 64;
 

@@ -56,7 +56,8 @@ function planParts(planned, options) {
   }
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
   const table = element("table");
-  table.append(...planned.rows.map(plannedLine));
+  const titles = [texts.row_title, texts.action, texts.reason, texts.differences];
+  if (planned.rows.length) table.append(tableLine(titles, "th"), ...planned.rows.map(plannedLine));
   const parts = [environmentLine(planned), ...again, figures];
   if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table];
   const text = fill(texts.send_rows, { n: planned.writes });
@@ -67,7 +68,7 @@ function planParts(planned, options) {
 export function environmentLine(planned) {
   const where = element("p", `${texts.environment}: ${planned.environment} ${planned.address || ""} `);
   const kind = planned.production ? "production" : "practice";
-  where.append(element("span", planned.production ? texts.production : planned.environment, kind));
+  where.append(element("span", planned.production ? texts.production : texts.no_production, kind));
   return where;
 }
 
@@ -91,9 +92,9 @@ export function confirmParts(planned, text, begin) {
 
 function plannedLine(row) {
   const differences = row.differences
-    .map((one) => `${one.column}: ${one.yours ?? "–"} → ${one.theirs ?? "–"}`)
+    .map((one) => `${one.column}: ${one.theirs ?? "–"} → ${one.yours ?? "–"}`)
     .join("; ");
-  return tableLine([`${texts.row} ${row.row}`, actionName(row.action), row.message ?? "", differences]);
+  return tableLine([row.row, actionName(row.action), row.message ?? "", differences]);
 }
 
 async function showInGrid(action) {
