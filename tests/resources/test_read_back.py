@@ -8,6 +8,7 @@ from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Catalogue
 from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources.resource import record_fields
 from xlbridge.wire import record_model
 
 
@@ -18,7 +19,7 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
         read_back = resource.read_back
         assert read_back is not None
         of_keys = {name for lookup in read_back.lookups for name in lookup.key}
-        assert of_keys >= set(resource.natural_keys)
+        assert of_keys >= set(resource.natural_keys) or read_back.number_operations
         assert set(read_back.compare) | set(read_back.renamed) == {
             column.name for column in resource.sent_columns
         }
@@ -30,6 +31,9 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
                 assert {*lookup.key.values(), *read_back.codes} <= set(model.model_fields)
                 query = operation.query.model_fields if operation.query else ()
                 assert set(lookup.filters) <= set(query)
+        for name in read_back.operation_names:
+            fields = record_fields(name)
+            assert {*read_back.codes, *read_back.fields.values()} <= fields
 
 
 @pytest.mark.parametrize(
@@ -41,6 +45,8 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
         ("blank: {natureza: J}", "blank: {nome: J}", "blank.*'nome'"),
         ("blank: {natureza: J}", "blank_as: {email: nome}", "blank_as.*'nome'"),
         ("filter: {cnpjcpf: cnpj}", "filter: {cnpjcpf: cnpf}", "'cnpf'"),
+        ("blank: {natureza: J}", "fields: {nome: nomeComercial}", "fields.*'nome'"),
+        ("blank: {natureza: J}", "by_number: [registry.clients.create]", "by_number.*create"),
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, old: str, new: str, told: str) -> None:

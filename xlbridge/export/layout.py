@@ -128,7 +128,7 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
                 "--as-template the export is possible.",
             ),
         )
-    if not any(listing.operation in w.operations for w in declared.lookups):
+    if listing.operation.name not in declared.operation_names:
         raise UsageError(
             Text(
                 pt="A listagem {listing} não tem os registros de {resource}.",

@@ -144,13 +144,15 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
     if body is None:
         return None
     return ReadBack(
-        lookups=tuple(map(_lookup, body["lookups"])),
+        lookups=tuple(map(_lookup, body.get("lookups", ()))),
         columns=tuple(column.name for column in columns),
         codes=tuple(body.get("codes", ())),
         existing=ExistingPolicy(body["existing"]),
         not_compared=tuple(body.get("apart", ())),
         blank=body.get("blank", {}),
         blank_as=body.get("blank_as", {}),
+        number_operations=tuple(body.get("by_number", ())),
+        fields=body.get("fields", {}),
     )
 
 

@@ -203,7 +203,8 @@ def _read_back_without(resource: Resource, columns: set[str]) -> ReadBack | None
         if columns.isdisjoint({*lookup.key, *lookup.filters.values(), *lookup.when})
     )
     own = tuple(name for name in read_back.columns if name not in columns)
-    return replace(read_back, lookups=lookups, columns=own) if lookups else None
+    found = lookups or read_back.number_operations
+    return replace(read_back, lookups=lookups, columns=own) if found else None
 
 
 _NOT_LINKABLE = Text(

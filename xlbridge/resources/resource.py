@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,9 +59,9 @@ class Lookup:
 
     ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
     rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
-    empty cell). ``operation_names`` are the operations that list the
-    records; ``filters`` maps their query's fields to columns. ``assumed`` says that the interface
-    may not answer the query at all: then the lookup counts as none.
+    empty cell). ``operation_names`` are the operations that list the records; ``filters`` maps
+    fields of their query, or parameters of their path, to columns. ``assumed`` says that the
+    interface may not answer the query at all: then the lookup counts as none.
     """
 
     key: Mapping[str, str]
@@ -83,6 +84,8 @@ class ReadBack:
     ``not_compared`` are those that the remote system does not show as they were sent. ``codes``
     are the record's fields that make up its code in the remote system. ``blank`` maps columns to
     the value that an empty cell means, ``blank_as`` to the column whose value it means.
+    ``number_operations`` list the records, or read one by its codes, where no key but the system's
+    own number tells them apart. ``fields`` maps columns to the fields that records name otherwise.
     """
 
     lookups: tuple[Lookup, ...]
@@ -92,11 +95,19 @@ class ReadBack:
     not_compared: tuple[str, ...] = ()
     blank: Mapping[str, Any] = field(default_factory=dict)
     blank_as: Mapping[str, str] = field(default_factory=dict)
+    number_operations: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def operation_names(self) -> tuple[str, ...]:
+        """The operations that list, find or read the records."""
+        of_lookups = (name for way in self.lookups for name in way.operation_names)
+        return tuple(dict.fromkeys((*of_lookups, *self.number_operations)))
 
     @property
     def compare(self) -> tuple[str, ...]:
         """The columns that a record has too, by which it is compared with its row."""
-        lists = [record_fields(name) for way in self.lookups for name in way.operation_names]
+        lists = list(map(record_fields, self.operation_names))
         return tuple(
             name
             for name in self.columns
@@ -120,25 +131,25 @@ class ReadBack:
         """The lookup by the system's own number, None where the sheet has no column for it."""
         if not self.number_columns:
             return None
+        key = {name: name for name in self.codes}
+        if self.number_operations:
+            path = operation_named(self.number_operations[0]).path_parameters
+            return Lookup(key, self.number_operations, dict(zip(path, self.codes, strict=False)))
         promised = [way for way in self.lookups if not way.assumed]
         lists = (name for way in promised or self.lookups for name in way.operation_names)
-        return Lookup(
-            {name: name for name in self.codes},
-            tuple(dict.fromkeys(lists)),
-            assumed=not promised,
-        )
+        return Lookup(key, tuple(dict.fromkeys(lists)), assumed=not promised)
 
     @property
     def renamed(self) -> tuple[str, ...]:
-        """The columns of keys that a record has under another name."""
-        keys = (pair for lookup in self.lookups for pair in lookup.key.items())
+        """The columns that a record has under another name."""
+        keys = chain(self.fields.items(), *(lookup.key.items() for lookup in self.lookups))
         return tuple(dict.fromkeys(column for column, of_record in keys if column != of_record))
 
     @property
     def as_row(self) -> "RecordToRow":
         """The conversion of a record into a row of the sheet."""
         own = tuple(name for name in self.columns if name not in self.renamed)
-        return RecordToRow(own, self.renamed, self.lookups)
+        return RecordToRow(own, self.renamed, self.lookups, self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +195,15 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class RecordToRow:
-    """Conversion of a record into a row; ``own`` are the columns that a record names alike."""
+    """Conversion of a record into a row; ``own`` are the columns that a record names alike.
+
+    ``fields`` maps columns to the fields that every record has under another name.
+    """
 
     own: tuple[str, ...]
     renamed: tuple[str, ...]
     lookups: tuple[Lookup, ...]
+    fields: Mapping[str, str]
 
     def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the row of a record; each key's column is filled where its ``when`` holds."""
@@ -200,6 +215,7 @@ class RecordToRow:
         return {of_record for _, of_record in self._filled_by(record)}
 
     def _filled_by(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        yield from self.fields.items()
         for lookup in self.lookups:
             if all(record.get(name) in allowed for name, allowed in lookup.when.items()):
                 pairs = lookup.key.items()

@@ -167,6 +167,7 @@ def _lookup() -> Schema:
 
 
 def _read_back() -> Schema:
+    readings = [o.name for o in OPERATIONS.values() if o.method == "GET"]
     properties = {
         "lookups": {"type": "array", "minItems": 1, "items": _lookup()},
         "apart": described(_NAMES, "Columns that a record shows otherwise than they were sent."),
@@ -176,8 +177,14 @@ def _read_back() -> Schema:
         ),
         "codes": _NAMES,
         "existing": {"enum": [existing.value for existing in ExistingPolicy]},
+        "by_number": described(
+            {"type": "array", "minItems": 1, "items": {"enum": readings}},
+            "Operations that list the records, or read one, by the system's own number only.",
+        ),
+        "fields": described(_TEXTS_BY_NAME, "Columns to the fields that records name otherwise."),
     }
-    return block_schema(properties, needed=("lookups", "existing"))
+    either = {"anyOf": [{"required": ["lookups"]}, {"required": ["by_number", "codes"]}]}
+    return block_schema(properties, needed=("existing",)) | either
 
 
 def _change() -> Schema:

@@ -218,6 +218,8 @@ def _read_back_column_names(body: _Content) -> Iterator[tuple[YamlPath, object]]
         yield (*place, "apart", number), name
     for name in body.get("blank", {}):
         yield (*place, "blank", name), name
+    for name in body.get("fields", {}):
+        yield (*place, "fields", name), name
     for name, other in body.get("blank_as", {}).items():
         yield (*place, "blank_as", name), name
         yield (*place, "blank_as", name), other

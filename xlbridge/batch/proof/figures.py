@@ -172,7 +172,8 @@ def _is_returned(resource: Resource, column: str) -> bool:
     declared = resource.read_back
     if declared is None:
         return False
-    return column in declared.compare or all(column in way.key for way in declared.lookups)
+    keys = [way.key for way in declared.lookups]
+    return column in declared.compare or (bool(keys) and all(column in key for key in keys))
 
 
 def _amount_of(text: str | None) -> Decimal:

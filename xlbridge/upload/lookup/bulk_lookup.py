@@ -160,14 +160,16 @@ class _RecordReader:
         self._rows = rows
         self._lookups = lookups
         self._carried: set[str] = set()
-        of_keys = (name for lookup in declared.lookups for name in lookup.key.values())
+        of_keys = [name for lookup in declared.lookups for name in lookup.key.values()]
+        of_keys += declared.fields.values()
         lists = (one.sheet for one in resource.children if any(row.get(one.sheet) for row in rows))
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
         self._sought: dict[int, _Sought] = {}
         self._keys: list[list[Key]] = [[] for _ in rows]
         for row, ways, keys in zip(rows, lookups, self._keys, strict=True):
             for way in ways:
-                fields = {**way.key, **{column: name for name, column in way.filters.items()}}
+                asked = {} if way is self._by_number else way.filters
+                fields = {**way.key, **{column: name for name, column in asked.items()}}
                 one = self._sought.setdefault(id(way), _Sought(way, fields))
                 key = self._matcher.key_of_row(row, one.fields)
                 one.found.setdefault(key, [])
@@ -190,7 +192,9 @@ class _RecordReader:
         Return whether they prove what is not there, for every row.
         """
         left = most
-        for operation, sought in _listings_to_read(self._sought.values()):
+        listings = list(_listings_to_read(self._sought.values()))
+        listed = {id(one) for _, sought in listings for one in sought}
+        for operation, sought in listings:
             for records, whole in self._answers(operation):
                 if not whole or left == 0:
                     self._forget()
@@ -198,7 +202,7 @@ class _RecordReader:
                 left = None if left is None else left - 1
                 self._sort_in(records, operation, sought)
         for one in self._sought.values():
-            one.proven = self._shows(one.fields.values())
+            one.proven = id(one) in listed and self._shows(one.fields.values())
         decided = all(
             not ways or any(self._sought[id(way)].proven for way in ways) for ways in self._lookups
         )
@@ -223,7 +227,8 @@ class _RecordReader:
                 one.proven = self._shows(shown) and not answered.isdisjoint(
                     one.lookup.operation_names
                 )
-        if number is not None and not all(number.found.values()):
+        in_listings = number is not None and not self._is_narrow(number.lookup)
+        if number is not None and in_listings and not all(number.found.values()):
             self._read_numbers(number)
 
     def reading(self, why: Text, *, answered: bool = False) -> Reading:
@@ -275,6 +280,7 @@ class _RecordReader:
         The answer serves every lookup that asks the same.
         """
         filters = {name: row[column] for name, column in way.filters.items()}
+        path = {name: filters[name] for name in operation.path_parameters}
         query = operation.query(**filters) if operation.query and filters else None
         sought = [
             one
@@ -285,7 +291,7 @@ class _RecordReader:
         ]
         try:
             # What a record does not show is what it was asked for by.
-            records = self._client.records(operation, query=query)
+            records = self._client.records(operation, query=query, path=path)
             self._sort_in(records, operation, sought, filters, number)
         except RemoteRejected as error:
             if error.status == HTTPStatus.NOT_FOUND:
@@ -333,7 +339,7 @@ class _RecordReader:
     def _is_narrow(self, way: Lookup) -> bool:
         """Tell whether a request finds all records of a row: filters narrow it, or no cap does."""
         if way is self._by_number:
-            return False
+            return bool(way.filters)
         return bool(way.filters) or all(listing_cap(o) is None for o in way.operations)
 
     def _forget(self) -> None:

@@ -100,7 +100,7 @@ class RowMatcher:
         self._as_row = read_back.as_row if read_back.renamed else None
         own_names = {c: c for c in self._compare}
         renamed = {c: f for way in read_back.lookups for c, f in way.key.items() if c != f}
-        self._field_of = own_names | renamed
+        self._field_of = own_names | renamed | dict(read_back.fields)
         self._lists = {
             child.sheet: {name: column.kind for name, column in child.by_name.items()}
             for child in resource.children
