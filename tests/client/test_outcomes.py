@@ -17,7 +17,7 @@ from xlbridge.client import (
 )
 from xlbridge.errors import ErrorDetail
 from xlbridge.wire.imports import IMPORT, ImportQuery, ImportRecords
-from xlbridge.wire.protocol import XLSX_TYPE
+from xlbridge.wire.model import XLSX_TYPE
 
 CLIENTE = {"resource": "cliente"}
 FILE = UploadFile("clientes.xlsx", b"PK\x03\x04 the workbook")

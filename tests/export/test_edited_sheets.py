@@ -23,7 +23,6 @@ from xlbridge.resources import (
     operation_named,
 )
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload.child_rows import frame_with_lists
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
 from xlbridge.upload.lookup.row_lookup import (
     ListedRecord,
@@ -32,6 +31,7 @@ from xlbridge.upload.lookup.row_lookup import (
     lookups_for,
     rows_of,
 )
+from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
 

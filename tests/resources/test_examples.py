@@ -10,7 +10,7 @@ from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Column, Kind, load_catalogue
 from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import RULES
-from xlbridge.resources.schema_rules import example_error
+from xlbridge.resources.schema_validation import example_error
 
 SCHEMA = """\
 title: Vendedores

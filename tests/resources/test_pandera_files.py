@@ -14,7 +14,7 @@ from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Kind, Mode, column_checks, load_catalogue
 from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import RULES
-from xlbridge.resources.schema_rules import example_error
+from xlbridge.resources.schema_validation import example_error
 from xlbridge.validation import validate_workbook
 
 

@@ -17,7 +17,7 @@ from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope
-from xlbridge.wire.protocol import ErrorItem, notifications_in
+from xlbridge.wire.model import ErrorItem, notifications_in
 
 _MIN_SECRET_LENGTH = 4
 """A shorter secret is left alone: masking every "a" would hide the message, not the secret."""

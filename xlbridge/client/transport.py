@@ -24,8 +24,7 @@ from xlbridge import __version__
 from xlbridge.client.target import is_loopback, parse_base_url
 from xlbridge.errors import ConfigError, os_error_reason
 from xlbridge.i18n import Text
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.protocol import UPLOAD_FIELD, XLSX_TYPE, Operation
+from xlbridge.wire.model import UPLOAD_FIELD, XLSX_TYPE, Operation, WireModel
 
 
 @dataclass(frozen=True, slots=True)

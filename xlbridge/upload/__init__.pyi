@@ -1,4 +1,3 @@
-from .child_rows import ItemCells as ItemCells
 from .consent import (
     ApproveAll as ApproveAll,
     Confirmed as Confirmed,
@@ -25,6 +24,7 @@ from .journal_file import accept_journal as accept_journal
 from .journal_marker import is_expected as is_expected
 from .manual_resolution import resolve_job as resolve_job
 from .payload import (
+    ItemCells as ItemCells,
     load_payload as load_payload,
     planned_rows as planned_rows,
     sent_rows as sent_rows,

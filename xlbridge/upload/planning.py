@@ -14,13 +14,19 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.upload.child_rows import frame_with_lists, item_column, record_positions
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, Job, this_process
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
-from xlbridge.upload.payload import file_hash, frame_of_payload, row_digests
+from xlbridge.upload.payload import (
+    file_hash,
+    frame_of_payload,
+    frame_with_lists,
+    item_column,
+    record_positions,
+    row_digests,
+)
 from xlbridge.upload.planner import SheetRows, business_keys, plan_rows, read_rows
 from xlbridge.upload.row_plan import (
     CellContent,

@@ -13,10 +13,9 @@ import pandas as pd
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload.child_rows import frame_with_lists
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.payload import row_digests, sheet_digest
+from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planner import SheetRows
 from xlbridge.upload.planning import SheetSource
 from xlbridge.upload.report import state_name

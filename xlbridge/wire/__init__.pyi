@@ -2,6 +2,9 @@ from .model import (
     DAY_FORMAT as DAY_FORMAT,
     MAX_LENGTHS as MAX_LENGTHS,
     Attachment as Attachment,
+    Envelope as Envelope,
+    ErrorItem as ErrorItem,
+    Operation as Operation,
     WireModel as WireModel,
     fields_in_order as fields_in_order,
     format_moment as format_moment,
@@ -10,8 +13,3 @@ from .model import (
     spellings as spellings,
 )
 from .operations import OPERATIONS as OPERATIONS
-from .protocol import (
-    Envelope as Envelope,
-    ErrorItem as ErrorItem,
-    Operation as Operation,
-)

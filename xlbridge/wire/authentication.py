@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from xlbridge.wire.model import WireModel
-from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
+from xlbridge.wire.model import UTILITIES_SECTION, Operation, WireModel
 
 
 class Credentials(WireModel):

@@ -7,8 +7,7 @@ Their shape is not shown there; this one is this project's choice (``docs/assump
 
 from pydantic import Field
 
-from xlbridge.wire.model import Number, WireModel
-from xlbridge.wire.protocol import PURCHASING_SECTION, Operation
+from xlbridge.wire.model import PURCHASING_SECTION, Number, Operation, WireModel
 
 _PATH = "/v2/compras/planejamento"
 

@@ -7,8 +7,16 @@ shown there; those here are this project's choice (``docs/assumptions.md``).
 
 from pydantic import Field
 
-from xlbridge.wire.model import Attachment, Many, Moment, Number, QueryMoment, WireModel
-from xlbridge.wire.protocol import FINANCIAL_SECTION, Operation
+from xlbridge.wire.model import (
+    FINANCIAL_SECTION,
+    Attachment,
+    Many,
+    Moment,
+    Number,
+    Operation,
+    QueryMoment,
+    WireModel,
+)
 
 
 class TitleNumber(WireModel):

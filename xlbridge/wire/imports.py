@@ -13,8 +13,15 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
-from xlbridge.wire.model import Many, Moment, WireModel, default_for_invalid, null_as
-from xlbridge.wire.protocol import UTILITIES_SECTION, Operation
+from xlbridge.wire.model import (
+    UTILITIES_SECTION,
+    Many,
+    Moment,
+    Operation,
+    WireModel,
+    default_for_invalid,
+    null_as,
+)
 
 Count = Annotated[int | None, default_for_invalid(None)]
 """A number of rows; None where it is not told."""

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Number, WireModel
-from xlbridge.wire.protocol import STOCK_SECTION, Operation
+from xlbridge.wire.model import STOCK_SECTION, Moment, Number, Operation, WireModel
 
 
 class InventorySituation(StrEnum):

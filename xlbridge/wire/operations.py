@@ -1,7 +1,7 @@
 """Every operation of the interface by its name; the client and the sandbox both go by it."""
 
 from xlbridge.wire import financial, imports, inventory, purchasing, registry, sales, stock
-from xlbridge.wire.protocol import Operation
+from xlbridge.wire.model import Operation
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation

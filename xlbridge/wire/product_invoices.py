@@ -8,8 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import Many, Moment, Number, WireModel
-from xlbridge.wire.protocol import SALES_SECTION, Operation
+from xlbridge.wire.model import SALES_SECTION, Many, Moment, Number, Operation, WireModel
 
 OperationKind = Literal["Entrada", "Saída", "Simples Remessa"]
 """``tipoDeOperacao``: inbound, outbound sale, shipment without transfer of ownership."""

@@ -6,8 +6,7 @@ records say of a product, this project's choice (``docs/assumptions.md``).
 
 from decimal import Decimal
 
-from xlbridge.wire.model import Number, WireModel
-from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
+from xlbridge.wire.model import REGISTRY_SECTION, Number, Operation, WireModel
 
 
 class ProductTerms(WireModel):

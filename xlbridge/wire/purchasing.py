@@ -15,8 +15,16 @@ from xlbridge.wire.budget import (
     SPENDING_LIMIT_LIST,
     SPENDING_LIMIT_UPDATE,
 )
-from xlbridge.wire.model import Attachment, Many, Moment, Number, WireModel, null_as
-from xlbridge.wire.protocol import PURCHASING_SECTION, Operation
+from xlbridge.wire.model import (
+    PURCHASING_SECTION,
+    Attachment,
+    Many,
+    Moment,
+    Number,
+    Operation,
+    WireModel,
+    null_as,
+)
 
 DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
 """The number of another document, which the interface types as a decimal."""

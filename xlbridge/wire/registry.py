@@ -9,9 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, QueryMoment, WireModel
+from xlbridge.wire.model import REGISTRY_SECTION, Moment, Operation, QueryMoment, WireModel
 from xlbridge.wire.products import PRODUCT_CREATE, PRODUCT_GET, PRODUCT_LIST, PRODUCT_UPDATE
-from xlbridge.wire.protocol import REGISTRY_SECTION, Operation
 
 CLIENT_CAP = 500
 """Maximum records of a GET /v2/cliente without a single-record filter (the spec, Limits)."""

@@ -9,13 +9,20 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from xlbridge.wire.model import Many, Moment, Number, QueryMoment, WireModel
+from xlbridge.wire.model import (
+    SALES_SECTION,
+    Many,
+    Moment,
+    Number,
+    Operation,
+    QueryMoment,
+    WireModel,
+)
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
     PRODUCT_INVOICE_PROCESS,
 )
-from xlbridge.wire.protocol import SALES_SECTION, Operation
 from xlbridge.wire.services import (
     SERVICE_FORECAST_CREATE,
     SERVICE_FORECAST_GET,

@@ -8,8 +8,7 @@ named. The rest is this project's choice (``docs/assumptions.md``).
 
 from pydantic import Field
 
-from xlbridge.wire.model import Moment, Number, QueryMoment, WireModel
-from xlbridge.wire.protocol import SALES_SECTION, Operation
+from xlbridge.wire.model import SALES_SECTION, Moment, Number, Operation, QueryMoment, WireModel
 
 
 class ServiceInvoiceTerms(WireModel):

@@ -7,8 +7,7 @@ items) is this project's choice (``docs/assumptions.md``).
 
 from pydantic import Field
 
-from xlbridge.wire.model import Many, Moment, Number, WireModel
-from xlbridge.wire.protocol import STOCK_SECTION, Operation
+from xlbridge.wire.model import STOCK_SECTION, Many, Moment, Number, Operation, WireModel
 
 
 class StockBalance(WireModel):

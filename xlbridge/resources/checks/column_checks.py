@@ -1,15 +1,23 @@
-"""Rules of a single column that are not about the format of a text."""
+"""Rules of a single column: those that pandera brings, decimal places, numbers of digits.
+
+Pandera's are bounds, allowed values, lengths, parts of texts.
+"""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text
-from xlbridge.resources.checks.builtin import FORMAT
+from xlbridge.i18n import Text, localized_number
 from xlbridge.resources.checks.rule import (
+    ALL_DTYPES,
+    ANY_VALUES,
     COUNT,
+    DATE_DTYPES,
     NUMBER_DTYPES,
     Statistics,
+    builtin_check,
     column_check,
 )
 from xlbridge.resources.findings.finding import error
@@ -18,6 +26,319 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+
+
+_MAX_NAMED = 12
+"""So many of the values that a column allows are named; templates have all of them to choose."""
+
+_VALUE: Mapping[str, Any] = {"type": ["number", "string", "boolean"]}
+_BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
+_FLAG: Mapping[str, Any] = {"type": "boolean"}
+_PART: Mapping[str, Any] = {"type": "string", "minLength": 1}
+
+
+def value_text(value: object) -> Text:
+    """Write a value as the cells of a sheet show it."""
+    if isinstance(value, bool):
+        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
+    if isinstance(value, date):
+        return Text(pt=f"{value:%d/%m/%Y}", en=f"{value:%d/%m/%Y}")
+    if isinstance(value, float):
+        return localized_number(f"{value:.15g}")
+    return Text(pt=str(value), en=str(value))
+
+
+_VALUE_RANGE = error(
+    "value-range",
+    Text(pt="O valor deve ser {bounds}.", en="The value must be {bounds}."),
+    Text(pt="Confira o valor.", en="Check the value."),
+)
+
+
+def _comparison(
+    name: str,
+    words: Text,
+    holds: Callable[[Any, Any], bool],
+    *,
+    of_dates: Text | None = None,
+    dtypes: frozenset[str] = NUMBER_DTYPES | DATE_DTYPES,
+) -> Callable[[object], Text]:
+    """Declare a rule that compares each value with one, and return what puts it into words."""
+
+    def bound(value: object) -> Text:
+        form = of_dates if of_dates and isinstance(value, date) else words
+        return form.format(value=value_text(value))
+
+    builtin_check(
+        name,
+        finding=_VALUE_RANGE,
+        wording=lambda s: bound(s["value"]),
+        statistics={"value": _VALUE if dtypes == ALL_DTYPES else _BOUND},
+        column_values=("value",),
+        details=lambda s: {"bounds": bound(s["value"])},
+        value_test=lambda example, s: holds(example, s["value"]),
+        dtypes=dtypes,
+    )
+    return bound
+
+
+_above = _comparison(
+    "greater_than",
+    Text(pt="maior que {value}", en="greater than {value}"),
+    lambda value, bound: bool(value > bound),
+    of_dates=Text(pt="depois de {value}", en="after {value}"),
+)
+_at_least = _comparison(
+    "greater_than_or_equal_to",
+    Text(pt="{value} ou mais", en="{value} or more"),
+    lambda value, bound: bool(value >= bound),
+    of_dates=Text(pt="{value} ou depois", en="{value} or later"),
+)
+_below = _comparison(
+    "less_than",
+    Text(pt="menor que {value}", en="less than {value}"),
+    lambda value, bound: bool(value < bound),
+    of_dates=Text(pt="antes de {value}", en="before {value}"),
+)
+_at_most = _comparison(
+    "less_than_or_equal_to",
+    Text(pt="{value} ou menos", en="{value} or less"),
+    lambda value, bound: bool(value <= bound),
+    of_dates=Text(pt="{value} ou antes", en="{value} or earlier"),
+)
+_comparison(
+    "equal_to",
+    Text(pt="igual a {value}", en="equal to {value}"),
+    lambda value, wanted: bool(value == wanted),
+    dtypes=ALL_DTYPES,
+)
+_comparison(
+    "not_equal_to",
+    Text(pt="diferente de {value}", en="different from {value}"),
+    lambda value, unwanted: bool(value != unwanted),
+    dtypes=ALL_DTYPES,
+)
+
+
+def _span(low: object, high: object) -> Text:
+    if low == high:
+        return value_text(low)
+    return Text(pt="de {low} a {high}", en="from {low} to {high}").format(
+        low=value_text(low), high=value_text(high)
+    )
+
+
+def _range(statistics: Statistics) -> Text:
+    low, high = statistics["min_value"], statistics["max_value"]
+    includes_low = statistics.get("include_min", True)
+    includes_high = statistics.get("include_max", True)
+    if includes_low and includes_high:
+        return _span(low, high)
+    return Text(pt="{low} e {high}", en="{low} and {high}").format(
+        low=_at_least(low) if includes_low else _above(low),
+        high=_at_most(high) if includes_high else _below(high),
+    )
+
+
+def _is_in_range(example: Any, statistics: Statistics) -> bool:
+    low, high = statistics["min_value"], statistics["max_value"]
+    if example == low:
+        return bool(statistics.get("include_min", True))
+    if example == high:
+        return bool(statistics.get("include_max", True))
+    return bool(low < example < high)
+
+
+builtin_check(
+    "in_range",
+    finding=_VALUE_RANGE,
+    wording=_range,
+    statistics={
+        "min_value": _BOUND,
+        "max_value": _BOUND,
+        "include_min": _FLAG,
+        "include_max": _FLAG,
+    },
+    optional=("include_min", "include_max"),
+    column_values=("min_value", "max_value"),
+    details=lambda s: {"bounds": _range(s)},
+    value_test=_is_in_range,
+    dtypes=NUMBER_DTYPES | DATE_DTYPES,
+)
+
+
+def _length(statistics: Statistics) -> Text:
+    low, high = statistics.get("min_value"), statistics.get("max_value")
+    if high is None:
+        return Text(pt="no mínimo {low}", en="at least {low}").format(low=low)
+    if low is None:
+        return Text(pt="no máximo {high}", en="at most {high}").format(high=high)
+    return _span(low, high)
+
+
+def _has_length(example: str, statistics: Statistics) -> bool:
+    low, high = statistics.get("min_value", 0), statistics.get("max_value", len(example))
+    return bool(low <= len(example) <= high)
+
+
+builtin_check(
+    "str_length",
+    finding=error(
+        "text-length",
+        Text(
+            pt="O texto deve ter {bounds} caracteres; tem {found}.",
+            en="The text must have {bounds} characters; it has {found}.",
+        ),
+        Text(pt="Confira o texto.", en="Check the text."),
+    ),
+    wording=lambda s: Text(pt="{span} caracteres", en="{span} characters").format(span=_length(s)),
+    statistics={"min_value": COUNT, "max_value": COUNT},
+    optional=("min_value", "max_value"),
+    details=lambda s: {"bounds": _length(s)},
+    value_test=_has_length,
+)
+
+
+def _named(values: Sequence[object]) -> Text:
+    texts = [value_text(value) for value in values[:_MAX_NAMED]]
+    named = Text(pt=", ".join(t.pt for t in texts), en=", ".join(t.en for t in texts))
+    if len(values) <= _MAX_NAMED:
+        return named
+    return Text(pt="{named}… (são {n})", en="{named}… ({n} in all)").format(
+        named=named, n=len(values)
+    )
+
+
+builtin_check(
+    "isin",
+    finding=error(
+        "value-not-allowed",
+        Text(
+            pt="O valor não é um dos permitidos: {allowed}.",
+            en="The value is not one of those allowed: {allowed}.",
+        ),
+        Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
+    ),
+    wording=lambda s: Text(pt="um de: {values}", en="one of: {values}").format(
+        values=_named(s["value"])
+    ),
+    statistics={"value": ANY_VALUES},
+    column_values=("value",),
+    details=lambda s: {"allowed": _named(s["value"])},
+    value_test=lambda example, s: example in s["value"],
+    dtypes=ALL_DTYPES,
+)
+builtin_check(
+    "notin",
+    finding=error(
+        "value-forbidden",
+        Text(
+            pt="O valor é um dos que não são permitidos: {forbidden}.",
+            en="The value is one of those that are not allowed: {forbidden}.",
+        ),
+        Text(pt="Use outro valor.", en="Use another value."),
+    ),
+    wording=lambda s: Text(pt="nenhum de: {values}", en="none of: {values}").format(
+        values=_named(s["value"])
+    ),
+    statistics={"value": ANY_VALUES},
+    column_values=("value",),
+    details=lambda s: {"forbidden": _named(s["value"])},
+    value_test=lambda example, s: example not in s["value"],
+    dtypes=ALL_DTYPES,
+)
+
+
+@column_check(
+    "unique_values_eq",
+    finding=error(
+        "values-differ",
+        Text(
+            pt="A coluna deve ter exatamente os valores: {expected}.",
+            en="The column must have exactly the values: {expected}.",
+        ),
+        Text(
+            pt="Tire os outros valores e inclua os que faltam.",
+            en="Remove other values, and add those that are missing.",
+        ),
+    ),
+    wording=lambda s: Text(
+        pt="exatamente os valores: {values}", en="exactly the values: {values}"
+    ).format(values=_named(s["value"])),
+    statistics={"value": ANY_VALUES},
+    column_values=("value",),
+    details=lambda s: {"expected": _named(s["value"])},
+    dtypes=ALL_DTYPES,
+    whole_column=True,
+)
+def has_exactly(values: "pd.Series", *, value: Sequence[Any]) -> "pd.Series":
+    """Each of the values is in the column, and no other.
+
+    Where one of them is missing and there is no other, the first filled cell is wrong.
+    """
+    right = values.isin(value) | values.isna()
+    filled = values[values.notna()]
+    if right.all() and len(filled) and not set(value) <= set(filled):
+        right[filled.index[0]] = False
+    return right
+
+
+FORMAT = error(
+    "format",
+    Text(pt="O valor não tem a forma {form}.", en="The value does not have the form {form}."),
+    Text(pt="Confira o valor.", en="Check the value."),
+)
+builtin_check(
+    "str_matches",
+    finding=FORMAT,
+    wording=lambda s: Text(pt="na forma {form}", en="of the form {form}").format(form=s["value"]),
+    statistics={"value": _PART},
+    patterns=("value",),
+    details=lambda s: {"form": s["value"]},
+    value_test=lambda example, s: re.match(s["value"], example) is not None,
+)
+_TEXT_PART = error(
+    "text-part",
+    Text(pt="O texto deve {demand}.", en="The text must {demand}."),
+    Text(pt="Confira o texto.", en="Check the text."),
+)
+
+
+def _part_check(
+    name: str, demand: Text, words: Text, holds: Callable[[str, str], bool], *, pattern: bool
+) -> None:
+    builtin_check(
+        name,
+        finding=_TEXT_PART,
+        wording=lambda s: words.format(part=s["value"]),
+        statistics={"value": _PART},
+        patterns=("value",) if pattern else (),
+        details=lambda s: {"demand": demand.format(part=s["value"])},
+        value_test=lambda example, s: holds(example, s["value"]),
+    )
+
+
+_part_check(
+    "str_contains",
+    Text(pt="conter {part}", en="contain {part}"),
+    Text(pt="contém {part}", en="contains {part}"),
+    lambda text, part: re.search(part, text) is not None,
+    pattern=True,
+)
+_part_check(
+    "str_startswith",
+    Text(pt="começar com {part}", en="begin with {part}"),
+    Text(pt="começa com {part}", en="begins with {part}"),
+    str.startswith,
+    pattern=False,
+)
+_part_check(
+    "str_endswith",
+    Text(pt="terminar com {part}", en="end with {part}"),
+    Text(pt="termina com {part}", en="ends with {part}"),
+    str.endswith,
+    pattern=False,
+)
 
 
 def has_decimal_places(numbers: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.bool_]":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.builtin import value_text
+from xlbridge.resources.checks.column_checks import value_text
 from xlbridge.resources.checks.documents import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,

@@ -8,7 +8,6 @@ from typing import Any
 
 # In the order in which schema files and pages name the rules.
 # isort: off
-from xlbridge.resources.checks import builtin as builtin
 from xlbridge.resources.checks import column_checks as column_checks
 from xlbridge.resources.checks import text_formats as text_formats
 from xlbridge.resources.checks import row_checks as row_checks

@@ -38,7 +38,7 @@ from xlbridge.sandbox.problems import (
     validation_problems,
 )
 from xlbridge.wire import OPERATIONS, Envelope, ErrorItem, Operation, WireModel, spellings
-from xlbridge.wire.protocol import UPLOAD_FIELD
+from xlbridge.wire.model import UPLOAD_FIELD
 
 _JSON_TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: ((bool,), "informe true ou false"),

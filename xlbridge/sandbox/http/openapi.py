@@ -14,7 +14,7 @@ from pydantic_core import core_schema
 import xlbridge
 from xlbridge.sandbox.problems import INTEGER_LIMIT, ISO_8601, NUMBER_LIMIT
 from xlbridge.wire import MAX_LENGTHS, OPERATIONS, ErrorItem, Operation, WireModel
-from xlbridge.wire.protocol import UPLOAD_FIELD
+from xlbridge.wire.model import UPLOAD_FIELD
 
 _TITLE = "xlbridge sandbox: Business Management Integration API"
 _ERROR = {"$ref": "#/components/responses/Error"}

@@ -48,7 +48,7 @@ from xlbridge.wire.imports import (
     ImportQuery,
     ImportRecords,
 )
-from xlbridge.wire.protocol import UPLOAD_FIELD
+from xlbridge.wire.model import UPLOAD_FIELD
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput

@@ -5,10 +5,10 @@ from .header_places import (
     remembered_mappings as remembered_mappings,
 )
 from .mapping_file import (
+    SheetMapping as SheetMapping,
     mapping_format as mapping_format,
     read_mapping as read_mapping,
 )
-from .model import SheetMapping as SheetMapping
 from .proposal import (
     Confidence as Confidence,
     MappingProposal as MappingProposal,

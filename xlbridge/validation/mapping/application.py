@@ -38,7 +38,7 @@ from xlbridge.validation.mapping.conversion import (
     split_documents,
 )
 from xlbridge.validation.mapping.header_places import HeaderPlaces, find_header
-from xlbridge.validation.mapping.model import (
+from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
     Scalar,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.validation.headers.header_row import UnusableCell
-from xlbridge.validation.mapping.mapping_file import value_key
-from xlbridge.validation.mapping.model import DOCUMENT_KINDS, DocumentKind
+from xlbridge.validation.mapping.mapping_file import DOCUMENT_KINDS, DocumentKind, value_key
 from xlbridge.validation.text import display, quoted, strip_invisible
 from xlbridge.workbook.read import CellColumn
 

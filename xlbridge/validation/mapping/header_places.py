@@ -16,8 +16,7 @@ from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.headers.sheet_choice import list_sheet_names
-from xlbridge.validation.mapping.mapping_file import read_mapping
-from xlbridge.validation.mapping.model import SheetMapping, header_key
+from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key, read_mapping
 from xlbridge.validation.text import display, quoted
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 

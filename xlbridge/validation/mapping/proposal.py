@@ -11,7 +11,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Column, Kind, Resource
-from xlbridge.validation.mapping.model import (
+from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     DocumentKind,
     SheetMapping,

@@ -14,7 +14,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.mapping.header_places import header_texts
-from xlbridge.validation.mapping.model import SheetMapping, header_key
+from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key
 from xlbridge.validation.mapping.proposal import (
     Confidence,
     MappingProposal,

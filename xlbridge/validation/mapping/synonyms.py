@@ -12,7 +12,7 @@ from functools import cache
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource, columns_by_header
 from xlbridge.validation.headers.header_matching import HeaderMatcher, header_words
-from xlbridge.validation.mapping.model import header_key
+from xlbridge.validation.mapping.mapping_file import header_key
 
 Words = frozenset[str]
 

@@ -10,8 +10,7 @@ import pandas as pd
 from xlbridge.resources import Column, Kind, column_checks
 from xlbridge.resources.checks import RULES, is_email
 from xlbridge.validation.mapping.conversion import document_kind
-from xlbridge.validation.mapping.mapping_file import value_key
-from xlbridge.validation.mapping.model import TO_FILL_IN, DocumentKind, Scalar
+from xlbridge.validation.mapping.mapping_file import TO_FILL_IN, DocumentKind, Scalar, value_key
 from xlbridge.validation.non_records import is_total
 from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.text import display

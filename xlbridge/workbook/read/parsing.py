@@ -41,8 +41,7 @@ from xlbridge.workbook.read.refusals import (
     too_many_sheets,
     unreadable,
 )
-from xlbridge.workbook.read.shared_texts import SharedTexts
-from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
+from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
 from xlbridge.workbook.read.sheet_scan import QuickScan, with_known_errors
 from xlbridge.workbook.read.stretches import UnusualSheet, parse_in_stretches
 from xlbridge.workbook.signature import is_name_of_ours, starts_like_ours
