@@ -127,6 +127,7 @@ def _read_positive(variable: str, text: str) -> int:
 
 DEFAULT_SETTLE_SECONDS = 900.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
+_PROGRESS_SECONDS = 30.0
 LOG_MEANINGS = ("pending", "running", "finished")
 """Meanings that the status of a queued file may have."""
 
@@ -241,6 +242,15 @@ def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
             ).format(name=name, text=text)
         )
     return value
+
+
+def read_progress_seconds(environment: Mapping[str, str]) -> float:
+    """Read how many seconds pass between lines of progress in a log; 0 writes none.
+
+    Raises ``ConfigError`` when it is no number of seconds.
+    """
+    seconds = _read_seconds(environment, "XLBRIDGE_PROGRESS_SECONDS")
+    return _PROGRESS_SECONDS if seconds is None else seconds
 
 
 def _read_timeout(env: Mapping[str, str], name: str) -> float | None:

@@ -145,7 +145,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: a text is expected here."),
         (
             STEP + "    validate: '{mes}.xlsx'\n",
-            ":5: steps.um.validate: {mes} is no parameter; there are: –.",
+            ":5: steps.um.validate: {mes} is no parameter; there are: none.",
         ),
         (
             STEP + "    export: clients\n    output: a.xlsx\n",

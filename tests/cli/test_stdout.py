@@ -1,8 +1,10 @@
 """What a command does when its output cannot be written."""
 
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import IO
 
@@ -10,6 +12,9 @@ import pytest
 from environment import ROOT, clean_environment
 
 from xlbridge.cli.main import main
+from xlbridge.cli.progress import show_progress
+from xlbridge.errors import ConfigError
+from xlbridge.i18n import Text
 
 COMMANDS = [("listings",), ("resources", "--format", "json"), ("--help",), ("listings", "--help")]
 
@@ -115,3 +120,21 @@ def test_without_a_terminal_to_ask_on_nothing_is_sent(home: Path) -> None:
 def test_what_can_be_written_ends_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listings"]) == 0
     assert capsys.readouterr().out
+
+
+def test_lines_tell_the_progress_where_nobody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XLBRIDGE_PROGRESS_SECONDS", "0.01")
+    told, deadline = "", time.monotonic() + 60
+    with show_progress(Text(pt="Conferindo", en="Checking"), total=3) as display:
+        display.advance()
+        display.tell(Text(pt="Enviando · 5/s", en="Sending · 5/s"))
+        while "Sending" not in told and time.monotonic() < deadline:
+            told += capsys.readouterr().err
+        with display.paused():
+            pass
+    assert re.search(r"^… Sending · 5/s · 1 of 3 \(0:[0-9:]+ so far\)$", told, re.MULTILINE)
+    monkeypatch.setenv("XLBRIDGE_PROGRESS_SECONDS", "often")
+    with pytest.raises(ConfigError), show_progress(Text(pt="Conferindo", en="Checking")):
+        pass

@@ -6,7 +6,7 @@ Parameters are written ``{month}``, ``{month.first}``, ….
 
 import calendar
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -241,10 +241,14 @@ def fill_in(text: str, parameters: Mapping[str, str]) -> str:
             Text(
                 pt="{found} não é um parâmetro; há: {known}.",
                 en="{found} is no parameter; there are: {known}.",
-            ).format(found=match[0], known=", ".join(f"{{{name}}}" for name in known) or "–")
+            ).format(found=match[0], known=_listed(f"{{{name}}}" for name in known))
         )
 
     return _PLACEHOLDER.sub(value, text)
+
+
+def _listed(names: Iterable[str]) -> Text | str:
+    return ", ".join(names) or Text(pt="nenhum", en="none")
 
 
 def _placeholder_values(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -310,7 +314,7 @@ class PlanDocument:
                     Text(
                         pt="{plan} não tem o parâmetro {name}; tem: {known}.",
                         en="{plan} has no parameter {name}; it has: {known}.",
-                    ).format(plan=self._path, name=name, known=", ".join(declared) or "–"),
+                    ).format(plan=self._path, name=name, known=_listed(declared)),
                     Text(
                         pt="Declare-o com um valor em parameters.",
                         en="Declare it with a value under parameters.",

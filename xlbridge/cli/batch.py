@@ -7,6 +7,8 @@ import click
 
 from xlbridge.batch import Batch, open_ledger, overview, plan_format
 from xlbridge.cli.batch_common import (
+    HOW_TO_BEGIN,
+    NO_BATCH_YET,
     batch_exit_code,
     open_batch,
     open_known_batch,
@@ -20,8 +22,9 @@ from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import print_json, print_result, remark, show_progress
+from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 
@@ -105,7 +108,8 @@ def _list_batches(form: str) -> ExitCode:
         print_json({"version": 1, "batches": listed})
         return ExitCode.GOOD
     if not batches:
-        remark(Text(pt="Nenhum lote ainda.", en="No batch yet."))
+        remark(NO_BATCH_YET)
+        remark(HOW_TO_BEGIN)
     for known in batches:
         print_result(f"{known.id}  {known.created_at:%d/%m/%Y %H:%M}  {known.plan}")
     return ExitCode.GOOD

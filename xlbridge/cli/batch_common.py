@@ -125,6 +125,12 @@ def open_batch(
         yield Batch(read, ledger, environments, None if own is None else own.resolve())
 
 
+NO_BATCH_YET = Text(pt="Nenhum lote ainda.", en="No batch yet.")
+HOW_TO_BEGIN = Text(
+    pt="Para começar um: xlbridge batch plan PLANO", en="To begin one: xlbridge batch plan PLAN"
+)
+
+
 @contextmanager
 def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
     """Open a batch that was begun, the newest one where none is named.
@@ -137,7 +143,7 @@ def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
         if batch_id is None:
             batches = ledger.batches()
             if not batches:
-                raise UsageError(Text(pt="Nenhum lote ainda.", en="There is no batch yet."))
+                raise UsageError(NO_BATCH_YET, HOW_TO_BEGIN)
             known = batches[0]
         else:
             known = ledger.batch(batch_id)

@@ -11,7 +11,8 @@ from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import Report, print_report, remark, show_progress
+from xlbridge.cli.output import Report, print_report, remark
+from xlbridge.cli.progress import show_progress
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra

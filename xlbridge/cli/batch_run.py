@@ -16,7 +16,8 @@ from xlbridge.batch.proof import WrittenProof
 from xlbridge.cli.batch_common import batch_exit_code, print_batch
 from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.output import print_error, remark, show_progress
+from xlbridge.cli.output import print_error, remark
+from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import cluster_executor, executor_for

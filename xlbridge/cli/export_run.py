@@ -10,7 +10,8 @@ from typing import Any
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import ProgressDisplay, print_result, remark, show_progress
+from xlbridge.cli.output import print_result, remark
+from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.client import Client, Target
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError

@@ -52,7 +52,12 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
             )
             return ExitCode.GOOD
         if not jobs:
-            remark(Text(pt="Nenhum envio ainda.", en="No upload yet."))
+            remark(
+                Text(
+                    pt="Nenhum envio ainda. Para enviar: xlbridge upload ARQUIVO",
+                    en="No upload yet. To send one: xlbridge upload FILE",
+                )
+            )
         _print_table([one for job in jobs for one in (job, *context.journal.parts_of(job))])
         return ExitCode.GOOD
 

@@ -87,6 +87,7 @@ _MODULES = {"process": "process_records"}
 """The commands that live elsewhere: ``process`` is the process of a command."""
 
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
+_OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
 
 _WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch rehearse"})
@@ -109,23 +110,8 @@ class _LazyGroup(click.Group):
         module = _MODULES.get(cmd_name, cmd_name)
         with heavy_imports():
             command: click.Command = importlib.import_module(f"xlbridge.cli.{module}").command
-        command.options_metavar = str(_OPTIONS)
         _complete_help(cmd_name, command)
-        if cmd_name in _WITHOUT_ENVIRONMENT:
-            return command
-        from xlbridge.cli.environment import add_environment_options
-
-        if isinstance(command, click.Group):
-            for name in command.list_commands(ctx):
-                part = command.get_command(ctx, name)
-                if part is None:
-                    continue
-                part.options_metavar = str(_OPTIONS)
-                if f"{cmd_name} {name}" not in _WITHOUT_ENVIRONMENT:
-                    add_environment_options(part)
-            command.subcommand_metavar = str(_SUBCOMMAND)
-            return command
-        return add_environment_options(command)
+        return _with_environment(cmd_name, command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -147,9 +133,27 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
 
 
+def _with_environment(name: str, command: click.Command) -> click.Command:
+    """Add the options of an environment to a command, and to those below it, that are for one."""
+    if name in _WITHOUT_ENVIRONMENT:
+        return command
+    from xlbridge.cli.environment import add_environment_options
+
+    if not isinstance(command, click.Group):
+        return add_environment_options(command)
+    for below, part in command.commands.items():
+        if f"{name} {below}" not in _WITHOUT_ENVIRONMENT:
+            add_environment_options(part)
+    return command
+
+
 def _complete_help(name: str, command: click.Command) -> None:
-    """Add examples to a command's help, and put its options into groups."""
+    """Add examples to a command's help, put its options into groups, and name its arguments."""
     command.epilog = examples_of(name)
+    command.options_metavar = str(_OPTIONS)
+    if isinstance(command, click.Group):
+        optional = command.invoke_without_command
+        command.subcommand_metavar = str(_OPTIONAL_SUBCOMMAND if optional else _SUBCOMMAND)
     parts = getattr(command, "commands", {})
     for part, below in parts.items():
         _complete_help(f"{name} {part}", below)

@@ -6,8 +6,9 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import csv_options, force_option, option, schemas_option, sheet_options
-from xlbridge.cli.output import print_json, print_result, remark, show_progress
+from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.progress import show_progress
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 

@@ -6,19 +6,15 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
-
 
 _IN_DOUBT = 5
 """As ``ExitCode`` has it, which is not imported for this."""
@@ -212,71 +208,3 @@ def _wrapped(line: str, width: int) -> str:
 def _coloured(text: str) -> str:
     text = _CODE.sub(lambda code: click.style(code[0], dim=True), text)
     return _MARK.sub(lambda mark: mark[1] + click.style(mark[2], fg=_COLOURS[mark[2]]), text, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressDisplay:
-    """Progress display on stderr.
-
-    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``count``
-    says how many are done of all, ``paused`` hides it all for a block.
-    """
-
-    tell: Callable[[Text], None]
-    paused: Callable[[], AbstractContextManager[None]]
-    advance: Callable[[], None] = lambda: None
-    count: Callable[[int, int], None] = lambda _done, _total: None
-
-
-@contextmanager
-def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[ProgressDisplay]:
-    """Show ``text`` with a spinner and the elapsed time until the block ends.
-
-    With a ``total`` of several steps a bar shows how many are done; with ``counts`` the bar moves
-    once it is told how many there are. Shows nothing when stderr is
-    no terminal.
-    """
-    if not sys.stderr.isatty():
-        yield ProgressDisplay(lambda _text: None, nullcontext)
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(
-        *_progress_columns(total, has_bar=counts or total > 1),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
-
-        @contextmanager
-        def paused() -> Iterator[None]:
-            progress.stop()
-            try:
-                yield
-            finally:
-                progress.start()
-
-        yield ProgressDisplay(
-            tell=lambda new: progress.update(task, description=escape(str(new))),
-            paused=paused,
-            advance=lambda: progress.update(task, advance=1, refresh=True),
-            count=lambda done, all_: progress.update(task, completed=done, total=all_),
-        )
-
-
-def _progress_columns(total: int, *, has_bar: bool) -> "list[ProgressColumn]":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.table import Column
-
-    bar = [BarColumn()] if has_bar else []
-    steps = [MofNCompleteColumn()] if total > 1 else []
-    text = TextColumn("{task.description}", table_column=Column())
-    return [SpinnerColumn(), text, *bar, *steps, TimeElapsedColumn()]

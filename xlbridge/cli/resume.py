@@ -69,7 +69,8 @@ def _only_open_job(journal: Journal, profile: Profile) -> Job:
             Text(
                 pt="Não há envio para continuar em {profile}.",
                 en="There is no upload to continue in {profile}.",
-            ).format(profile=profile.name)
+            ).format(profile=profile.name),
+            Text(pt="Os envios feitos: xlbridge jobs", en="Past uploads: xlbridge jobs"),
         )
     raise UsageError(
         Text(

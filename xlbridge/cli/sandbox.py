@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.options import port_option, schemas_option
-from xlbridge.cli.output import ProgressDisplay, remark, show_progress
+from xlbridge.cli.output import remark
+from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.i18n import Text
 from xlbridge.profiles import EMBEDDED_NAME
 from xlbridge.sandbox import Behaviour, RunningSandbox, SeedKind, ServeOptions, parse_faults, serve

@@ -7,7 +7,8 @@ import click
 from xlbridge.cli.completion import complete_resources
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, option, schemas_option
-from xlbridge.cli.output import remark, show_progress
+from xlbridge.cli.output import remark
+from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text

@@ -16,8 +16,9 @@ from xlbridge.cli.options import (
     parse_options,
     sheet_options,
 )
-from xlbridge.cli.output import remark, show_progress
+from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_options import (
     UploadArguments,
     again_option,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "upload",
-    help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook, sends it.")),
+    help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook and sends it.")),
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @mode_option

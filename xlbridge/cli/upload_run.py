@@ -7,15 +7,8 @@ from typing import Any
 
 from xlbridge.cli.consent import yes_in_production
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import (
-    ProgressDisplay,
-    doubt_kept,
-    fit_to_terminal,
-    print_error,
-    print_json,
-    remark,
-    show_progress,
-)
+from xlbridge.cli.output import doubt_kept, fit_to_terminal, print_error, print_json, remark
+from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.cli.upload_common import code_of_failure, end_with_job, job_document
 from xlbridge.cli.upload_options import UploadArguments
 from xlbridge.cli.validate_run import reading_options

@@ -23,8 +23,8 @@ from xlbridge.cli.options import (
     validate_format_option,
     worker_options,
 )
-from xlbridge.cli.output import ProgressDisplay, show_progress
 from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text

@@ -9,14 +9,8 @@ from pathlib import Path
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.options import ValidateArguments
-from xlbridge.cli.output import (
-    print_error,
-    print_json,
-    print_lines,
-    print_pieces,
-    remark,
-    show_progress,
-)
+from xlbridge.cli.output import print_error, print_json, print_lines, print_pieces, remark
+from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue

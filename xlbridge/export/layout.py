@@ -70,9 +70,7 @@ class Layout:
                     pt="A listagem {listing} não tem a planilha {name!r}.",
                     en="The listing {listing} has no sheet {name!r}.",
                 ).format(listing=listing.name, name=self.flat),
-                Text(pt="Ela tem: {names}.", en="It has: {names}.").format(
-                    names=", ".join(children) or "–"
-                ),
+                (_CHILDREN if children else _NO_CHILDREN).format(names=", ".join(children)),
             )
         if self.in_detail and listing.details is None:
             raise UsageError(
@@ -98,6 +96,11 @@ class Layout:
         return unknown_field_collector(listing.model) if self.keep_unknown else None
 
 
+_CHILDREN = Text(pt="Ela tem: {names}.", en="It has: {names}.")
+_NO_CHILDREN = Text(
+    pt="Ela tem uma planilha só: exporte-a sem --flat.",
+    en="It has one sheet only: export it without --flat.",
+)
 _SETTLED = Text(
     pt="Os registros de {listing} estão baixados: enviados de uma planilha de importação, seriam "
     "títulos novos, em aberto.",

@@ -17,6 +17,7 @@ from xlbridge.profiles.profile import (
     parse_profile_file,
     profile_file_path,
     read_profile_file,
+    which_profiles,
 )
 from xlbridge.settings import DEFAULT_SETTLE_SECONDS
 
@@ -64,12 +65,7 @@ def set_default(home: Path, name: str) -> None:
 def _require_profile(home: Path, name: str) -> Profile:
     profiles = read_profile_file(home).profiles
     if name not in profiles:
-        raise UsageError(
-            NO_SUCH_PROFILE.format(name=name),
-            Text(pt="Existem: {names}.", en="There are: {names}.").format(
-                names=", ".join(profiles) or "-"
-            ),
-        )
+        raise UsageError(NO_SUCH_PROFILE.format(name=name), which_profiles(name, profiles))
     return profiles[name]
 
 

@@ -18,7 +18,7 @@ The file never holds passwords::
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -344,13 +344,19 @@ def _require_agreement(settings: Settings, profile: Profile) -> None:
 
 
 def _unknown_profile(name: str | None, known: ProfileFile) -> ConfigError:
-    names = ", ".join(known.profiles) or "-"
     return ConfigError(
-        NO_SUCH_PROFILE.format(name=name),
-        Text(
-            pt="{meant}Existem: {names}. Para criar um: xlbridge login --profile NOME --url "
-            "ENDEREÇO",
-            en="{meant}There are: {names}. To make one: xlbridge login --profile NAME --url "
-            "ADDRESS",
-        ).format(meant=suggestion(name or "", known.profiles), names=names),
+        NO_SUCH_PROFILE.format(name=name), which_profiles(name or "", known.profiles)
+    )
+
+
+def which_profiles(name: str, known: Collection[str]) -> Text:
+    """Return which profiles there are, the one that was probably meant, and how to make one."""
+    there = Text(pt="Existem: {names}.", en="There are: {names}.")
+    none = Text(pt="Ainda não há nenhum perfil.", en="There is no profile yet.")
+    return Text(
+        pt="{meant}{there} Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
+        en="{meant}{there} To make one: xlbridge login --profile NAME --url ADDRESS",
+    ).format(
+        meant=suggestion(name, known),
+        there=there.format(names=", ".join(known)) if known else none,
     )

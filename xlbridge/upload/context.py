@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,17 @@ _LOGS = "importacao"
 """Listing of the import logs."""
 
 Progress = Callable[[Text], None]
+
+
+def pace_text(done: int, left: int, seconds: float) -> Text:
+    """Return how many were done in a second, and the time that the rest takes at that rate."""
+    rate = done / max(seconds, 0.001)
+    return Text(pt=" · {rate}/s · faltam {time}", en=" · {rate}/s · {time} left").format(
+        rate=f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}",
+        time=timedelta(seconds=round(left / rate)),
+    )
+
+
 """Receives a line about each step of an upload; it may be called often."""
 
 Counted = Callable[[int, int], None]

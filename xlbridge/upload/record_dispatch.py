@@ -11,14 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Any
 
 from xlbridge.errors import ApiError, LocalDatabaseError
 from xlbridge.i18n import Text
-from xlbridge.upload.context import UploadOptions
+from xlbridge.upload.context import UploadOptions, pace_text
 from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
 
 _MOST_DOUBTS_IN_A_ROW = 10
@@ -116,16 +115,14 @@ class RecordProgress:
         self._reported = now
         left = self._waiting - self._done
         self._counted(self._total - left, self._total)
-        rate = self._done / max(now - self._begun, 0.001)
         self._report(
             Text(
-                pt="{done} de {total} {total:registro|registros} · {rate}/s · faltam {time}",
-                en="{done} of {total} {total:record|records} · {rate}/s · {time} left",
+                pt="{done} de {total} {total:registro|registros}{pace}",
+                en="{done} of {total} {total:record|records}{pace}",
             ).format(
                 done=self._total - left,
                 total=self._total,
-                rate=f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}",
-                time=f"{timedelta(seconds=round(left / rate))}",
+                pace=pace_text(self._done, left, now - self._begun),
             )
         )
 

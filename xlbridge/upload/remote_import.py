@@ -1,5 +1,6 @@
 """Requests that write: a direct import, or a file that is staged, started and polled."""
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
@@ -9,6 +10,7 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
+from xlbridge.upload.context import UploadOptions, pace_text
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
 from xlbridge.upload.remote_row_results import (
@@ -110,6 +112,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
     if not context.options.wait:
         return job, False
     wait, unknown = _FIRST_POLL, 0.0
+    progress = _LogProgress(context.options, job)
     while True:
         log = read_log(context, job)
         if isinstance(log, Text):
@@ -121,8 +124,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
             raise _unknown_status(job, log)
-        context.options.progress(_progress(job, log, state))
-        context.options.counted(_rows_done(log), len(job.what.rows))
+        progress.report(log, state)
         context.options.sleep(wait)
         wait = min(wait * 1.5, _MAX_POLL)
 
@@ -307,16 +309,41 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
     return context.journal.record(job, State.PREPARED, orphan=orphan, reason=asdict(reason))
 
 
-def _progress(job: Job, log: ImportLog, state: ImportState | None) -> Text:
-    told = {
-        ImportState.PENDING: Text(pt="na fila", en="queued"),
-        ImportState.RUNNING: Text(pt="processando", en="running"),
-    }.get(state or ImportState.FINISHED, untranslated(f"“{log.situacao or '–'}”"))
-    return Text(
-        pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}",
-        en="Log {id}: {state}, {done} of {rows} {rows:row|rows}",
-    ).format(id=job.last("log_id"), state=told, done=_rows_done(log), rows=len(job.what.rows))
+class _LogProgress:
+    """Progress of a queued file by its log: its state, rows done, and what is left at that rate."""
+
+    def __init__(self, options: UploadOptions, job: Job) -> None:
+        self._options = options
+        self._job = job
+        self._begun = time.monotonic()
+        self._before: int | None = None
+
+    def report(self, log: ImportLog, state: ImportState | None) -> None:
+        """Report what a log tells."""
+        rows = len(self._job.what.rows)
+        done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
+        if self._before is None:
+            self._before = done
+        here, seconds = done - self._before, time.monotonic() - self._begun
+        told = _STATE_WORDS.get(
+            state or ImportState.FINISHED, untranslated(f"“{log.situacao or '–'}”")
+        )
+        self._options.progress(
+            Text(
+                pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
+                en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
+            ).format(
+                id=self._job.last("log_id"),
+                state=told,
+                done=done,
+                rows=rows,
+                pace=pace_text(here, rows - done, seconds) if here > 0 else "",
+            )
+        )
+        self._options.counted(done, rows)
 
 
-def _rows_done(log: ImportLog) -> int:
-    return (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
+_STATE_WORDS = {
+    ImportState.PENDING: Text(pt="na fila", en="queued"),
+    ImportState.RUNNING: Text(pt="processando", en="running"),
+}

@@ -194,7 +194,7 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
             en="  made in the rehearsal for codes that were lacking there: {n} {what}",
         ).format(n=count, what=REGISTRY_TITLES[table])
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
-        faults=rehearsed.faults or "–"
+        faults=rehearsed.faults or Text(pt="nenhuma", en="none")
     )
     yield Text(
         pt="  corridas: {faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} "

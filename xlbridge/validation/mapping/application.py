@@ -202,6 +202,12 @@ def require_fitting(
     return found
 
 
+_NOT_LINKABLE = Text(
+    pt="esta coluna não é o código de nenhum registro que se possa procurar.",
+    en="this column is the code of no record that could be looked up.",
+)
+
+
 def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
     plain = resource.base or resource
     for mapped in mapping.columns:
@@ -212,8 +218,8 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mist
             yield Mistake(mapped.line, format_yaml_path(place), what)
         elif mapped.link is not None and registry_called(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
-            known = "–" if registry is None else registry.resource or column.references or "–"
-            what = unknown_value(mapped.link, (known,))
+            known = "" if registry is None else registry.resource or column.references or ""
+            what = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
             yield Mistake(mapped.line, format_yaml_path((*place, "link")), what)
 
 

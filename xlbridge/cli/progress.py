@@ -1,0 +1,155 @@
+"""Progress of a command on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from xlbridge.cli.output import remark
+from xlbridge.i18n import Text
+from xlbridge.settings import read_progress_seconds
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressDisplay:
+    """Progress display on stderr.
+
+    ``tell`` replaces the text that is shown, ``advance`` completes one of the steps, ``count``
+    says how many are done of all, ``paused`` hides it all for a block.
+    """
+
+    tell: Callable[[Text], None]
+    paused: Callable[[], AbstractContextManager[None]]
+    advance: Callable[[], None] = lambda: None
+    count: Callable[[int, int], None] = lambda _done, _total: None
+
+
+@contextmanager
+def show_progress(text: Text, total: int = 1, *, counts: bool = False) -> Iterator[ProgressDisplay]:
+    """Show ``text`` with a spinner and the elapsed time until the block ends.
+
+    With a ``total`` of several steps a bar shows how many are done; with ``counts`` the bar moves
+    once it is told how many there are. Where stderr is no terminal, a line every so often says the
+    same: what takes less time has none.
+    """
+    display = _bar(text, total, counts=counts) if sys.stderr.isatty() else _lines(text, total)
+    with display as shown:
+        yield shown
+
+
+@contextmanager
+def _lines(text: Text, total: int) -> Iterator[ProgressDisplay]:
+    seconds = read_progress_seconds(os.environ)
+    lines = _ProgressLines(text, total)
+    if not seconds:
+        yield lines.display
+        return
+    writer = Thread(target=lines.write_every, args=[seconds], daemon=True)
+    writer.start()
+    try:
+        yield lines.display
+    finally:
+        lines.ended.set()
+        writer.join()
+
+
+@dataclass(slots=True)
+class _ProgressLines:
+    """Progress as lines of a log: each has what is being done, and for how long."""
+
+    text: Text
+    total: int
+    done: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    ended: Event = field(default_factory=Event)
+    hidden: bool = False
+
+    @property
+    def display(self) -> ProgressDisplay:
+        return ProgressDisplay(self._tell, self._paused, self._advance)
+
+    def write_every(self, seconds: float) -> None:
+        """Write a line every so many seconds until the work has ended, or nobody reads them."""
+        while not self.ended.wait(seconds):
+            if self.hidden:
+                continue
+            try:
+                remark(self._line())
+            except OSError:
+                return
+
+    def _line(self) -> Text:
+        steps = _STEPS.format(done=self.done, total=self.total) if self.total > 1 else ""
+        elapsed = timedelta(seconds=round(time.monotonic() - self.begun))
+        return _LINE.format(text=self.text, steps=steps, elapsed=elapsed)
+
+    def _tell(self, text: Text) -> None:
+        self.text = text
+
+    def _advance(self) -> None:
+        self.done += 1
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        self.hidden = True
+        try:
+            yield
+        finally:
+            self.hidden = False
+
+
+_LINE = Text(pt="… {text}{steps} (há {elapsed})", en="… {text}{steps} ({elapsed} so far)")
+_STEPS = Text(pt=" · {done} de {total}", en=" · {done} of {total}")
+
+
+@contextmanager
+def _bar(text: Text, total: int, *, counts: bool) -> Iterator[ProgressDisplay]:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(
+        *_progress_columns(total, has_bar=counts or total > 1),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(escape(str(text)), total=total if total > 1 else None)
+
+        @contextmanager
+        def paused() -> Iterator[None]:
+            progress.stop()
+            try:
+                yield
+            finally:
+                progress.start()
+
+        yield ProgressDisplay(
+            tell=lambda new: progress.update(task, description=escape(str(new))),
+            paused=paused,
+            advance=lambda: progress.update(task, advance=1, refresh=True),
+            count=lambda done, all_: progress.update(task, completed=done, total=all_),
+        )
+
+
+def _progress_columns(total: int, *, has_bar: bool) -> "list[ProgressColumn]":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
+
+    bar = [BarColumn()] if has_bar else []
+    steps = [MofNCompleteColumn()] if total > 1 else []
+    text = TextColumn("{task.description}", table_column=Column())
+    return [SpinnerColumn(), text, *bar, *steps, TimeElapsedColumn()]
