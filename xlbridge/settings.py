@@ -38,6 +38,10 @@ class CsvForm:
     delimiter: str | None = None
     encoding: str | None = None
 
+    def completed(self, usual: "CsvForm") -> "CsvForm":
+        """Return this form, what it leaves open being as usual."""
+        return CsvForm(self.delimiter or usual.delimiter, self.encoding or usual.encoding)
+
 
 def read_csv_form(environment: Mapping[str, str]) -> CsvForm:
     """Read the form of .csv files from environment variables.

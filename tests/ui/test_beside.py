@@ -63,7 +63,9 @@ def test_a_batch_shows_what_is_left_to_mend(
     (batch,) = told["batches"]
     states = {step["step"]: step["state"] for step in batch["steps"]}
     assert states == {"clients": "invalid", "listing": "new"}
-    assert [unit["state"] for unit in batch["steps"][0]["units"]] == ["invalid"]
+    (unit,) = batch["steps"][0]["units"]
+    assert (unit["state"], unit["errors"]) == ("invalid", 1)
+    assert "nomeComercial" in unit["findings"][0]
     assert set(states.values()) <= set(told["names"])
     proof = client.get("/api/proof", params={"batch": batch["batch"], "kind": ".pdf"})
     assert "no file" in proof.json()["error"]["message"]
@@ -90,3 +92,39 @@ def test_environments_are_told_without_their_passwords(
     assert (chosen["address"], chosen["email"]) == (empty_sandbox.base_url, empty_sandbox.email)
     assert not chosen["production"]
     assert empty_sandbox.password not in profiles.text
+
+
+def test_a_batch_is_corrected_run_and_proven(
+    page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    (tmp_path / "plan.yaml").write_text(_PLAN, encoding="utf-8")
+    record = {"cnpj": None, "seuCodigo": "BATCH-1", "nomeComercial": None}
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [record])
+    original = path.read_bytes()
+    own = credentials(empty_sandbox)
+    assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    tab = page.tab
+    tab.goto(ui.link)
+    tab.locator("[data-view=batches]").click()
+    tab.get_by_role("button", name="Correct in the grid").click()
+    tab.locator("#unit", has_text=str(path)).wait_for()
+    tab.get_by_test_id("next-error").click()
+    tab.locator("#remark", has_text="required").wait_for()
+    tab.keyboard.type("Padaria do lote")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    with tab.expect_download() as download:
+        tab.get_by_test_id("download-workbook").click()
+    assert path.read_bytes() == original
+    download.value.save_as(path)
+    tab.locator("[data-view=batches]").click()
+    run = tab.get_by_role("button", name="Check and go on")
+    run.click()
+    asked = tab.locator("#batch-asked")
+    asked.get_by_text("workbooks: 1 · rows: 1").wait_for()
+    asked.get_by_test_id("send").click()
+    tab.locator("#batch-list", has_text="accepted: 1").wait_for()
+    expect(tab.get_by_role("link", name="Download the closing proof")).to_have_count(2)
+    expect(run).to_have_count(0)
+    status = xlbridge("batch", "status", "month", "--format", "json", **own)
+    assert json.loads(status.stdout)["done"], status.stderr

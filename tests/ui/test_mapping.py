@@ -8,7 +8,7 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from openpyxl import Workbook
 from running_page import opened, running_page
-from sheets import write_records
+from sheets import GOOD, write_records, write_rows
 
 from xlbridge import validate
 from xlbridge.sandbox import RunningSandbox
@@ -103,3 +103,19 @@ def test_edits_outlive_the_page(
         copy.write_bytes(client.get("/api/workbook").content)
         assert list(validate(copy).frame["nomeComercial"]) == ["Padaria"]
         assert client.post("/api/discard", json={"id": draft["id"]}).json() == {"drafts": []}
+
+
+def test_a_mapped_column_names_records(client: httpx.Client, tmp_path: Path) -> None:
+    record = GOOD["contasreceber"] | {"codigoDoCliente": "Padaria que não existe"}
+    headers = {name: f"Coluna {name}" for name in record}
+    path = write_rows(tmp_path / "titulos.xlsx", list(headers.values()), [list(record.values())])
+    opened(client, path)
+    columns: dict[str, dict[str, Any]] = {name: {"from": own} for name, own in headers.items()}
+    columns["codigoDoCliente"]["link"] = "cliente"
+    place = {"resource": "contasreceber", "sheet": "Plan1", "header_row": 1}
+    sheet = confirmed(client, {**place, "columns": columns})
+    assert sheet["sendable"], sheet["rules"]
+    assert client.post("/api/plan", json={}).status_code == 422
+    (row,) = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    (mark,) = row["marks"][str(list(record).index("codigoDoCliente"))]
+    assert mark["severity"] == "refused"

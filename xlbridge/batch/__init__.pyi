@@ -4,12 +4,18 @@ from .batch import (
     open_environments as open_environments,
     open_ledger as open_ledger,
 )
-from .plan import BatchPlan as BatchPlan
+from .plan import (
+    BatchPlan as BatchPlan,
+    WorkbookFile as WorkbookFile,
+    WorkbookStep as WorkbookStep,
+    workbooks_of as workbooks_of,
+)
 from .plan_file import read_plan as read_plan
 from .plan_format import plan_format as plan_format, with_month as with_month
 from .run import (
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
+    RunProgress as RunProgress,
 )
 from .status import (
     STATUS_NAMES as STATUS_NAMES,

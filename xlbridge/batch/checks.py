@@ -22,7 +22,7 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
 from xlbridge.resources.findings import CATALOGUE, Finding
-from xlbridge.settings import CsvForm, WorkbookLimits
+from xlbridge.settings import CsvForm
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
@@ -330,7 +330,9 @@ def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
     context = batch.environments.context(target.step.profile)
     request = _request_of(target)
-    limits = _limits_of(context.settings.limits, target.step.csv)
+    limits = replace(
+        context.settings.limits, csv=target.step.csv.completed(context.settings.limits.csv)
+    )
     return _single_result(validate_file(request, context.catalogue, limits))
 
 
@@ -343,16 +345,9 @@ def _judge_all(
     for (profile, csv), together in alike.items():
         settings = batch.environments.context(profile).settings
         requests = [_request_of(target) for target in together]
-        limits = _limits_of(settings.limits, csv)
+        limits = replace(settings.limits, csv=csv.completed(settings.limits.csv))
         found = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(together, map(_single_result, found), strict=True)
-
-
-def _limits_of(limits: WorkbookLimits, csv: CsvForm) -> WorkbookLimits:
-    """Return the limits with the form of .csv files that a step declares."""
-    usual = limits.csv
-    declared = CsvForm(csv.delimiter or usual.delimiter, csv.encoding or usual.encoding)
-    return replace(limits, csv=declared)
 
 
 def _request_of(target: StepWorkbook) -> ValidationRequest:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from xlbridge.pages import render_page
 from xlbridge.ui.answers import posting
+from xlbridge.ui.batch_requests import BatchRequests
 from xlbridge.ui.sending import Remote
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.side_requests import SideRequests, environments_json, listings_json
@@ -44,6 +45,7 @@ class PageApplication:
             *SheetRequests(self._workspace).routes(),
             *UploadRequests(self._workspace, self._remote, following).routes(),
             *SideRequests(self._workspace, self._remote, following).routes(),
+            *BatchRequests(self._workspace, self._remote, following).routes(),
             posting("/api/stop", self.stop),
         ]
         return Starlette(routes=routes)

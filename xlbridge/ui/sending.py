@@ -308,6 +308,7 @@ class SheetUploads:
                 sheet=editor.validated.sheet,
                 reading=choice.reading,
                 mapping=choice.mapping,
+                links=choice.links,
             )
         settings = self._remote.settings
         return validate_single_sheet(request, settings.schemas, settings.limits), version

@@ -6,7 +6,7 @@ validated as the command does; the corrected copy is the original with the edite
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -24,6 +24,7 @@ from xlbridge.validation import (
     ColumnMemo,
     ParseOptions,
     ValidatedSheet,
+    ValidationRequest,
     blank_children,
     row_numbers,
     validate_workbook,
@@ -51,13 +52,23 @@ _PLANNED = "plan:"
 
 
 @dataclass(frozen=True, slots=True)
+class BatchUnit:
+    """Workbook of a batch: the batch, the step, and the file that the plan takes."""
+
+    batch: str
+    step: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class SheetChoice:
-    """Resource, sheet, mapping and conventions that the analyst chose; None leaves it open."""
+    """Choice of resource, sheet, mapping, conventions and links; None leaves it open."""
 
     resource: str | None = None
     sheet: str | None = None
     mapping: SheetMapping | None = None
     reading: ParseOptions = ParseOptions()  # noqa: RUF009 - frozen
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class SheetEditor:
@@ -68,7 +79,7 @@ class SheetEditor:
         self.path = path
         self.lock = RLock()
         self.choice = SheetChoice()
-        self._catalogue = catalogue
+        self._own_catalogue = self._catalogue = catalogue
         self._limits = limits
         self._workbook = read_workbook(path, limits)
         self._validated: ValidatedSheet | None = None
@@ -82,6 +93,8 @@ class SheetEditor:
         self.remarks = RowRemarks()
         self.job: str | None = None
         """The last upload of the sheet, whose refused rows go again as its retry."""
+        self.unit: BatchUnit | None = None
+        """The workbook of a batch that this one is a copy of."""
         self.version = 0
         """Number of choices and steps so far: a plan goes for the version that it was made of."""
         self._set_aside: dict[str, set[int]] = {}
@@ -176,6 +189,8 @@ class SheetEditor:
         before, self.choice = self.choice, choice
         self.version += 1
         self._memo = ColumnMemo()
+        asked = ValidationRequest(file=self.path, mapping=choice.mapping, links=choice.links)
+        self._catalogue = asked.catalogue_for(self._own_catalogue)
         try:
             self._validate()
         except UsageError:
@@ -291,18 +306,8 @@ class SheetEditor:
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
         """Return the certain corrections of a rule: of each cell the old text, the new value."""
-        sheet = self.found.sheet
-        doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
-        return {
-            (finding.row, sheet.columns[finding.column]): (finding.value or "", finding.corrected)
-            for finding in self.found.of_rule(rule)
-            if finding.corrected is not None
-            and finding.row is not None
-            and finding.column in sheet.columns
-            and finding.column not in doubted
-            and "moved_to" not in finding.details
-            and not self._is_computed((finding.row, sheet.columns[finding.column]))
-        }
+        found = self.found.fixes(rule)
+        return {place: fix for place, fix in found.items() if not self._is_computed(place)}
 
     def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the numbers of a view's rows: all, the wrong ones, or those of a rule.

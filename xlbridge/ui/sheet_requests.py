@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -132,7 +132,7 @@ class SheetRequests:
             if header_row is None:
                 try:
                     editor.choose(choice)
-                    told = _sheet_json(editor)
+                    told = sheet_json(editor)
                 except NoFittingResource:
                     pass
                 except UsageError as error:
@@ -141,7 +141,7 @@ class SheetRequests:
                     return told
                 known = known_mapping(editor, settings, choice.resource)
                 if known is not None and _reads(editor, replace(choice, mapping=known)):
-                    return _sheet_json(editor, "remembered")
+                    return sheet_json(editor, "remembered")
             try:
                 form = proposed_form(
                     editor, self._workspace.catalogue, settings, choice.resource, header_row
@@ -170,14 +170,14 @@ class SheetRequests:
                 choice = SheetChoice(None, given["sheet"], mapping, editor.choice.reading)
                 editor.choose(choice)
                 remember(editor, self._workspace.settings)
-                return _sheet_json(editor)
+                return sheet_json(editor)
 
         return await json_of(read)
 
     async def sheet(self, _request: Request) -> Response:
         """Answer what is known of the open sheet: columns, rules, counts."""
         editor = self._workspace.editor
-        return await json_of(lambda: _sheet_json(editor))
+        return await json_of(lambda: sheet_json(editor))
 
     async def rows(self, request: Request) -> Response:
         """Answer some rows of a view."""
@@ -265,7 +265,7 @@ class SheetRequests:
                 self._workspace.editor_of(shown)
                 change(editor)
                 self._workspace.save_edits(editor)
-                return _sheet_json(editor)
+                return sheet_json(editor)
 
         return await json_of(locked)
 
@@ -281,7 +281,7 @@ class SheetRequests:
         return download(editor.copy)
 
 
-def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
+def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
     """Return what is known of the chosen sheet, with the findings of the one that is shown.
 
     ``mapping`` tells where its mapping is from.
@@ -300,6 +300,7 @@ def _sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, An
             "file": editor.path.name,
             "sheet": sheet.sheet,
             "sheets": editor.sheet_names,
+            "unit": None if editor.unit is None else asdict(editor.unit),
             "resource": None if resource is None else resource.name,
             "title": "" if resource is None else str(resource.title),
             "header_row": sheet.header_row,

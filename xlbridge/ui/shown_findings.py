@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xlbridge.resources.findings import Finding, Severity
+from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_texts import value_text
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule
@@ -47,6 +47,20 @@ class ShownFindings:
         """Return the findings of a rule, by the key that ``rules`` gives it."""
         groups = by_rule(self.sheet.findings)
         return next((found for key, found in groups.items() if _rule_text(key) == rule), ())
+
+    def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
+        """Return the certain corrections of a rule: of each cell the old text, the new value."""
+        columns = self.sheet.columns
+        doubted = {f.column for f in self.sheet.findings if f.kind.code == "dates-swapped"}
+        return {
+            (finding.row, columns[finding.column]): (finding.value or "", finding.corrected)
+            for finding in self.of_rule(rule)
+            if finding.corrected is not None
+            and finding.row is not None
+            and finding.column in columns
+            and finding.column not in doubted
+            and "moved_to" not in finding.details
+        }
 
     def rows(self, rule: str | None) -> list[int]:
         """Return the rows with findings, or those of one rule, each once and in order."""

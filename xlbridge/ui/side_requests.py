@@ -1,6 +1,5 @@
-"""Requests beside the sheet: exports, batches and profiles."""
+"""Requests beside the sheet: exports and profiles."""
 
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from xlbridge.batch import (
-    STATUS_NAMES,
-    Batch,
-    batch_json,
-    open_environments,
-    open_ledger,
-    overview,
-    read_plan,
-)
-from xlbridge.errors import XlbridgeError
 from xlbridge.export import (
     FILTERS,
     LISTINGS,
@@ -33,7 +22,7 @@ from xlbridge.export import (
 )
 from xlbridge.i18n import Text
 from xlbridge.profiles import ProfileSource, choose_profile, read_profile_file
-from xlbridge.ui.answers import download, error_json, json_of, posting, reading
+from xlbridge.ui.answers import download, json_of, posting, reading
 from xlbridge.ui.cell_texts import shown_text
 from xlbridge.ui.sending import Changed, Remote
 from xlbridge.ui.workspace import Workspace
@@ -44,7 +33,6 @@ if TYPE_CHECKING:
     from xlbridge.ui.upload_requests import Following
 
 _PREVIEWED = 10
-_MOST_BATCHES = 12
 _FETCHED = Text(
     pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
     en="{n} {n:record|records}, {windows} {windows:window|windows}",
@@ -71,7 +59,7 @@ def listings_json() -> list[dict[str, Any]]:
 
 
 class SideRequests:
-    """Requests about exports, batches and profiles of the page's environment."""
+    """Requests about exports and profiles of the page's environment."""
 
     def __init__(self, workspace: Workspace, remote: Remote, following: "Following") -> None:
         self._workspace = workspace
@@ -84,8 +72,6 @@ class SideRequests:
         return [
             posting("/api/export", self.export),
             reading("/api/exported", self.exported),
-            reading("/api/batches", self.batches),
-            reading("/api/proof", self.proof),
             reading("/api/profiles", self.profiles),
         ]
 
@@ -136,40 +122,6 @@ class SideRequests:
         """Answer the workbook of an export."""
         return download(self._exported.get(request.query_params["listing"]))
 
-    async def batches(self, _request: Request) -> Response:
-        """Answer the batches with their steps, as they are now. No system is asked."""
-        names = {status.value: str(name) for status, name in STATUS_NAMES.items()}
-        return await json_of(lambda: {"batches": self._batches(), "names": names})
-
-    def _batches(self) -> list[dict[str, Any]]:
-        settings, found = self._workspace.settings, []
-        with open_ledger(settings) as ledger:
-            for known in ledger.batches()[:_MOST_BATCHES]:
-                told: dict[str, Any] = {"batch": known.id, "plan": str(known.plan)}
-                moment = f"{known.created_at:%d/%m/%Y %H:%M}"
-                try:
-                    catalogue = self._workspace.catalogue
-                    plan = read_plan(known.plan, catalogue, known.parameters, datetime.now().date())
-                    with open_environments(settings, lambda _text: None) as environments:
-                        batch = Batch(plan, ledger, environments, known.own_schemas)
-                        told |= batch_json(batch, overview(batch))
-                        told["proofs"] = [path.suffix for path in _proof_files(batch)]
-                except XlbridgeError as error:
-                    told |= {"steps": [], "error": error_json(error)}
-                found.append({**told, "created_at": moment})
-        return found
-
-    async def proof(self, request: Request) -> Response:
-        """Answer the closing proof of a batch: the page, or the workbook."""
-        name, suffix = request.query_params["batch"], request.query_params["kind"]
-        settings = self._workspace.settings
-        with open_ledger(settings) as ledger, open_environments(settings, lambda _: None) as known:
-            record = ledger.batch(name)
-            catalogue = self._workspace.catalogue
-            plan = read_plan(record.plan, catalogue, record.parameters, datetime.now().date())
-            files = _proof_files(Batch(plan, ledger, known, record.own_schemas))
-        return download(next((path for path in files if path.suffix == suffix), None))
-
     async def profiles(self, _request: Request) -> Response:
         """Answer the environments that are known, the page's own first; passwords never."""
         return await json_of(lambda: {"profiles": environments_json(self._remote)})
@@ -191,13 +143,6 @@ def environments_json(remote: Remote) -> list[dict[str, Any]]:
         }
         for profile in (chosen, *(one for one in others if one.name != chosen.name))
     ]
-
-
-def _proof_files(batch: Batch) -> list[Path]:
-    """Return the files of the batch's closing proof that were written."""
-    target = batch.plan.folder / batch.plan.proof
-    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
-    return [path for path in files if path.is_file()]
 
 
 def _typed(name: Filter, text: str) -> object:

@@ -224,11 +224,34 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
-        pt="Um lote corre pelo terminal: xlbridge batch run PLANO.yaml. Aqui se vê em que passo "
-        "está e o que falta corrigir.",
-        en="A batch is run in the terminal: xlbridge batch run PLAN.yaml. Here is which step it is "
-        "at, and what is left to mend.",
+        pt="Um lote começa no terminal: xlbridge batch run PLANO.yaml. Aqui se vê em que passo "
+        "está e o que falta corrigir, e ele continua de onde parou.",
+        en="A batch begins in the terminal: xlbridge batch run PLAN.yaml. Here is which step it is "
+        "at and what is left to correct, and it goes on from where it stopped.",
     ),
+    "batch_rows": Text(
+        pt="Linhas: {read} · aceitas: {accepted} · sem alteração: {unchanged} · retidas: {held} · "
+        "rejeitadas: {rejected} · sem prova: {unknown} · não enviadas: {unsent}",
+        en="Rows: {read} · accepted: {accepted} · unchanged: {unchanged} · held: {held} · "
+        "rejected: {rejected} · without proof: {unknown} · not sent: {unsent}",
+    ),
+    "correct_unit": Text(
+        pt="Corrigir na grade · erros: {n}", en="Correct in the grid · errors: {n}"
+    ),
+    "unit_how": Text(
+        pt="Cópia de um arquivo do lote {batch}. Depois de corrigir, baixe a planilha corrigida, "
+        "guarde-a no lugar de {path} com o mesmo nome, e continue o lote em Lotes: ele confere de "
+        "novo. Correções entre arquivos aparecem só lá.",
+        en="Copy of a workbook of the batch {batch}. When it is corrected, download the corrected "
+        "workbook, save it in place of {path} under the same name, and go on with the batch under "
+        "Batches: it is checked again. What concerns several workbooks is only shown there.",
+    ),
+    "run_batch": Text(pt="Conferir e continuar", en="Check and go on"),
+    "step_rows": Text(
+        pt="arquivos: {files} · linhas: {rows}", en="workbooks: {files} · rows: {rows}"
+    ),
+    "left_out": Text(pt="Ficam de fora, com erros: {n}", en="Left out, with errors: {n}"),
+    "proof_written": Text(pt="Fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
     "proof": Text(pt="Baixar o fechamento", en="Download the closing proof"),
     "process_what": Text(
         pt="Emite notas e processa pedidos, inventários e arquivos da fila, em bloco.",

@@ -8,6 +8,7 @@ names the file; the others are removed when the page ends.
 import json
 import secrets
 import shutil
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.settings import Settings
+from xlbridge.settings import Settings, WorkbookLimits
 from xlbridge.ui.row_remarks import kept_refusals
-from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
+from xlbridge.ui.sheet_editor import BatchUnit, SheetChoice, SheetEditor
 from xlbridge.validation import ParseOptions
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
@@ -69,11 +70,20 @@ class Workspace:
 
     def open_file(self, path: Path) -> SheetEditor:
         """Open a file; one of another kind as the .xlsx workbook with the same cells."""
-        with as_xlsx(path, (), self.settings.limits) as workbook:
+        editor = self.read_file(path, self.catalogue, self.settings.limits)
+        self.show(editor)
+        return editor
+
+    def read_file(self, path: Path, catalogue: Catalogue, limits: WorkbookLimits) -> SheetEditor:
+        """Read a file as ``open_file`` does, and leave open what is."""
+        with as_xlsx(path, (), limits) as workbook:
             if workbook != path:
                 path = Path(shutil.copy(workbook, path.with_suffix(".xlsx")))
-        self._editor = SheetEditor(path, self.catalogue, self.settings.limits)
-        return self._editor
+        return SheetEditor(path, catalogue, limits)
+
+    def show(self, editor: SheetEditor) -> None:
+        """Open a workbook that was read, in place of the one that is open."""
+        self._editor = editor
 
     def new_folder(self) -> Path:
         """Make a private folder in the home, to be removed unless something of it is kept."""
@@ -107,6 +117,8 @@ class Workspace:
             "parts": editor.kept_parts(),
             "refused": editor.remarks.records(),
             "job": editor.job,
+            "links": dict(choice.links),
+            "unit": None if editor.unit is None else asdict(editor.unit),
         }
         write_private(file, json.dumps(kept, ensure_ascii=False))
 
@@ -147,10 +159,13 @@ class Workspace:
         editor = SheetEditor(folder / kept["file"], self.catalogue, self.settings.limits)
         mapping = None if kept["mapping"] is None else read_mapping(folder / MAPPING)
         reading = ParseOptions(kept["dates"], kept["numbers"])
-        editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading))
+        links = kept.get("links", {})
+        editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading, links))
         editor.repeat(kept["parts"])
         editor.refuse(kept_refusals(editor.validated.sheet, kept["refused"]))
         editor.job = kept.get("job")
+        if kept.get("unit") is not None:
+            editor.unit = BatchUnit(**kept["unit"])
         editor.show_part(editor.validated.sheet)
         self._editor = editor
         return editor

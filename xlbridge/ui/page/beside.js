@@ -1,6 +1,6 @@
-// Beside the sheet: uploads and their doubts, exports, batches, processing, profiles.
+// Beside the sheet: uploads and their doubts, exports, processing, profiles.
 
-import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, said, show, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, show, tableLine, texts, whenShown } from "./core.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
 // Uploads
@@ -121,41 +121,6 @@ function showExport(told) {
   byId("preview").replaceChildren(tableLine(head, "th"), ...rows.map((row) => tableLine(row)));
 }
 
-// Batches
-
-async function showBatches() {
-  const isNewest = asking("batches");
-  const answer = await call("/api/batches");
-  if (answer === null || !isNewest()) return;
-  const shown = answer.batches.map((batch, place) => batchPart(batch, place, answer.names));
-  byId("batch-list").replaceChildren(...(shown.length ? shown : [element("p", texts.no_batches)]));
-}
-
-function batchPart(batch, place, names) {
-  const part = element("details");
-  part.open = place === 0;
-  part.append(element("summary", `${batch.batch} · ${batch.created_at}`));
-  if (batch.error) part.append(element("p", said(batch.error), "problem"));
-  const tree = element("ul", undefined, "tree");
-  for (const step of batch.steps) {
-    const item = element("li", `${step.step} · ${names[step.state]}`, step.state);
-    const units = element("ul");
-    for (const unit of step.units) {
-      const line = element("li", `${unit.name} · ${names[unit.state]}`, unit.state);
-      if (unit.problem) line.append(element("div", unit.problem, "error"));
-      units.append(line);
-    }
-    if (step.problem) item.append(element("div", step.problem, "error"));
-    item.append(units);
-    tree.append(item);
-  }
-  part.append(tree);
-  for (const kind of batch.proofs || []) {
-    part.append(link(`${texts.proof} (${kind})`, "/api/proof", { batch: batch.batch, kind }), " ");
-  }
-  return part;
-}
-
 // Processing
 
 async function planProcess() {
@@ -209,6 +174,5 @@ export function setUpBeside() {
   byId("export-cancel").addEventListener("click", () => post("/api/cancel", {}));
   byId("process-plan").addEventListener("click", planProcess);
   whenShown("jobs", showJobs);
-  whenShown("batches", showBatches);
   whenShown("profiles", showProfiles);
 }

@@ -44,6 +44,8 @@ function update(answer) {
   const good = answer.sendable ? ` · ${texts.all_good}` : "";
   const edited = answer.edited ? ` · ${fill(texts.edited, { n: answer.edited })}` : "";
   byId("counts").textContent = `${counts}${edited}${good}`;
+  byId("unit").hidden = answer.unit === null;
+  if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns);
   byId("rules").replaceChildren(...answer.rules.map(ruleItem));
   const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${one.errors + one.refused}`));

@@ -3,6 +3,7 @@
 import { byId, call, isOpen, post, replacing, running, show, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
 import { followExport, setUpBeside } from "./beside.js";
+import { followBatch, setUpBatches } from "./batches.js";
 import { setUpCorrect } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
 import { dropPlan, followSending, plan, setUpSend } from "./send.js";
@@ -14,6 +15,9 @@ async function goOn() {
   if (running === "export") {
     show("exports");
     followExport();
+  } else if (running === "batch") {
+    show("batches");
+    followBatch();
   } else if (running) {
     show("send");
     followSending();
@@ -25,6 +29,7 @@ setUpMapping();
 setUpCorrect(plan, dropPlan);
 setUpSend();
 setUpBeside();
+setUpBatches();
 for (const one of document.querySelectorAll("nav button")) {
   one.addEventListener("click", () => show(one.dataset.view));
 }

@@ -1,0 +1,223 @@
+"""Requests about batches: their steps, what is to be corrected in a workbook, runs and proofs.
+
+A workbook of a batch is opened as a copy, and judged as its step does. The plan's own file is never
+written: a person puts the corrected copy in its place, and the next run judges it again.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from xlbridge.batch import (
+    STATUS_NAMES,
+    Batch,
+    BatchRunOptions,
+    ConsentRequest,
+    RunProgress,
+    WorkbookFile,
+    WorkbookStep,
+    batch_json,
+    open_environments,
+    open_ledger,
+    overview,
+    read_plan,
+    run_batch,
+    workbooks_of,
+)
+from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.i18n import Text
+from xlbridge.resources import load_catalogue
+from xlbridge.settings import Settings
+from xlbridge.ui.answers import download, error_json, json_of, posting, reading
+from xlbridge.ui.sending import Changed, Remote
+from xlbridge.ui.sheet_editor import BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_requests import sheet_json
+from xlbridge.ui.workspace import MAPPING, Workspace
+from xlbridge.upload import ApproveAll, UploadOptions
+from xlbridge.validation.mapping import read_mapping
+
+if TYPE_CHECKING:
+    from xlbridge.ui.upload_requests import Following
+
+_MOST_BATCHES = 12
+_GONE = Text(
+    pt="{unit} não está mais entre os arquivos do passo {step}.",
+    en="{unit} is no longer among the workbooks of the step {step}.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Progress of a phase of a run, told to the page."""
+
+    tell: Callable[[Text], None]
+    advance: Callable[[], None] = field(default=lambda: None)
+
+
+class BatchRequests:
+    """Requests about the batches of the home's ledger."""
+
+    def __init__(self, workspace: Workspace, remote: Remote, following: "Following") -> None:
+        self._workspace = workspace
+        self._remote = remote
+        self._following = following
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the requests."""
+        return [
+            reading("/api/batches", self.batches),
+            reading("/api/proof", self.proof),
+            posting("/api/batch-unit", self.open_unit),
+            posting("/api/batch-run", self.run),
+        ]
+
+    async def batches(self, _request: Request) -> Response:
+        """Answer the batches with their steps, as they are now. No system is asked."""
+        names = {status.value: str(name) for status, name in STATUS_NAMES.items()}
+        return await json_of(lambda: {"batches": self._batches(), "names": names})
+
+    def _batches(self) -> list[dict[str, Any]]:
+        found = []
+        with open_ledger(self._remote.settings) as ledger:
+            latest = ledger.batches()[:_MOST_BATCHES]
+        for known in latest:
+            told: dict[str, Any] = {"batch": known.id, "plan": str(known.plan)}
+            try:
+                with self._opened(known.id) as batch:
+                    told |= batch_json(batch, overview(batch))
+                    told["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
+            except XlbridgeError as error:
+                told |= {"steps": [], "error": error_json(error)}
+            found.append({**told, "created_at": f"{known.created_at:%d/%m/%Y %H:%M}"})
+        return found
+
+    async def proof(self, request: Request) -> Response:
+        """Answer the closing proof of a batch: the page, or the workbook."""
+        name, suffix = request.query_params["batch"], request.query_params["kind"]
+        with self._opened(name) as batch:
+            files = _proof_files(batch)
+        return download(next((path for path in files if path.suffix == suffix), None))
+
+    async def open_unit(self, request: Request) -> Response:
+        """Open a copy of a batch's workbook in the grid, judged as its step says."""
+        given = await request.json()
+        return await json_of(
+            lambda: sheet_json(self._open_unit(given["batch"], given["step"], given["unit"]))
+        )
+
+    def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
+        with self._opened(name) as batch:
+            step, book = _unit_of(batch, step_name, unit)
+            settings = batch.environments.settings
+        folder = self._workspace.new_folder()
+        path = folder / book.path.name
+        shutil.copyfile(book.path, path)
+        mapping = None
+        if step.mapping is not None:
+            shutil.copyfile(step.mapping.path, folder / MAPPING)
+            mapping = read_mapping(folder / MAPPING)
+        limits = replace(settings.limits, csv=step.csv.completed(settings.limits.csv))
+        catalogue = load_catalogue(settings.schemas)
+        editor = self._workspace.read_file(path, catalogue, limits)
+        resource = None if mapping is not None else step.resource
+        editor.choose(SheetChoice(resource, step.sheet, mapping, step.reading, step.links))
+        editor.unit = BatchUnit(name, step_name, str(book.path))
+        self._workspace.show(editor)
+        return editor
+
+    async def run(self, request: Request) -> Response:
+        """Begin to run what is not done of a batch. Nothing is sent without the token that the
+        outcome of a run without one asks for."""
+        given = await request.json()
+        work = partial(self._run, given["batch"], given.get("token", ""))
+        return self._following.begin(work)
+
+    def _run(self, name: str, token: str, changed: Changed) -> None:
+        remote = self._remote
+        asked: list[ConsentRequest] = []
+
+        def consent(request: ConsentRequest) -> bool:
+            asked.append(request)
+            return request.token == token
+
+        with remote.following("batch", changed, name):
+            tell = remote.progress(changed)
+
+            def progress(title: Text, _total: int) -> AbstractContextManager[RunProgress]:
+                tell(title)
+                return nullcontext(_Telling(tell))
+
+            options = BatchRunOptions(
+                consent, UploadOptions(consent=ApproveAll(), progress=tell), progress=progress
+            )
+            with self._opened(name, tell) as batch:
+                outcome = run_batch(batch, options)
+                told = [it for it in asked if it.token != token]
+                errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
+                remote.state.outcome = {
+                    "batch": name,
+                    "asked": _asked_json(batch, told[0]) if told else None,
+                    "problems": [error_json(error) for error in errors if error is not None],
+                }
+
+    @contextmanager
+    def _opened(
+        self, name: str, announce: Callable[[Text], None] = lambda _text: None
+    ) -> Iterator[Batch]:
+        """Open a batch that was begun, with the own resources that it was begun with."""
+        settings: Settings = self._remote.settings
+        with open_ledger(settings) as ledger:
+            known = ledger.batch(name)
+            if known.own_schemas is not None and settings.own_schemas is None:
+                settings = replace(settings, own_schemas=known.own_schemas)
+            catalogue = load_catalogue(settings.schemas)
+            plan = read_plan(known.plan, catalogue, known.parameters, datetime.now().date())
+            with open_environments(settings, announce) as environments:
+                yield Batch(plan, ledger, environments, known.own_schemas)
+
+
+def _unit_of(batch: Batch, step_name: str, unit: str) -> tuple[WorkbookStep, WorkbookFile]:
+    for step in batch.plan.steps:
+        if step.name == step_name and isinstance(step, WorkbookStep):
+            for book in workbooks_of(batch.plan, step):
+                if book.name == unit:
+                    return step, book
+    raise UsageError(_GONE.format(unit=unit, step=step_name))
+
+
+def _asked_json(batch: Batch, request: ConsentRequest) -> dict[str, Any]:
+    """Return what a run would send, to be confirmed."""
+    targets = {
+        step.profile: batch.environments.client(step.profile).target for step, _, _ in request.rows
+    }
+    return {
+        "token": request.token,
+        "writes": request.total,
+        "failed": request.failed,
+        "production": any(target.production for target in targets.values()),
+        "environment": ", ".join(dict.fromkeys(target.profile for target in targets.values())),
+        "steps": [
+            {"step": step.name, "files": files, "rows": rows} for step, files, rows in request.rows
+        ],
+    }
+
+
+def _proof_files(batch: Batch) -> list[Path]:
+    """Return the files of the batch's closing proof that were written."""
+    target = batch.plan.folder / batch.plan.proof
+    files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
+    return [path for path in files if path.is_file()]
+
+
+def _proof_json(path: Path) -> dict[str, str]:
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone()
+    return {"kind": path.suffix, "file": path.name, "written_at": f"{written:%d/%m/%Y %H:%M}"}
