@@ -135,14 +135,18 @@ def test_the_key_is_not_identity(run: Run, make_orders: MakeOrders) -> None:
 
 
 def test_a_rejected_order_takes_its_items_along_and_is_retried(
-    client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int, nut: int, tmp_path: Path
 ) -> None:
     good, bad = remarks(2)
+    copy = tmp_path / "situacao.xlsx"
     unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
-    _, told = run("upload", make_orders([good, bad], unknown), "--yes")
+    _, told = run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
     assert (told["state"], told["rows"]["accepted"], told["rows"]["rejected"]) == ("partial", 1, 1)
     (rejected,) = told["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
+    assert rejected["cell"] == "produtos!B5"
+    assert "produtos!B5 (idProduto)" in str(cell(copy, "motivo da rejeição", 3))
+    assert [rule["column"] for rule in told["drift"]] == ["produtos.idProduto"]
     book = load_workbook(told["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
     assert items == [[bad, bolt, 1], [bad, NOBODYS, 3]]

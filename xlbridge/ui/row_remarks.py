@@ -118,7 +118,8 @@ def refusals(sheet: ValidatedSheet, rejected: Iterable[Mapping[str, Any]]) -> Re
             child, place = item
             reasons[child][place].append(row["message"])
         else:
-            column = column_index((row["cell"] or "A").rstrip("0123456789"))
+            own = row["cell"] if row["cell"] and "!" not in row["cell"] else "A"
+            column = column_index(own.rstrip("0123456789"))
             reasons[sheet.sheet][row["row"], column].append(row["message"])
     return {
         name: {place: " · ".join(texts) for place, texts in cells.items()}

@@ -135,7 +135,7 @@ def _rejected_items(
     wrong: Mapping[int, Collection[str]],
 ) -> "RejectedItems":
     """Return the rows of a list with what is told of their cells among those of the records."""
-    from xlbridge.upload.payload import parse_item_column
+    from xlbridge.upload.verdict import parse_item_column
     from xlbridge.workbook.write import RejectedItems
 
     at = {place: row for row, place in enumerate(items.places)}
@@ -159,7 +159,7 @@ def _wrong_columns(
 ) -> dict[int, set[str]]:
     """Return the columns for which rows were rejected, or whose cells hold what cannot be sent, by
     their places among ``rows``."""
-    from xlbridge.upload.payload import parse_item_column
+    from xlbridge.upload.verdict import parse_item_column
 
     of_row: defaultdict[int, set[str]] = defaultdict(set)
     for rejected in job.verdict.rejected_rows:

@@ -6,7 +6,7 @@ Source of the states: the upload protocol (``docs/upload-protocol.md``).
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -107,6 +107,34 @@ NO_PLACE = -1
 
 
 @dataclass(frozen=True, slots=True)
+class ItemPlaces:
+    """Places of the items of a list: the name of their sheet, the zero-based position of each of
+    its columns, and Excel's numbers of a record's items by that of the record."""
+
+    sheet: str
+    columns: Mapping[str, int]
+    rows: Mapping[int, Sequence[int]] = field(repr=False)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "ItemPlaces":
+        """Return the places that ``to_json`` was made of."""
+        rows = {int(row): items for row, items in stored["rows"].items()}
+        return cls(stored["sheet"], stored["columns"], rows)
+
+    def to_json(self, rows: Iterable[int]) -> dict[str, Any]:
+        """Return the places of the items of some records."""
+        kept = {row: list(self.rows[row]) for row in rows if row in self.rows}
+        return {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
+
+    def cell(self, row: int, number: int, column: str) -> str | None:
+        """Return the sheet and the address of a cell of a record's item, None where it has none."""
+        items = self.rows.get(row, ())
+        if number >= len(items) or column not in self.columns:
+            return None
+        return f"{self.sheet}!{cell_address(items[number], self.columns[column])}"
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
 
@@ -167,6 +195,12 @@ class Job:
     parent: str | None = None
     part: int | None = None
     parts: int = 0
+
+    @property
+    def items(self) -> dict[str, ItemPlaces]:
+        """Places of the items of the records, by the names of the lists."""
+        stored = self.events[0].detail.get("items", {})
+        return {name: ItemPlaces.of_json(one) for name, one in stored.items()}
 
     @property
     def state(self) -> State:

@@ -8,7 +8,7 @@ it, in whatever file and company it comes.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
-from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
+from xlbridge.upload.job import Event, ItemPlaces, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_file import open_journal_file, transaction
 from xlbridge.upload.journal_marker import JournalMarker
 from xlbridge.upload.lookup.snapshot import (
@@ -38,7 +38,7 @@ class SheetPart:
     """Part of a sheet to record: what it is, what its rows claim, their records beforehand.
 
     ``updates`` are the places of the rows that change a record. ``creates`` says that a job that
-    writes records one by one creates some of them.
+    writes records one by one creates some of them. ``items`` are the places of its lists' items.
     """
 
     spec: JobSpec
@@ -46,6 +46,7 @@ class SheetPart:
     before: Snapshot
     updates: Sequence[int] = ()
     creates: bool = False
+    items: Mapping[str, ItemPlaces] = field(default_factory=dict)
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
@@ -101,13 +102,13 @@ class Journal:
                 self._make_way(whole.spec.place, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
             self._add_actions(job_id, [row.to_journal() for row in plan.rows])
-            first = {**note, **_updates_note(whole), **plan_note(plan, self.now())}
+            first = {**note, **_part_note(whole), **plan_note(plan, self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
                 self._insert(part_id, part, claims=True)
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
-                planned = {**_updates_note(part), **planned_note(self.now())}
+                planned = {**_part_note(part), **planned_note(self.now())}
                 self._add(part_id, State.PREPARED, planned)
         self._marker.note_job(job_id)
         return self.job(job_id)
@@ -421,9 +422,14 @@ _CLAIMED_MEANWHILE = Text(
 )
 
 
-def _updates_note(part: SheetPart) -> dict[str, Any]:
-    updates = {"updates": list(part.updates)} if part.updates else {}
-    return {**updates, "creates": True} if part.creates else updates
+def _part_note(part: SheetPart) -> dict[str, Any]:
+    note: dict[str, Any] = {"updates": list(part.updates)} if part.updates else {}
+    if part.creates:
+        note["creates"] = True
+    if part.items:
+        rows = part.spec.rows
+        note["items"] = {name: places.to_json(rows) for name, places in part.items.items()}
+    return note
 
 
 def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:

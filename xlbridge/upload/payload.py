@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import Job
+from xlbridge.upload.job import ItemPlaces, Job
 from xlbridge.upload.lookup.row_lookup import RowValues, column_values, rows_of
+from xlbridge.upload.verdict import parse_item_column
 from xlbridge.validation import (
     ParseOptions,
     ValidatedSheet,
@@ -250,6 +252,17 @@ def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, t
     return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
 
 
+def item_places(main: ValidatedSheet) -> dict[str, ItemPlaces]:
+    """Return where the items of a sheet's records stand, by the names of the lists."""
+    found = {}
+    for name, child in main.children.items():
+        rows: defaultdict[int, list[int]] = defaultdict(list)
+        for own, (position, _) in record_positions(main, child).items():
+            rows[main.rows[position]].append(own)
+        found[name] = ItemPlaces(child.sheet, child.columns, rows)
+    return found
+
+
 class ItemCells:
     """Cells of the items of a sheet's records, as rejections name their columns."""
 
@@ -273,15 +286,3 @@ class ItemCells:
             return None
         first = min(child.columns.values(), default=0)
         return child.sheet, (own, child.columns.get(of_item, first))
-
-
-def item_column(sheet: str, number: int, column: str) -> str:
-    """Return how an item's column is named among those of its record, as the interface does."""
-    return f"{sheet}.{number}.{column}"
-
-
-def parse_item_column(name: str) -> tuple[str, int, str] | None:
-    """Return the list, the number and the column that ``item_column`` named; None for no such."""
-    sheet, _, rest = name.partition(".")
-    number, _, column = rest.partition(".")
-    return (sheet, int(number), column) if column and number.isdecimal() else None

@@ -16,14 +16,14 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, Job, this_process
+from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job, this_process
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
     file_hash,
     frame_of_payload,
     frame_with_lists,
-    item_column,
+    item_places,
     record_positions,
     row_digests,
 )
@@ -36,6 +36,7 @@ from xlbridge.upload.row_plan import (
     RowReason,
     SetAside,
 )
+from xlbridge.upload.verdict import item_column
 from xlbridge.validation import ValidatedSheet, has_stray_rows
 
 
@@ -46,7 +47,7 @@ class SheetSource:
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel's numbers. ``columns`` gives the zero-based position of each column that the
     sheet has, ``NO_PLACE`` where a mapping gives the value. ``set_aside`` are the positions of rows
-    that are not sent, each with the reason.
+    that are not sent, each with the reason. ``items`` are the places of the items of lists.
     """
 
     resource: Resource
@@ -58,6 +59,7 @@ class SheetSource:
     rows: Sequence[int] = field(repr=False)
     columns: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)
+    items: Mapping[str, ItemPlaces] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -72,6 +74,7 @@ class SheetSource:
             sheet.rows,
             {**sheet.columns, **dict.fromkeys((*sheet.constants, *sheet.children), NO_PLACE)},
             _rows_set_aside(sheet),
+            item_places(sheet),
         )
 
     @classmethod
@@ -98,6 +101,7 @@ class SheetSource:
                 for at, row in enumerate(planned)
                 if row.reason is not None and row.reason.is_of_sheet
             },
+            job.items,
         )
 
     def to_plan(self) -> SheetRows:

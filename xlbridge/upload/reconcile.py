@@ -219,6 +219,7 @@ def state_of_writes(writes: list[RecordWrite]) -> State:
 def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
     """Return what is known of the rows of a job by the writes of their records."""
     refused = [write for write in writes if write.state.is_refused]
+    items = job.items if refused else {}
     return Verdict(
         read=len(job.what.rows),
         accepted=sum(write.state is WriteState.APPLIED for write in writes),
@@ -232,6 +233,7 @@ def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
                 column,
                 message,
                 itself=write.state is WriteState.REJECTED,
+                items=items,
             )
             for write in refused
             for column, message in write.problems or [(None, str(_NO_REASON))]

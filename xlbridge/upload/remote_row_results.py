@@ -5,15 +5,16 @@ A rejection may name a field of the record where the sheet has a column of anoth
 becomes, where it declares the lookup.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.upload.job import JobSpec
+from xlbridge.upload.job import ItemPlaces, JobSpec
 from xlbridge.upload.lookup.row_lookup import RowValues, lookups_for
-from xlbridge.upload.verdict import RejectedRow, Verdict
+from xlbridge.upload.verdict import RejectedRow, Verdict, parse_item_column
 from xlbridge.wire.imports import ImportLog, RejectedLine, split_line_number
 
 ROW_COUNT_DIFFERS = Text(
@@ -22,6 +23,7 @@ ROW_COUNT_DIFFERS = Text(
 )
 
 _FIRST_DATA_ROW = 2
+_NO_ITEMS: Mapping[str, ItemPlaces] = MappingProxyType({})
 
 
 def verdict_of_rejection(job: JobSpec, details: Sequence[ErrorDetail]) -> Verdict:
@@ -82,10 +84,20 @@ def _rejected_by_detail(job: JobSpec, detail: ErrorDetail) -> RejectedRow:
 
 
 def rejected_row(
-    job: JobSpec, row: int | None, column: str | None, message: str, *, itself: bool = True
+    job: JobSpec,
+    row: int | None,
+    column: str | None,
+    message: str,
+    *,
+    itself: bool = True,
+    items: Mapping[str, ItemPlaces] = _NO_ITEMS,
 ) -> RejectedRow:
-    """Return a rejected row with its cell, where the sheet has the column."""
+    """Return a rejected row with its cell, where the sheet, or that of the item, has the column."""
     cell = None if row is None or column is None else job.cell(row, column)
+    item = None if row is None or column is None else parse_item_column(column)
+    if row is not None and item is not None and item[0] in items:
+        name, number, of_item = item
+        cell = items[name].cell(row, number, of_item)
     return RejectedRow(row, cell, column, message, itself)
 
 

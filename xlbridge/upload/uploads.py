@@ -283,6 +283,7 @@ class Uploads:
             tuple(planned.snapshot[at] for at in positions),
             updates if creates or mode is not Mode.RECORDS else (),
             creates,
+            source.items,
         )
 
     def _store(self, resource: Resource, frame: pd.DataFrame) -> str:

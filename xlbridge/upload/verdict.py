@@ -25,6 +25,12 @@ class RejectedRow:
     itself: bool = True
 
     @property
+    def label(self) -> str:
+        """What the row was rejected for: its column, of an item its cell and its column."""
+        item = None if self.column is None else parse_item_column(self.column)
+        return f"{self.cell} ({item[2]})" if item and self.cell else self.column or ""
+
+    @property
     def has_reason(self) -> bool:
         """True where the row has a reason of its own, an error or a column that has changed."""
         return self.itself or self.column is not None
@@ -81,8 +87,8 @@ class Verdict:
         reasons: dict[int, list[str]] = defaultdict(list)
         for rejected in self.rejected_rows:
             if rejected.row is not None:
-                column = f"{rejected.column}: " if rejected.column else ""
-                reasons[rejected.row].append(f"{column}{rejected.message}")
+                label = f"{rejected.label}: " if rejected.label else ""
+                reasons[rejected.row].append(f"{label}{rejected.message}")
         return {row: "; ".join(texts) for row, texts in reasons.items()}
 
     @property
@@ -147,8 +153,25 @@ def drifted_rules(verdict: Verdict) -> list[DriftedRule]:
     Messages that differ only in the values that they name are one rule.
     """
     counted = Counter(
-        (row.column, _VALUE.sub(_ELLIPSIS, row.message))
+        (_without_number(row.column), _VALUE.sub(_ELLIPSIS, row.message))
         for row in verdict.rejected_rows
         if row.itself
     )
     return [DriftedRule(column, rule, rows) for (column, rule), rows in counted.most_common()]
+
+
+def _without_number(column: str | None) -> str | None:
+    item = None if column is None else parse_item_column(column)
+    return f"{item[0]}.{item[2]}" if item else column
+
+
+def item_column(sheet: str, number: int, column: str) -> str:
+    """Return how an item's column is named among those of its record, as the interface does."""
+    return f"{sheet}.{number}.{column}"
+
+
+def parse_item_column(name: str) -> tuple[str, int, str] | None:
+    """Return the list, the number and the column that ``item_column`` named; None for no such."""
+    sheet, _, rest = name.partition(".")
+    number, _, column = rest.partition(".")
+    return (sheet, int(number), column) if column and number.isdecimal() else None
