@@ -13,8 +13,7 @@ import pytest
 from environment import Xlbridge, clean_environment
 from sheets import write_records
 
-from xlbridge.cli.click_texts import BY_ENGLISH
-from xlbridge.cli.examples import EXAMPLES
+from xlbridge.cli.click_texts import BY_ENGLISH, EXAMPLES
 from xlbridge.cli.main import main, root
 from xlbridge.errors import understood_name
 from xlbridge.export import find_listing

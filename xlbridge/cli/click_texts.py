@@ -1,4 +1,4 @@
-"""Texts of click itself, in both languages.
+"""Texts of click itself in both languages, and the parts of a long help: groups, examples.
 
 click asks ``gettext`` for each of its texts by its English wording. Its own translations would
 be compiled catalogues, chosen by the system's locale; here an option may choose the language,
@@ -7,7 +7,7 @@ and each text stands beside its translation.
 
 import gettext
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -235,3 +235,153 @@ def _dgettext(domain: str, message: str) -> str:
 
 def _dngettext(domain: str, msgid1: str, msgid2: str, n: int) -> str:
     return _dgettext(domain, msgid1 if n == 1 else msgid2)
+
+
+_UNWRAPPED = "\b"
+"""As click knows paragraphs whose lines stay."""
+
+_JOB = "20261101-093000-a1b2"
+EXAMPLES: Mapping[str, Sequence[str]] = {
+    "resources": ("resources", "resources --format json"),
+    "resources new": ("resources new --from fornecedores.xlsx -o fornecedor.yaml",),
+    "template": ("template cliente", "template contasreceber --with-lists -o receber.xlsx"),
+    "validate": (
+        "validate receber.xlsx",
+        "validate receber.xlsx --fix receber-2.xlsx --dates dmy",
+        "validate *.xlsx --format html -o achados.html",
+        "validate titulos.xlsx --map titulos.yaml",
+    ),
+    "map": ("map titulos.xlsx", "map titulos.xlsx -o titulos.yaml"),
+    "upload": (
+        "upload receber.xlsx",
+        "upload receber.xlsx --mode preview",
+        "upload receber.xlsx --annotate receber-enviado.xlsx",
+    ),
+    "jobs": ("jobs", f"jobs {_JOB}"),
+    "resume": ("resume", f"resume {_JOB}"),
+    "retry": (f"retry {_JOB}", f"retry {_JOB} --file receber-corrigido.xlsx"),
+    "resolve": (f'resolve {_JOB} --as applied --reason "Ana conferiu"',),
+    "process": (
+        "process pedidos pedidos.xlsx --plan",
+        "process nfe --id 1831,1833",
+    ),
+    "undo": (f"undo {_JOB}",),
+    "ui": ("ui",),
+    "batch": ("batch plan mes.yaml --month 2026-10", "batch run mes.yaml --month 2026-10"),
+    "batch plan": ("batch plan mes.yaml --month 2026-10",),
+    "batch run": ("batch run mes.yaml --month 2026-10",),
+    "batch resume": ("batch resume", "batch resume fechamento-2026-10"),
+    "batch status": ("batch status", "batch status fechamento-2026-10"),
+    "batch proof": ("batch proof", "batch proof fechamento-2026-10"),
+    "batch rehearse": ("batch rehearse mes.yaml --month 2026-10",),
+    "listings": ("listings", "listings --format json"),
+    "export": (
+        "export clientes -o clientes.xlsx",
+        "export contasreceber --branch 1 -o receber.csv --csv-dialect pt-br",
+    ),
+    "sandbox": ("sandbox", "sandbox --port 8484"),
+    "login": ("login", "login --profile prod --url https://api.empresa.com.br"),
+    "profiles": ("profiles", "profiles --default homologacao"),
+    "whoami": ("whoami", "whoami --profile prod"),
+    "api": ("api GET /v2/sistema/info",),
+    "doctor": ("doctor", "doctor --format json"),
+}
+"""Command lines without the program's name, by command."""
+
+
+def examples_of(command: str) -> str | None:
+    """Return the end of the help of a command, None where it has no example."""
+    lines = EXAMPLES.get(command, ())
+    title = Text(pt="Exemplos:", en="Examples:") if len(lines) > 1 else _ONE
+    shown = (f"  xlbridge {line}" for line in lines)
+    return "\n".join((_UNWRAPPED, str(title), *shown)) if lines else None
+
+
+_ONE = Text(pt="Exemplo:", en="Example:")
+
+
+_MOST_UNGROUPED = 8
+_WIDEST = 30
+"""As click has it: a longer option has its help below."""
+
+_GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
+    (
+        Text(pt="A planilha e como é lida", en="The sheet and how it is read"),
+        frozenset(
+            {"--resource", "--sheet", "--all-sheets", "--map", "--dates", "--numbers", "--file"}
+            | {"--delimiter", "--encoding", "--link"}
+        ),
+    ),
+    (
+        Text(pt="O que é conferido e gravado", en="What is checked and written"),
+        frozenset(
+            {"--online", "--fix", "--annotate", "--output", "--format", "--limit", "--force"}
+            | {"--csv-dialect", "--manifest", "--flat", "--as-template", "--attachments"}
+            | {"--with-files", "--keep", "--compare", "--with-lists"}
+        ),
+    ),
+    (
+        Text(pt="Quais registros", en="Which records"),
+        frozenset(
+            {"--from", "--to", "--branch", "--client", "--supplier", "--product", "--account"}
+            | {"--cost-centre", "--category", "--project", "--year", "--document", "--idws"}
+            | {"--id", "--active", "--settled", "--since-last", "--keep-unknown"}
+        ),
+    ),
+    (
+        Text(pt="O que é enviado", en="What is sent"),
+        frozenset(
+            {"--mode", "--update", "--clear", "--create-unread", "--good-rows", "--again"}
+            | {"--chunk-rows", "--at-once", "--read-back", "--preview", "--wait"}
+            | {"--all-or-nothing"}
+        ),
+    ),
+    (
+        Text(pt="Confirmação", en="Consent"),
+        frozenset({"--yes", "--confirm", "--list-rows", "--plan"}),
+    ),
+    (
+        Text(pt="Falhas e sistema de ensaio", en="Faults and practice system"),
+        frozenset(
+            {"--faults", "--seed", "--seed-number", "--kill", "--db", "--stand-ins", "--strict"}
+            | {"--scale", "--token-lifetime", "--request-timeout"}
+        ),
+    ),
+    (
+        Text(pt="Ambiente e computador", en="Environment and computer"),
+        frozenset(
+            {"--profile", "--ca-bundle", "--timeout", "--schemas", "--workers", "--scheduler"}
+            | {"--port", "--expose", "--host-name", "--ready-file", "--while-stdin-open"}
+        ),
+    ),
+)
+"""Groups of options by title, in the order of a help; an option of none comes before them."""
+
+_OTHERS = Text(pt="Opções", en="Options")
+
+
+def format_in_groups(
+    command: click.Command, context: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write the options of a command in groups, where there are many."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    many = len(command.params) > _MOST_UNGROUPED
+    for option in command.get_params(context):
+        record = option.get_help_record(context)
+        if record is not None and not isinstance(option, click.Argument):
+            title = _title_of(option) if many else _OTHERS
+            groups.setdefault(str(title), []).append(record)
+    widest = max(min(len(term), _WIDEST) for records in groups.values() for term, _ in records)
+    for title in (_OTHERS, *(title for title, _ in _GROUPS)):
+        if records := groups.get(str(title)):
+            # One term as wide as the widest of all lines the groups up with one another.
+            aligned = [(records[0][0].ljust(widest), records[0][1]), *records[1:]]
+            with formatter.section(str(title)):
+                formatter.write_dl(aligned)
+
+
+def _title_of(option: click.Parameter) -> Text:
+    for title, names in _GROUPS:
+        if names.intersection(option.opts):
+            return title
+    return _OTHERS

@@ -12,10 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from xlbridge import __version__
-from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.click_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
-from xlbridge.cli.examples import examples_of
-from xlbridge.cli.option_groups import format_in_groups
 from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
 from xlbridge.cli.process import (
     exit_at_once,

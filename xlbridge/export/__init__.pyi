@@ -1,3 +1,10 @@
+from .export import (
+    ExportRequest as ExportRequest,
+    OutputFile as OutputFile,
+    PreparedExport as PreparedExport,
+    export_frames as export_frames,
+    prepare_export as prepare_export,
+)
 from .filters import (
     FILTERS as FILTERS,
     Filter as Filter,
@@ -12,13 +19,6 @@ from .listing import Listing as Listing
 from .listings import (
     LISTINGS as LISTINGS,
     find_listing as find_listing,
-)
-from .request import (
-    ExportRequest as ExportRequest,
-    OutputFile as OutputFile,
-    PreparedExport as PreparedExport,
-    export_frames as export_frames,
-    prepare_export as prepare_export,
 )
 from .result import ExportResult as ExportResult
 from .sheets import Sheet as Sheet

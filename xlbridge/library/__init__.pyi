@@ -1,9 +1,7 @@
 from .connections import (
     Connection as Connection,
-    connect as connect,
-)
-from .exports import (
     ExportedFrames as ExportedFrames,
+    connect as connect,
 )
 from .reports import (
     Report as Report,

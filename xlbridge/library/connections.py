@@ -1,26 +1,33 @@
-"""Connection to one environment: upload reports, export listings, call operations."""
+"""Connection to one environment: upload reports, export listings into frames, call operations."""
 
+import datetime as dt
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
-from xlbridge.export import ExportProgress, ExportRequest, Filter, find_listing
-from xlbridge.i18n import Text
-from xlbridge.library.exports import (
-    Code,
-    Codes,
-    ExportedFrames,
-    Moment,
-    export_request,
-    read_filters,
+from xlbridge.export import (
+    FILTERS,
+    ExportProgress,
+    ExportRequest,
+    Filter,
+    Filters,
+    OnProgress,
+    ValueKind,
+    export_frames,
+    find_listing,
+    parse_filters,
 )
+from xlbridge.i18n import Text
 from xlbridge.library.reports import Report
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM,
@@ -35,9 +42,71 @@ from xlbridge.library.uploads import (
     upload_report,
 )
 from xlbridge.profiles import choose_profile, settings_for
-from xlbridge.resources import load_catalogue
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
 from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions, known_numbers
+
+Moment = str | dt.date
+"""A date or a datetime, or the text of one (``2026-10-01``, ``01/10/2026 18:30``)."""
+
+Code = int | str
+"""The number of a record, or the text of one."""
+
+Codes = Code | Iterable[Code]
+"""One code or several; a text may be a range of them (``1-500``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFrames:
+    """A listing as DataFrames.
+
+    ``frames`` has the records under the listing's own name, and a DataFrame for each list within
+    a record (``parcelas``, ``produtos``), joined by the key columns in front. Money is ``Decimal``
+    (dtype ``object``), dates are ``datetime64[us]`` without a time zone, whole numbers ``Int64``,
+    other numbers ``Float64``, yes or no ``boolean``, codes and other text ``str``.
+
+    ``manifest`` is what ``xlbridge export --manifest`` writes: counts, windows, holes, what is
+    missing. ``complete`` tells whether nothing can be missing.
+    """
+
+    listing: str
+    records: int
+    complete: bool
+    frames: dict[str, pd.DataFrame] = field(repr=False)
+    manifest: dict[str, Any] = field(repr=False)
+
+
+def export_request(
+    client: Client,
+    request: ExportRequest,
+    load_catalogue: Callable[[], Catalogue],
+    on_progress: OnProgress,
+) -> ExportedFrames:
+    """Export a listing into DataFrames. Raises what ``export_frames`` raises."""
+    exported, frames = export_frames(client, request, load_catalogue, on_progress=on_progress)
+    return ExportedFrames(
+        listing=exported.listing,
+        records=exported.records,
+        complete=exported.complete,
+        frames=frames,
+        manifest=exported.manifest(),
+    )
+
+
+def read_filters(given: Mapping[Filter, object]) -> Filters:
+    """Return filters as a caller writes them. Raises ``InvalidFilter`` for what is no value."""
+    return parse_filters({name: _filter_text(name, value) for name, value in given.items()})
+
+
+def _filter_text(name: Filter, value: object) -> object:
+    """Return a filter's value as users write it, which is how it is read."""
+    if value is None or FILTERS[name].kind is ValueKind.FLAG:
+        return value
+    if FILTERS[name].is_repeatable:
+        values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+        return tuple(map(str, values))
+    return str(value)
+
 
 _LOGGER = logging.getLogger("xlbridge")
 

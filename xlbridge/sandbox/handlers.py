@@ -2,7 +2,7 @@
 
 from xlbridge.sandbox import users
 from xlbridge.sandbox.areas.financial import handlers as financial
-from xlbridge.sandbox.areas.purchasing import budget, handlers as purchasing
+from xlbridge.sandbox.areas.purchasing import handlers as purchasing
 from xlbridge.sandbox.areas.registry import handlers as registry
 from xlbridge.sandbox.areas.sales import handlers as sales
 from xlbridge.sandbox.areas.stock import handlers as stock, warehouse_handlers as warehouse
@@ -11,7 +11,6 @@ from xlbridge.sandbox.imports import intake as imports
 
 __all__ = [
     "HANDLERS",
-    "budget",
     "financial",
     "imports",
     "purchasing",

@@ -1,21 +1,225 @@
-"""Server of the page: on loopback only, until its terminal or its button ends it."""
+"""Server of the page: on loopback only, until its terminal or its button ends it.
 
+Every program and every site that a browser shows can reach loopback. A launch link works once and
+is exchanged for a cookie; host, origin and fetch metadata are checked, so that no other site's page
+acts in its name.
+"""
+
+import hmac
 import json
 import os
+import secrets
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.resources import files
 from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request, cookie_parser
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
+from xlbridge.pages import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
-from xlbridge.ui.app import PageApplication
-from xlbridge.ui.guard import Guard
+from xlbridge.ui.answers import posting
+from xlbridge.ui.batch_requests import BatchRequests
 from xlbridge.ui.sending import Remote
+from xlbridge.ui.sheet_requests import SheetRequests
+from xlbridge.ui.side_requests import SideRequests, environments_json, listings_json
+from xlbridge.ui.texts import page_texts
+from xlbridge.ui.upload_requests import Following, UploadRequests
+from xlbridge.ui.workspace import Workspace
+from xlbridge.upload import KINDS
+
+_TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+async def _no_content(_request: Request) -> Response:
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+class PageApplication:
+    """One page: its open workbook, its connection, and how it ends."""
+
+    def __init__(self, remote: Remote, stop: Callable[[], None]) -> None:
+        self._remote = remote
+        self._stop = stop
+        self._workspace = Workspace(remote.settings)
+
+    def build(self) -> Starlette:
+        """Return the application."""
+        following = Following(self._remote)
+        routes = [
+            Route("/", self.page),
+            Route("/files/{name}", self.file),
+            Route("/favicon.ico", _no_content),
+            *SheetRequests(self._workspace).routes(),
+            *UploadRequests(self._workspace, self._remote, following).routes(),
+            *SideRequests(self._workspace, self._remote, following).routes(),
+            *BatchRequests(self._workspace, self._remote, following).routes(),
+            posting("/api/stop", self.stop),
+        ]
+        return Starlette(routes=routes)
+
+    async def page(self, _request: Request) -> Response:
+        """Answer the page itself."""
+        html = render_page(
+            "xlbridge.ui",
+            served=True,
+            title="xlbridge",
+            texts=page_texts(),
+            resources=[
+                {"name": name, "title": str(self._workspace.catalogue[name].title)}
+                for name in sorted(self._workspace.catalogue)
+            ],
+            listings=listings_json(),
+            processes=[it for it in listings_json() if it["name"] in KINDS],
+            is_open=self._workspace.is_open,
+            running=self._remote.state.work if self._remote.state.running else "",
+            environment=environments_json(self._remote)[0],
+        )
+        return HTMLResponse(html)
+
+    async def file(self, request: Request) -> Response:
+        """Answer a script or style that is shipped."""
+        name = request.path_params["name"]
+        shipped = {it.name: it for it in files("xlbridge.ui").joinpath("page").iterdir()}
+        base = files("xlbridge.pages").joinpath("base.css")
+        found = base if name == base.name else shipped.get(name)
+        kind = _TYPES.get(f".{name.rpartition('.')[2]}")
+        if found is None or kind is None:
+            return Response(status_code=HTTPStatus.NOT_FOUND)
+        return Response(found.read_bytes(), media_type=kind)
+
+    async def stop(self, _request: Request) -> Response:
+        """End the server."""
+        self._stop()
+        return JSONResponse({})
+
+    def close(self) -> None:
+        """Remove what nobody needs any more of the files that were opened."""
+        self._workspace.close()
+
+
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_LAUNCH = "/launch/"
+_READING = frozenset({"GET", "HEAD"})
+_OWN_SITES = frozenset({"none", "same-origin"})
+
+_NO_ENTRY = Text(
+    pt="Esta página abre pelo link que xlbridge ui mostra, que vale uma vez. Rode xlbridge ui de "
+    "novo.",
+    en="This page opens by the link that xlbridge ui shows, which works once. Run xlbridge ui "
+    "again.",
+)
+_FOREIGN = Text(
+    pt="Recusado: o pedido não vem desta página.", en="Refused: the request is not from this page."
+)
+
+
+class Guard:
+    """ASGI application in front of another: lets in requests of its own page only."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._host = f"127.0.0.1:{port}"
+        # Browsers share cookies between the ports of a host: the name tells them apart.
+        self._cookie = f"xlbridge-{port}"
+        self._secret = secrets.token_urlsafe(32)
+        self._launch: str | None = secrets.token_urlsafe(32)
+
+    @property
+    def launch_link(self) -> str:
+        """Address that opens the page, once."""
+        return f"http://{self._host}{_LAUNCH}{self._launch}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            return
+        refusal = self._answer(scope, Headers(scope=scope))
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await (refusal or self._app)(scope, receive, send_guarded)
+
+    def _answer(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the answer to what is not passed on, None for what is."""
+        if headers.get("host") != self._host or not self._is_own(scope["method"], headers):
+            return _refusal(_FOREIGN)
+        path = scope["path"]
+        if path.startswith(_LAUNCH):
+            return self._enter(path.removeprefix(_LAUNCH))
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
+        return None if _is_same(cookie, self._secret) else _refusal(_NO_ENTRY)
+
+    def _is_own(self, method: str, headers: Headers) -> bool:
+        """Tell whether a request may come from the page itself."""
+        if method in _READING:
+            # A site may link here: what it gets is the page, which it cannot see.
+            is_page = headers.get("sec-fetch-mode") == "navigate"
+            return is_page or headers.get("sec-fetch-site", "none") in _OWN_SITES
+        is_own_site = headers.get("sec-fetch-site", "same-origin") == "same-origin"
+        return is_own_site and headers.get("origin") == f"http://{self._host}"
+
+    def _enter(self, token: str) -> Response:
+        if self._launch is None or not _is_same(token, self._launch):
+            return _refusal(_NO_ENTRY)
+        self._launch = None
+        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
+        return answer
+
+
+def _is_same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _refusal(text: Text) -> Response:
+    return PlainTextResponse(str(text), HTTPStatus.FORBIDDEN)
+
 
 _STOP_SECONDS = 1
 

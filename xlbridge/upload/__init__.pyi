@@ -20,8 +20,7 @@ from .job import (
     is_rejects_name as is_rejects_name,
 )
 from .journal import Journal as Journal
-from .journal_file import accept_journal as accept_journal
-from .journal_marker import is_expected as is_expected
+from .journal_file import accept_journal as accept_journal, is_expected as is_expected
 from .manual_resolution import resolve_job as resolve_job
 from .payload import (
     ItemCells as ItemCells,

@@ -17,7 +17,7 @@ from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.job import RequestedMode
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.journal_marker import is_expected
+from xlbridge.upload.journal_file import is_expected
 from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlanOptions
 

@@ -20,8 +20,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
 from xlbridge.upload.job import Event, ItemPlaces, Job, JobSpec, State, planned_note
-from xlbridge.upload.journal_file import open_journal_file, transaction
-from xlbridge.upload.journal_marker import JournalMarker
+from xlbridge.upload.journal_file import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,

@@ -24,16 +24,14 @@ from xlbridge.upload.reconcile import (
     verdict_of_writes,
 )
 from xlbridge.upload.record_dispatch import (
+    MOST_ATTEMPTS,
     Announce,
     RecordDispatch,
     RecordProgress,
-    WriteOrder,
-    WriteResult,
-)
-from xlbridge.upload.record_sending import (
-    MOST_ATTEMPTS,
     RecordRequest,
     SharedPause,
+    WriteOrder,
+    WriteResult,
     result_of,
     send_record,
     with_reason,

@@ -15,11 +15,12 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
-from xlbridge.upload.record_dispatch import Announce, WriteResult
-from xlbridge.upload.record_sending import (
+from xlbridge.upload.record_dispatch import (
     MOST_ATTEMPTS,
+    Announce,
     RecordRequest,
     SharedPause,
+    WriteResult,
     result_of,
     send_record,
     with_reason,

@@ -20,11 +20,12 @@ from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR, plain_json
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, StoredSnapshot
 from xlbridge.upload.planner import business_keys
-from xlbridge.upload.record_dispatch import Announce, WriteResult
-from xlbridge.upload.record_sending import (
+from xlbridge.upload.record_dispatch import (
     MOST_ATTEMPTS,
+    Announce,
     RecordRequest,
     SharedPause,
+    WriteResult,
     result_of,
     send_record,
     with_reason,

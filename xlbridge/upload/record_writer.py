@@ -22,10 +22,11 @@ from xlbridge.upload.record_dispatch import (
     Announce,
     RecordDispatch,
     RecordProgress,
+    SharedPause,
     WriteOrder,
     WriteResult,
+    with_reason,
 )
-from xlbridge.upload.record_sending import SharedPause, with_reason
 from xlbridge.upload.record_writes import NewState, RecordTask, RecordWrite, WriteState
 from xlbridge.upload.row_plan import PlannedRow
 

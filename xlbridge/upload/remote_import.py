@@ -1,4 +1,4 @@
-"""Requests that write: a direct import, or a file that is staged, started and polled."""
+"""Requests to import a job's file: a preview, a direct import, or staged, started and polled."""
 
 import time
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQ
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
+
 
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0
 
@@ -347,3 +348,40 @@ _STATE_WORDS = {
     ImportState.PENDING: Text(pt="na fila", en="queued"),
     ImportState.RUNNING: Text(pt="processando", en="running"),
 }
+
+
+def preflight_is_done(context: "RunContext", job: Job) -> bool:
+    """Tell whether the preview is done, as far as the options ask for one."""
+    if job.what.mode.is_by_record:
+        return True
+    wanted = context.options.preview or job.what.mode is Mode.PREVIEW
+    # Jobs of earlier versions have the count only.
+    return not wanted or job.last("preview_done") or job.last("previewed") is not None
+
+
+def preview(context: "RunContext", job: Job) -> "Step":
+    """Have the system read the rows of a prepared job, and write nothing.
+
+    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    context.report_progress(job, Text(pt="prévia no sistema", en="preview by the system"))
+    job = context.announce(job, State.PREVIEWING)
+    operation = context.resource(job).paths.direct
+    query = ImportQuery(preview=True)
+    outcome = context.repeat(lambda: context.upload(job, operation, query, harmless=True))
+    match outcome:
+        case Rejected(_, details):
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
+        case Executed(data) if data.count not in (None, len(job.what.rows)):
+            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.what.rows)))
+            return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
+        case Executed(data) if job.what.mode is Mode.PREVIEW:
+            verdict = Verdict.all_unknown(job.what.rows)
+            return context.end(job, State.PREVIEWED, verdict, previewed=data.count), False
+        case Executed(data):
+            return context.journal.record(
+                job, State.PREPARED, previewed=data.count, preview_done=True
+            ), True
+        case NotExecuted() | Doubtful():
+            # A preview writes nothing: whatever became of it, nothing was applied.
+            raise context.not_sent(job, outcome)

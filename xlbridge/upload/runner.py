@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload import preflight, reconcile, remote_import
+from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.process import process_records, settle_processing
@@ -65,8 +65,8 @@ class JobRunner:
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
-        while job.state.is_unsent and not preflight.preflight_is_done(self._context, job):
-            job, _ = preflight.preview(self._context, job)
+        while job.state.is_unsent and not remote_import.preflight_is_done(self._context, job):
+            job, _ = remote_import.preview(self._context, job)
         if job.state.is_unsent and _is_previewed_only(self._context, job):
             verdict = Verdict.all_unknown(job.what.rows)
             return self._context.end(job, State.PREVIEWED, verdict)
@@ -97,8 +97,8 @@ class JobRunner:
 def _begin(context: "RunContext", job: Job) -> "Step":
     if not job.what.rows:
         return _end_without_rows(context, job), False
-    if not preflight.preflight_is_done(context, job):
-        return preflight.preview(context, job)
+    if not remote_import.preflight_is_done(context, job):
+        return remote_import.preview(context, job)
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False

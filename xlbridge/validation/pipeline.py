@@ -36,9 +36,8 @@ from xlbridge.validation.headers.sheet_choice import (
 )
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
-from xlbridge.validation.resource_rules import apply_rules
+from xlbridge.validation.resource_rules import apply_rules, check_layout, note_misplaced_documents
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
-from xlbridge.validation.sheet_checks import check_layout, note_misplaced_documents
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.validation.text import quoted
 from xlbridge.validation.typed_rows import (

@@ -1,5 +1,6 @@
-"""Apply a resource's rules to typed columns, with pandera.
+"""Checks of a sheet's layout, and a resource's rules applied to typed columns, with pandera.
 
+The layout: merged and hidden cells, formulas, unnamed columns, 1904 dates, a CPF among the CNPJs.
 A cell gets one finding: the first rule that it breaks, in the order in which the schema file
 writes them; rules that read several columns come after those of one, repetition last. A rule
 that reads a cell with an error says nothing, so one mistake has one finding.
@@ -8,18 +9,35 @@ Each check is asked for its verdicts by itself: a whole schema would also turn e
 cell into rows of a frame, which takes longer than all the rest.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import Resource, column_checks, row_check
-from xlbridge.resources.checks import ROW_RULES, RULES
+from xlbridge.i18n import Text
+from xlbridge.resources import Column, Kind, Resource, column_checks, row_check
+from xlbridge.resources.checks import (
+    ROW_RULES,
+    RULES,
+    bare_document,
+    is_cnpj,
+    is_cpf,
+    masked_cnpj,
+    masked_cpf,
+)
+from xlbridge.resources.findings import CATALOGUE, Finding
 from xlbridge.validation.cells.column_cells import CellProblems, Positions
+from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_row import Header
+from xlbridge.validation.text import display, quoted
+from xlbridge.validation.typed_rows import TypedRows
+from xlbridge.workbook import CellRange, cell_address
+from xlbridge.workbook.read import SheetCells
 
 _Result = TypeVar("_Result")
 _CHUNK = 1 << 17
@@ -147,3 +165,146 @@ def first_occurrences(keys: pd.DataFrame) -> Any:
     groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     return first[group]
+
+
+def check_layout(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> list[Finding]:
+    """Add to the columns' problems what concerns cells, and return what concerns the sheet."""
+    places = {name: cells.first_column + place for name, place in header.own_places().items()}
+    for area in cells.raw.layout.merged:
+        _note_merged(area, places, typed)
+    for name, place in places.items():
+        _note_formulas(cells, name, place, typed)
+    return [
+        *_hidden_rows_and_columns(header, cells, places, typed),
+        *_unnamed_columns(resource, header, cells),
+        *_old_date_system(resource, header, cells, typed),
+    ]
+
+
+def _note_merged(area: CellRange, places: Mapping[str, int], typed: TypedRows) -> None:
+    """Note merged cells: only the first holds a value, what the others mean is a guess."""
+    top, left, bottom, right = area
+    rows = np.array(typed.rows)
+    positions = np.flatnonzero((rows >= top) & (rows <= bottom))
+    names = [name for name, place in places.items() if left <= place <= right]
+    if len(positions) * len(names) < 2:
+        return
+    first = min(names, key=lambda name: places[name])
+    shown = f"{cell_address(top, left)}:{cell_address(bottom, right)}"
+    if not typed.problems[first].failed[positions[0]]:
+        typed.problems[first].add(int(positions[0]), "cells-merged", {"range": shown})
+    for name in names:
+        typed.problems[name].failed[positions] = True
+
+
+def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
+    """Say once for a column that stored results are read; one that is empty is not."""
+    runs = cells.raw.layout.formulas.get(place, ())
+    position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
+    for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
+        is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
+        result = cells.columns[place - cells.first_column].value(row - 1)
+        # LibreOffice writes true and false themselves as formulas.
+        is_read = result != "" and not isinstance(result, bool)
+        position = position_of.get(row)
+        if position is None or not (is_stored and is_read) or typed.problems[name].failed[position]:
+            continue
+        typed.problems[name].add(position, "formula-result")
+        return
+
+
+def _hidden_rows_and_columns(
+    header: Header, cells: SheetCells, places: Mapping[str, int], typed: TypedRows
+) -> Iterator[Finding]:
+    marks = cells.raw.layout
+    if rows := sorted(marks.hidden_rows.intersection(typed.rows)):
+        details = {"rows": _row_ranges(rows), "count": len(rows)}
+        yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
+    for name, place in places.items():
+        if any(first <= place <= last for first, last in marks.hidden_columns):
+            cell = cell_address(header.row, place)
+            yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
+
+
+def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
+    """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
+    for place, column in enumerate(cells.columns):
+        name = column.value(header.row - 1)
+        if normalise_header(name) or not any(column.kinds[header.row :]):
+            continue
+        cell = cell_address(header.row, cells.first_column + place)
+        if isinstance(name, str):
+            yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
+        else:
+            details = {"header": quoted(display(name)), "resource": resource.name}
+            yield Finding(
+                CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
+            )
+
+
+def _old_date_system(
+    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
+) -> Iterator[Finding]:
+    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
+        yield Finding(CATALOGUE["date-system-old"], row=header.row)
+
+
+def _row_ranges(rows: Iterable[int]) -> str:
+    """Write row numbers with their runs drawn together, the first few of them."""
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row == runs[-1][1] + 1:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+    shown = [f"{first}–{last}" if last > first else str(first) for first, last in runs[:10]]
+    return ", ".join(shown) + (" …" if len(runs) > len(shown) else "")
+
+
+_OTHERS: Mapping[Kind, tuple[Kind, Callable[[str], bool], Callable[[str], str]]] = {
+    Kind.CNPJ: (Kind.CPF, is_cpf, masked_cpf),
+    Kind.CPF: (Kind.CNPJ, is_cnpj, masked_cnpj),
+}
+_PLACE = Text(pt="a coluna {column}", en="the column {column}")
+_ELSEWHERE = Text(pt="outra coluna", en="another column")
+
+
+def note_misplaced_documents(
+    resource: Resource, places: Mapping[str, int], typed: TypedRows
+) -> None:
+    """Note the documents in the column of the other kind, by their length and check digits.
+
+    Where the sheet has the other column, given in ``places``, and its cell is empty, the document
+    belongs there: the finding tells so as a correction.
+    """
+    for column in resource.columns:
+        if column.kind in _OTHERS:
+            others = [c for c in resource.columns if c.kind is _OTHERS[column.kind][0]]
+            other = others[0] if len(others) == 1 else None
+            _note_misplaced(column, other, other is not None and other.name in places, typed)
+
+
+def _note_misplaced(column: Column, other: Column | None, is_there: bool, typed: TypedRows) -> None:
+    kind, is_valid, masked = _OTHERS[column.kind]
+    values, problems = typed.frame[column.name], typed.problems[column.name]
+    usual = values.str.fullmatch(f"[0-9A-Z]{{{column.width}}}", na=True)
+    odd = ~usual.to_numpy(dtype=bool) & ~problems.failed
+    for position in np.flatnonzero(odd).tolist():
+        document = bare_document(str(values.iat[position]))
+        if not is_valid(document):
+            continue
+        place = _ELSEWHERE if other is None else _PLACE.format(column=other.name)
+        details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
+        is_empty = is_there and other is not None and _is_empty(typed, other.name, position)
+        if is_empty and other is not None:
+            details |= {"moved_to": other.name, "document": masked(document)}
+        problems.add(position, "document-misplaced", details, corrected="" if is_empty else None)
+        problems.failed[position] = True
+
+
+def _is_empty(typed: TypedRows, name: str, position: int) -> bool:
+    is_missing = typed.frame[name].isna().iat[position]
+    return bool(is_missing) and not typed.problems[name].failed[position]

@@ -8,7 +8,7 @@ from .finding import (
     error as error,
     warning as warning,
 )
-from .invisible import (
+from .texts import (
     CharacterMark as CharacterMark,
     character_name as character_name,
     mark_invisible as mark_invisible,

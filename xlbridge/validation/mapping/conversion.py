@@ -1,16 +1,31 @@
 """Conversion of the cells of a foreign column: values by a list, documents by kind, joined texts.
 
-A cell that the mapping has no value for is named with a finding, and never guessed.
+A cell that the mapping has no value for is named with a finding, and never guessed. A proposal goes
+by how well the values of a column fit one of the resource.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
-from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
+import pandas as pd
+
+from xlbridge.resources import Column, Kind, column_checks
+from xlbridge.resources.checks import RULES, bare_document, is_cnpj, is_cpf, is_email
 from xlbridge.validation.headers.header_row import UnusableCell
-from xlbridge.validation.mapping.mapping_file import DOCUMENT_KINDS, DocumentKind, value_key
+from xlbridge.validation.mapping.mapping_file import (
+    DOCUMENT_KINDS,
+    TO_FILL_IN,
+    DocumentKind,
+    Scalar,
+    value_key,
+)
+from xlbridge.validation.non_records import is_total
+from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.text import display, quoted, strip_invisible
-from xlbridge.workbook.read import CellColumn
+from xlbridge.validation.typed_rows import type_cells
+from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
 
 _CNPJ_DIGITS, _CPF_DIGITS = 14, 11
 _MOST_LISTED = 12
@@ -124,3 +139,184 @@ def join_texts(
         texts = (display(column.value(row - 1)).strip() for column in columns)
         joined.values[row - 1] = separator.join(text for text in texts if text)
     return joined
+
+
+_SAMPLE_ROWS = 200
+_MOST_LISTED = 12
+_MOSTLY = 0.8
+_FEWEST_OF_RECORD = 2
+_MOST_ROWS = 20_000
+_BY_RULES = 0.4
+_LETTER = re.compile(r"[^\W\d_]")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_PT_CENTS = re.compile(r"\d,\d{2}\s*$")
+_EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
+_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
+LISTED_CODES = frozenset(
+    {"codigoDaFilial", "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira"}
+    | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
+)
+"""Codes of which a company has few, so that their names can be listed."""
+_KNOWN_VALUES: dict[str, dict[str, Scalar]] = {
+    "codigoDaFilial": {"matriz": 1},
+    "natureza": {
+        **dict.fromkeys(("jurídica", "juridica", "pessoa jurídica", "pj", "cnpj"), "J"),
+        **dict.fromkeys(("física", "fisica", "pessoa física", "pf", "cpf"), "F"),
+        "j": "J",
+        "f": "F",
+    },
+    "ativo": {"ativo": True, "inativo": False, "ativa": True, "inativa": False, "x": True},
+}
+"""Words that stand for a value in any company."""
+
+
+@dataclass(frozen=True)
+class ForeignColumn:
+    """A column of a foreign sheet: its header, the first of its filled cells, and the share of the
+    sheet's rows in which it is filled."""
+
+    header: str
+    cells: CellColumn
+    filled: float
+
+    @classmethod
+    def of(cls, header: str, cells: SheetCells, place: int, rows: Sequence[int]) -> "ForeignColumn":
+        """Take the cells of a column in some rows of a sheet, counted from zero."""
+        own = cells.columns[place]
+        filled = [row for row in rows if own.kind(row) is not CellKind.EMPTY]
+        values = [own.value(row) for row in filled[:_SAMPLE_ROWS]]
+        return cls(header, CellEncoder().encode(values), len(filled) / max(1, len(rows)))
+
+    @property
+    def values(self) -> list[object]:
+        """The first of the filled cells."""
+        return [self.cells.value(place) for place in range(len(self.cells.kinds))]
+
+    @property
+    def texts(self) -> list[str]:
+        """The different values as texts, in their order."""
+        texts = [display(value).strip() for value in self.values]
+        return list({value_key(text): text for text in reversed(texts) if text}.values())[::-1]
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether so few values repeat that a person can say what each is."""
+        return 0 < len(self.texts) <= _MOST_LISTED
+
+    def document_kinds(self) -> set[DocumentKind]:
+        """Return the kinds of documents that nearly all values are, by their check digits."""
+        kinds = [document_kind(value) for value in self.values]
+        known = [kind for kind in kinds if kind is not None]
+        return set(known) if kinds and len(known) >= _MOSTLY * len(kinds) else set()
+
+    def are_names(self) -> bool:
+        """Tell whether nearly all values are words, as names of people and things are."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        named = sum(_LETTERS.search(text) is not None for text in texts)
+        return bool(texts) and named >= _MOSTLY * len(self.values)
+
+    def are_emails(self) -> bool:
+        """Tell whether nearly all values are e-mail addresses."""
+        values = self.texts
+        return bool(values) and sum(map(is_email, values)) >= _MOSTLY * len(values)
+
+    def number_style(self) -> NumberStyle | None:
+        """Return how the text numbers among the values are written, None where none tells."""
+        texts = [value for value in self.values if isinstance(value, str)]
+        pt = any(map(_PT_CENTS.search, texts))
+        en = any(map(_EN_CENTS.search, texts))
+        return None if pt == en else ("pt" if pt else "en")
+
+
+def record_rows(cells: SheetCells, position: int) -> list[int]:
+    """Return the rows below a header that seem to be records: several cells, and no total."""
+    found = []
+    for row in range(position + 1, min(cells.height, position + 1 + _MOST_ROWS)):
+        values = [value for value in cells.row(row) if value != ""]
+        texts = [value for value in values if isinstance(value, str)]
+        if len(values) >= _FEWEST_OF_RECORD and not any(map(is_total, texts)):
+            found.append(row)
+    return found
+
+
+def fit(column: Column, foreign: ForeignColumn) -> float | None:
+    """Return the share of the values that a column takes as they are, None where there are none.
+
+    A text column takes words rather than numbers and dates.
+    """
+    size = len(foreign.cells.kinds)
+    if not size:
+        return None
+    if column.kind in (Kind.CNPJ, Kind.CPF):
+        kinds = [document_kind(value) for value in foreign.values]
+        return kinds.count("cnpj" if column.kind is Kind.CNPJ else "cpf") / size
+    if column.kind.is_text and _are_of_other_kind(foreign):
+        return 0.0
+    share = max(_share(column, foreign.cells, reading) for reading in _readings(column, foreign))
+    if column.required and foreign.filled < _MOSTLY:
+        share *= foreign.filled
+    if column.kind is Kind.TEXT and not column.allowed:
+        words = sum(_LETTERS.search(text) is not None for text in foreign.texts)
+        share *= 0.4 + 0.6 * words / max(1, len(foreign.texts))
+    if column.kind is Kind.CODE and "telephone" not in column.checks:
+        words = sum(" " in t and _LETTERS.search(t) is not None for t in foreign.texts)
+        share *= 1 - words / max(1, len(foreign.texts)) / 2
+    return share
+
+
+def _readings(column: Column, foreign: ForeignColumn) -> list[ParseOptions]:
+    """Return the ways to read the values: that one is ambiguous says nothing against a column."""
+    style = foreign.number_style()
+    if column.kind is Kind.DATE:
+        return [ParseOptions(dates=order) for order in get_args(DateOrder)]
+    if column.kind in _NUMBERS and style is None:
+        return [ParseOptions(numbers=either) for either in get_args(NumberStyle)]
+    return [ParseOptions(numbers=style)]
+
+
+def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
+    """Return the share of cells that are of a column's type, and keep to its rules."""
+    size = len(cells.kinds)
+    values, problems = type_cells(column, cells, range(1, size + 1), reading)
+    typed = good = ~problems.failed
+    for name, check in column_checks(column).items():
+        if not RULES[name].whole_column:
+            checked = check(pd.Series(values)).check_output
+            good = good.copy()
+            good[checked.index[~checked.to_numpy(dtype=bool, na_value=True)]] = False
+    return float((1 - _BY_RULES) * typed.sum() + _BY_RULES * good.sum()) / size
+
+
+def _are_of_other_kind(foreign: ForeignColumn) -> bool:
+    kinds = {CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN}
+    return bool(kinds.intersection(map(CellKind, foreign.cells.kinds)))
+
+
+def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
+    """Return what each value of a foreign column stands for, ``TO_FILL_IN`` where nobody can tell
+    without knowing the company."""
+    known = _KNOWN_VALUES.get(column.name, {})
+    listed: dict[str, Scalar] = {}
+    for text in foreign.texts:
+        number = text.replace(".", "").strip()
+        if column.kind in _NUMBERS and number.isdecimal():
+            listed[text] = int(number)
+        else:
+            listed[text] = known.get(text.casefold(), TO_FILL_IN)
+    return listed
+
+
+def takes_list(column: Column, foreign: ForeignColumn) -> bool:
+    """Return whether a list can say what the values of a foreign column are in a column."""
+    if not foreign.is_listed:
+        return False
+    if not all(isinstance(value, str) and _LETTER.search(value) for value in foreign.values):
+        return False
+    listed = listed_values(column, foreign)
+    is_known = all(value != TO_FILL_IN for value in listed.values())
+    return is_known or (column.name in LISTED_CODES and _are_words(foreign))
+
+
+def _are_words(foreign: ForeignColumn) -> bool:
+    """Return whether the values are texts that could be names of branches, accounts and so on."""
+    return all(map(_LETTERS.search, foreign.texts))

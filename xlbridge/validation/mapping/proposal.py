@@ -11,6 +11,13 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Column, Kind, Resource
+from xlbridge.validation.mapping.conversion import (
+    LISTED_CODES,
+    ForeignColumn,
+    fit,
+    listed_values,
+    takes_list,
+)
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     DocumentKind,
@@ -18,13 +25,6 @@ from xlbridge.validation.mapping.mapping_file import (
     header_key,
 )
 from xlbridge.validation.mapping.synonyms import NameMatcher, mapping_words
-from xlbridge.validation.mapping.value_fit import (
-    LISTED_CODES,
-    ForeignColumn,
-    fit,
-    listed_values,
-    takes_list,
-)
 
 _TOLD, _HIGH, _MEDIUM, _LEAST, _FITS, _CLOSE = 0.88, 0.86, 0.6, 0.42, 0.85, 0.06
 _LINKED = 0.7

@@ -13,6 +13,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
+from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_places import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key
 from xlbridge.validation.mapping.proposal import (
@@ -22,7 +23,6 @@ from xlbridge.validation.mapping.proposal import (
     propose,
 )
 from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
-from xlbridge.validation.mapping.value_fit import ForeignColumn, record_rows
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2
