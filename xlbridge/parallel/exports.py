@@ -11,7 +11,7 @@ from xlbridge.export import ExportRequest, ExportResult, OutputFile, prepare_exp
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
 from xlbridge.parallel.executor import Executor, LostItem, OnDone
-from xlbridge.parallel.messages import OwnSchemas
+from xlbridge.parallel.own_schemas import OwnSchemas
 
 
 @dataclass(frozen=True, slots=True)

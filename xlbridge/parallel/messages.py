@@ -1,18 +1,14 @@
 """Messages between this process and its workers, unpickled without running anything of theirs.
 
 A worker may have read a hostile file. Even if such a file took it over, what it sends can only
-become objects of the kinds allowed here. The user's own schema files travel along, as a worker may
-not see their folder.
+become objects of the kinds allowed here.
 """
 
 import pickle
-import tempfile
 import traceback
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
-from functools import cache
 from io import BytesIO
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -21,7 +17,6 @@ import pandas as pd
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.parallel.executor import Task, WorkerDied
-from xlbridge.resources import Catalogue, load_catalogue, schema_files
 from xlbridge.resources.findings import CATALOGUE, FindingKind
 
 _ALLOWED = frozenset(
@@ -178,47 +173,3 @@ def outcome_of(answered: Answer) -> Any:
             raise WorkerDefect(defect)
         case Raised(XlbridgeError() as error):
             raise error
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSchemas:
-    """A folder of own schema files; with their contents for workers that do not see it."""
-
-    folder: Path
-    contents: tuple[tuple[str, bytes], ...] | None = None
-
-    def packed(self) -> "OwnSchemas":
-        """Return the same with the contents of the files in the folder and below.
-
-        Raises ``SchemaFileError`` when one is wrong.
-        """
-        contents = tuple(
-            (path.relative_to(self.folder).as_posix(), path.read_bytes())
-            for path in schema_files(self.folder)
-            if path.is_relative_to(self.folder)
-        )
-        return OwnSchemas(self.folder, contents)
-
-    def catalogue(self) -> Catalogue:
-        """Return the catalogue that these files and the shipped ones make.
-
-        Raises ``SchemaFileError`` when one is wrong.
-        """
-        return load_catalogue(self.folder if self.contents is None else _unpack_once(self).path)
-
-
-class _UnpackedFolder:
-    """A copy of the files that stays as long as this process: schemas are read when needed."""
-
-    def __init__(self, contents: tuple[tuple[str, bytes], ...]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
-        for name, content in contents:
-            file = self.path / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-
-
-@cache
-def _unpack_once(schemas: OwnSchemas) -> _UnpackedFolder:
-    return _UnpackedFolder(schemas.contents or ())
