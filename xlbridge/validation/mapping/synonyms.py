@@ -26,10 +26,12 @@ _SHORT_FORMS: Mapping[str, str] = {
     "dep": "deposito",
     "docto": "documento",
     "emis": "emissao",
+    "emp": "empresa",
     "estab": "estabelecimento",
     "fat": "fatura",
     "fornec": "fornecedor",
     "fav": "favorecido",
+    "fin": "financeira",
     "lcto": "lancamento",
     "lancto": "lancamento",
     "liq": "liquido",
@@ -40,6 +42,8 @@ _SHORT_FORMS: Mapping[str, str] = {
     "observacoes": "observacao",
     "parc": "parcela",
     "prod": "produto",
+    "prev": "previsto",
+    "prevista": "previsto",
     "qtd": "quantidade",
     "ref": "referencia",
     "referente": "referencia",
@@ -89,7 +93,10 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("nota fiscal", "nfe", "numero da nota", "fatura", "duplicata", "invoice", "bill"),
     ),
     "dataDeEmissao": ("emissao", "data de emissao", "issue date", "data do documento"),
-    "dataDeVencimento": ("vencimento", "data de vencimento", "due date", "vencimento original"),
+    "dataDeVencimento": (
+        *("vencimento", "data de vencimento", "due date", "vencimento original"),
+        *("vencimento real", "vencimento util"),
+    ),
     "valorDoLancamento": (
         *("valor", "valor do titulo", "valor do lancamento", "valor da conta", "valor original"),
         *("valor do documento", "valor nominal", "amount", "montante", "valor liquido", "liquido"),
@@ -141,6 +148,11 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "codigoDaSecao": ("secao", "endereco", "localizacao", "posicao", "location", "bin"),
     "idProd": ("produto", "sku", "id produto", "item", "product"),
     "ativo": ("ativo", "habilitado", "active", "ativa"),
+    "descricaoDoProduto": ("descricao do produto", "nome do produto", "produto", "mercadoria"),
+    "codigoInterno": ("codigo interno", "sku", "codigo do produto", "referencia", "part number"),
+    "codigoDeBarras": ("codigo de barras", "ean", "gtin", "barcode", "ean 13", "gtin ean"),
+    "valorUnitario": ("valor unitario", "preco unitario", "unit price", "preco de venda"),
+    "descricaoDoCentroDeCusto": ("nome do centro de custo", "descricao do centro de custo"),
 }
 POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "codigoDaFilial": ("unidade", "matriz filial", "store", "unit"),
@@ -152,7 +164,10 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "historico": ("descricao", "complemento", "texto", "observacao", "finalidade"),
     "numeroDoDocumento": ("numero", "boleto", "pedido", "recibo"),
     "dataDeEmissao": ("data", "data de lancamento", "bill date", "invoice date", "date"),
-    "dataDeVencimento": ("data prevista", "previsao", "vencimento liquido"),
+    "dataDeVencimento": (
+        *("data prevista", "previsao", "vencimento liquido", "pagamento previsto"),
+        *("previsao de pagamento", "recebimento previsto", "previsao de recebimento"),
+    ),
     "valorDoLancamento": ("total", "valor da nota", "saldo a pagar", "saldo a receber"),
     "codigoDaFormaDePagamento": ("pagamento", "forma"),
     "idws": ("id", "id interno", "guid", "uuid"),
@@ -165,6 +180,10 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "valorDoServico": ("total", "valor total", "preco"),
     "ativo": ("status", "situacao"),
     "idProd": ("codigo", "id"),
+    "descricaoDoProduto": ("descricao", "nome", "item"),
+    "codigoInterno": ("codigo", "id", "cod fabricante"),
+    "valorUnitario": ("preco", "custo unitario", "custo medio", "valor"),
+    "descricaoDoCentroDeCusto": ("descricao", "nome", "centro de custo", "departamento"),
 }
 PERSON_NAMES = frozenset(
     {"nome", "razao", "fantasia", "name", "apelido", "contato", "endereco", "cidade"}
