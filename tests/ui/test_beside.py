@@ -6,11 +6,13 @@ from typing import Any
 
 import httpx
 from browser import Page
-from environment import Xlbridge, credentials
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
 from playwright.sync_api import expect
-from running_page import RunningPage
+from running_page import RunningPage, running_page
 from sheets import write_records
 
+from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
 from xlbridge.sandbox import RunningSandbox
 
 _PLAN = """
@@ -128,3 +130,52 @@ def test_a_batch_is_corrected_run_and_proven(
     expect(run).to_have_count(0)
     status = xlbridge("batch", "status", "month", "--format", "json", **own)
     assert json.loads(status.stdout)["done"], status.stderr
+
+
+def test_the_environment_is_chosen_tested_and_marked(
+    page: Page,
+    tmp_path: Path,
+    home: Path,
+    forks: Zygote,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    for name in ("homolog", "outro"):
+        profile = Profile(name, empty_sandbox.base_url, empty_sandbox.email)
+        save_profile(home, profile)
+        store_password(home, profile, empty_sandbox.password, PasswordSource.FILE)
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"seuCodigo": "ENV-1"}])
+    with running_page(forks, tmp_path, home, clean_environment(home)) as ui:
+        tab = page.tab
+        tab.goto(ui.link)
+        expect(tab.locator("#environment.practice")).to_have_text("practice system")
+        tab.set_input_files('[data-testid="drop"]', path)
+        tab.locator("#to-mend:enabled").wait_for()
+        tab.locator("[data-view=profiles]").click()
+        row = tab.locator("#profile-table tr", has_text="homolog")
+        row.get_by_role("button", name="Test the login").click()
+        tab.locator("#profile-told", has_text="accepted").wait_for()
+        with tab.expect_navigation():
+            row.get_by_role("button", name="Use this one").click()
+        tab.locator("#environment", has_text="homolog").wait_for()
+        tab.locator("[data-view=profiles]").click()
+        tab.locator("#profile-table tr", has_text="outro").get_by_role(
+            "button", name="Mark"
+        ).click()
+        tab.locator("#problem", has_text="same address").wait_for()
+        assert xlbridge("profiles", "--remove", "outro").returncode == 0
+        with tab.expect_navigation():
+            row.get_by_role("button", name="Mark as production").click()
+        tab.locator("#environment.production", has_text="homolog").wait_for()
+        tab.locator("[data-view=send]:enabled").click()
+        tab.get_by_role("button", name="See the plan").click()
+        send = tab.get_by_test_id("send")
+        expect(send).to_be_disabled()
+        typed = tab.get_by_label("To write to production")
+        token = (typed.get_attribute("aria-label") or "").split()[-1]
+        typed.fill(token[:-1])
+        expect(send).to_be_disabled()
+        typed.fill(token)
+        send.click()
+        tab.locator('[data-testid="outcome"][data-state="done"]').wait_for()
+    assert empty_sandbox.password not in (home / "profiles.toml").read_text("utf-8")

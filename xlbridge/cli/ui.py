@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.environment import command_settings
+from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.options import port_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.process import heavy_imports
@@ -56,7 +56,7 @@ def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
         from xlbridge.ui import PageOptions, serve_page
 
     options = PageOptions(port, not no_browser, ready_file)
-    serve_page(options, command_settings(), _announce)
+    serve_page(options, settings_without_profile(), _announce)
 
 
 def _announce(link: str) -> None:

@@ -87,7 +87,7 @@ class BatchRequests:
 
     def _batches(self) -> list[dict[str, Any]]:
         found = []
-        with open_ledger(self._remote.settings) as ledger:
+        with open_ledger(self._remote.base) as ledger:
             latest = ledger.batches()[:_MOST_BATCHES]
         for known in latest:
             told: dict[str, Any] = {"batch": known.id, "plan": str(known.plan)}
@@ -174,7 +174,7 @@ class BatchRequests:
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
     ) -> Iterator[Batch]:
         """Open a batch that was begun, with the own resources that it was begun with."""
-        settings: Settings = self._remote.settings
+        settings: Settings = self._remote.base
         with open_ledger(settings) as ledger:
             known = ledger.batch(name)
             if known.own_schemas is not None and settings.own_schemas is None:

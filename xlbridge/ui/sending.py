@@ -6,7 +6,7 @@ page, so that the embedded sandbox is started once.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,6 +16,7 @@ from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
+from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import Mode
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import error_json
@@ -105,8 +106,9 @@ class SendingState:
 class Remote:
     """Connection of the page to its environment, opened when it is first needed."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, base: Settings) -> None:
+        self.base = base
+        self.settings = settings_for(base, choose_profile(base))
         self.state = SendingState()
         self._stack = ExitStack()
         self._client: Client | None = None
@@ -116,6 +118,20 @@ class Remote:
     def close(self) -> None:
         """End the connection, and the embedded sandbox with it."""
         self._stack.close()
+
+    def use(self, profile: str) -> None:
+        """Work with another environment. Raises ``ConfigError`` where it cannot be chosen,
+        ``UsageError`` while something runs in the present one."""
+        base = replace(self.base, profile=profile)
+        settings = settings_for(base, choose_profile(base))
+        if self.state.running or not self._lock.acquire(blocking=False):
+            raise UsageError(BUSY)
+        try:
+            self._stack.close()
+            self._client = None
+            self.base, self.settings, self.state = base, settings, SendingState()
+        finally:
+            self._lock.release()
 
     @contextmanager
     def connected(self) -> Iterator[tuple[UploadContext, Client]]:
@@ -368,7 +384,10 @@ def _retried(
 
     Raises ``NotRetriable`` when no refused row was corrected.
     """
-    job = None if editor.job is None else context.journal.job(editor.job)
+    try:
+        job = None if editor.job is None else context.journal.job(editor.job)
+    except UsageError:
+        return None  # it was sent to another environment
     if job is None or job.parent is not None or job.state not in _RETRIED:
         return None
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)

@@ -236,7 +236,8 @@ class PageOptions:
 def serve_page(options: PageOptions, settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve the page until SIGINT, SIGTERM or its button; ``announce`` is told the launch link.
 
-    The link works once. Raises ``UsageError`` when the port is taken, ``ConfigError`` when the
+    ``settings`` name no profile's own values yet: the page may change its environment. The link
+    works once. Raises ``UsageError`` when the port is taken, ``ConfigError`` when the
     server does not start.
     """
     with ExitStack() as stack:

@@ -264,6 +264,12 @@ class SheetEditor:
         self.remarks.refuse(reasons)
         self._views.clear()
 
+    def forget_uploads(self) -> None:
+        """Forget what one environment said of the rows, as another one is chosen."""
+        self.remarks, self.job = RowRemarks(), None
+        self.version += 1
+        self._views.clear()
+
     def put_aside(self, rule: str) -> None:
         """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
         not_records = self.found.sheet.not_records

@@ -1,5 +1,6 @@
 """Requests beside the sheet: exports and profiles."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from xlbridge.connection import connect
+from xlbridge.errors import UsageError
 from xlbridge.export import (
     FILTERS,
     LISTINGS,
@@ -21,7 +24,14 @@ from xlbridge.export import (
     prepare_export,
 )
 from xlbridge.i18n import Text
-from xlbridge.profiles import ProfileSource, choose_profile, read_profile_file
+from xlbridge.profiles import (
+    EMBEDDED_NAME,
+    Profile,
+    ProfileSource,
+    choose_profile,
+    read_profile_file,
+    save_profile,
+)
 from xlbridge.ui.answers import download, json_of, posting, reading
 from xlbridge.ui.cell_texts import shown_text
 from xlbridge.ui.sending import Changed, Remote
@@ -33,6 +43,14 @@ if TYPE_CHECKING:
     from xlbridge.ui.upload_requests import Following
 
 _PREVIEWED = 10
+_ACCEPTED = Text(
+    pt="{name}: credenciais aceitas (até {expiration}).",
+    en="{name}: the credentials are accepted (until {expiration}).",
+)
+_NOT_IN_FILE = Text(
+    pt="{name} não é um perfil guardado: só um desses se marca.",
+    en="{name} is not a kept profile: only those are marked.",
+)
 _FETCHED = Text(
     pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
     en="{n} {n:record|records}, {windows} {windows:window|windows}",
@@ -73,6 +91,9 @@ class SideRequests:
             posting("/api/export", self.export),
             reading("/api/exported", self.exported),
             reading("/api/profiles", self.profiles),
+            posting("/api/use-profile", self.use_profile),
+            posting("/api/login", self.login),
+            posting("/api/production", self.production),
         ]
 
     async def export(self, request: Request) -> Response:
@@ -126,12 +147,60 @@ class SideRequests:
         """Answer the environments that are known, the page's own first; passwords never."""
         return await json_of(lambda: {"profiles": environments_json(self._remote)})
 
+    async def use_profile(self, request: Request) -> Response:
+        """Let the page work with another environment."""
+        name = (await request.json())["name"]
+
+        def use() -> dict[str, Any]:
+            self._remote.use(name)
+            if self._workspace.is_open:
+                editor = self._workspace.editor
+                with editor.lock:
+                    editor.forget_uploads()
+                    self._workspace.save_edits(editor)
+            return {}
+
+        return await json_of(use)
+
+    async def login(self, request: Request) -> Response:
+        """Answer whether the credentials of an environment are accepted."""
+        name = (await request.json())["name"]
+
+        def log_in() -> dict[str, Any]:
+            base = self._remote.base
+            chosen = choose_profile(base)
+            settings = base if name == chosen.name else replace(base, profile=name)
+            with connect(settings, lambda _text: None) as client:
+                expiration = client.login().expiration or "?"
+            return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}
+
+        return await json_of(log_in)
+
+    async def production(self, request: Request) -> Response:
+        """Mark an environment as production; only the terminal takes the mark away."""
+        name = (await request.json())["name"]
+
+        def mark() -> dict[str, Any]:
+            home = self._remote.base.home
+            known = read_profile_file(home).profiles.get(name)
+            if known is None:
+                raise UsageError(_NOT_IN_FILE.format(name=name))
+            chosen = choose_profile(self._remote.base)
+            save_profile(home, replace(known, production=True))
+            if name == chosen.name:
+                self._remote.use(name)
+            return {}
+
+        return await json_of(mark)
+
 
 def environments_json(remote: Remote) -> list[dict[str, Any]]:
     """Return the environment of the page, and the others of the profile file."""
-    settings = remote.settings
-    chosen = choose_profile(settings)
-    others = read_profile_file(settings.home).profiles.values()
+    base = remote.base
+    chosen = choose_profile(base)
+    others = [*read_profile_file(base.home).profiles.values()]
+    if base.base_url is None:
+        others.append(Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED))
     return [
         {
             "name": profile.name,
@@ -140,6 +209,7 @@ def environments_json(remote: Remote) -> list[dict[str, Any]]:
             "production": profile.production,
             "practice": profile.source is ProfileSource.EMBEDDED,
             "chosen": profile is chosen,
+            "kept": profile.source is ProfileSource.FILE,
         }
         for profile in (chosen, *(one for one in others if one.name != chosen.name))
     ]

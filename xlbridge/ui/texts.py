@@ -263,11 +263,16 @@ _TEXTS: Mapping[str, Text] = {
     "record_already": Text(pt="já processado", en="processed already"),
     "record_rejected": Text(pt="fica de fora", en="left out"),
     "profiles_how": Text(
-        pt="A página trabalha com um ambiente só. Para outro: xlbridge ui --profile NOME; um novo: "
-        "xlbridge login. Senhas não passam por aqui.",
-        en="The page works with one environment. For another: xlbridge ui --profile NAME; a new "
-        "one: xlbridge login. Passwords do not pass through here.",
+        pt="Um ambiente novo se cria no terminal, que pede a senha; ela nunca passa por aqui: "
+        "xlbridge login --profile NOME --url ENDEREÇO --email USUÁRIO --no-production. A marca de "
+        "produção só se retira lá.",
+        en="A new environment is made in the terminal, which asks for the password; it never "
+        "passes through here: xlbridge login --profile NAME --url ADDRESS --email USER "
+        "--no-production. The mark of production is only taken away there.",
     ),
+    "use_profile": Text(pt="Usar este", en="Use this one"),
+    "test_login": Text(pt="Testar o acesso", en="Test the login"),
+    "mark_production": Text(pt="Marcar como produção", en="Mark as production"),
     "address": Text(pt="Endereço", en="Address"),
     "user": Text(pt="Usuário", en="User"),
     "chosen": Text(pt="o desta página", en="that of this page"),

@@ -158,13 +158,38 @@ async function showProfiles() {
   const isNewest = asking("profiles");
   const answer = await call("/api/profiles");
   if (answer === null || !isNewest()) return;
-  const titles = tableLine([texts.environment, texts.address, texts.user, ""], "th");
+  const titles = tableLine([texts.environment, texts.address, texts.user, "", ""], "th");
+  byId("profile-told").textContent = "";
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
-    return tableLine([one.name, one.address, one.email, [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""]]);
+    const told = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
+    return tableLine([one.name, one.address, one.email, told, profileButtons(one)]);
   });
   byId("profile-table").replaceChildren(titles, ...lines);
+}
+
+function profileButtons(one) {
+  const given = { name: one.name };
+  const parts = [];
+  if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(given)), " ");
+  if (!one.practice) parts.push(button(texts.test_login, () => testLogin(given)), " ");
+  if (one.kept && !one.production) parts.push(button(texts.mark_production, () => markProduction(given)));
+  return parts;
+}
+
+async function useProfile(given) {
+  if (await post("/api/use-profile", given)) window.location.reload();
+}
+
+async function testLogin(given) {
+  byId("profile-told").textContent = texts.reading;
+  const answer = await post("/api/login", given);
+  byId("profile-told").textContent = answer === null ? "" : answer.message;
+}
+
+async function markProduction(given) {
+  if (await post("/api/production", given)) window.location.reload();
 }
 
 export function setUpBeside() {
