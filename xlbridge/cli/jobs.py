@@ -1,6 +1,6 @@
 """``xlbridge jobs``: past uploads and their state; nothing is sent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
     Journal,
     ensure_evidence,
     job_json,
+    mode_name,
     open_context,
     settled_rows,
     state_name,
@@ -91,31 +93,26 @@ _HEADER = (
     Text(pt="ambiente", en="profile"),
     Text(pt="arquivo", en="file"),
 )
-_MODES: Mapping[str, Text] = {
-    "direct": Text(pt="direto", en="direct"),
-    "preview": Text(pt="prévia", en="preview"),
-    "queue": Text(pt="fila", en="queue"),
-    "records": Text(pt="registros", en="records"),
-    "undo": Text(pt="desfazer", en="undo"),
-    "process": Text(pt="processar", en="process"),
-}
 _COUNTS = ("read", "accepted", "rejected", "unchanged", "held", "unknown")
 _FIRST_COUNT = 5
+_RARE = range(_FIRST_COUNT + 3, _FIRST_COUNT + len(_COUNTS))
+"""Columns of counts that are left out where they are all zero, for a line that fits the screen."""
 
 
 def _print_table(jobs: Sequence[Job]) -> None:
     """Print a header and a line for each job; counts stand to the right."""
     if not jobs:
         return
-    lines = [[str(title) for title in _HEADER], *map(_cells, jobs)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     counts = range(_FIRST_COUNT, _FIRST_COUNT + len(_COUNTS))
-    for line in lines:
-        padded = (
-            cell.rjust(width) if place in counts else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        print_result("  ".join(padded).rstrip())
+    columns = zip(*([str(title) for title in _HEADER], *map(_cells, jobs)), strict=True)
+    padded = [
+        [cell.rjust(width) if place in counts else cell.ljust(width) for cell in cells]
+        for place, cells in enumerate(columns)
+        if place not in _RARE or {*cells[1:]} != {"0"}
+        for width in [max(map(len, cells))]
+    ]
+    for line in zip(*padded, strict=True):
+        print_result("  ".join(line).rstrip())
 
 
 def _cells(job: Job) -> list[str]:
@@ -124,9 +121,9 @@ def _cells(job: Job) -> list[str]:
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",
         str(state_name(job.state)),
-        str(_MODES[what.mode]),
+        str(mode_name(what.mode)),
         what.resource,
         *(str(counted[name]) for name in _COUNTS),
         what.profile,
-        what.file,
+        str(short_path(Path(what.file))) if what.file else "",
     ]

@@ -56,6 +56,7 @@ from .report import (
     job_headline as job_headline,
     job_json as job_json,
     job_lines as job_lines,
+    mode_name as mode_name,
     state_name as state_name,
 )
 from .retried_rows import (

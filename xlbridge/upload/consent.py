@@ -8,6 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job
+from xlbridge.upload.report import mode_name
 from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class ConsentRequest:
             resource=what.resource,
             profile=what.profile,
             address=self.target.base_url,
-            mode=what.mode,
+            mode=mode_name(what.mode),
             parts=_parts_text(self.job),
         )
         if previewed is not None:

@@ -1,6 +1,6 @@
 """Report of a job: the JSON of the contract, and text for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
+from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.retried_rows import SettledRows
 from xlbridge.upload.row_plan import PlannedRow
@@ -116,6 +117,21 @@ _STATES = {
 def state_name(state: State) -> Text:
     """Return the name of a state for a person."""
     return _STATES[state]
+
+
+_MODES: Mapping[Mode, Text] = {
+    Mode.DIRECT: Text(pt="direto", en="direct"),
+    Mode.PREVIEW: Text(pt="prévia", en="preview"),
+    Mode.QUEUE: Text(pt="fila", en="queue"),
+    Mode.RECORDS: Text(pt="registros", en="records"),
+    Mode.UNDO: Text(pt="desfazer", en="undo"),
+    Mode.PROCESS: Text(pt="processar", en="process"),
+}
+
+
+def mode_name(mode: Mode) -> Text:
+    """Return the name of a mode for a person."""
+    return _MODES[mode]
 
 
 def job_json(

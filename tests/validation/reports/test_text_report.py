@@ -45,6 +45,20 @@ def test_the_cells_shown_of_a_rule_can_be_chosen() -> None:
     assert "×7" in bare[1]
 
 
+def test_advice_that_is_of_one_cell_only_stands_below_that_cell() -> None:
+    findings = [
+        Finding(CATALOGUE["child-sum"], row, "valor", f"H{row}", "1", {**told, "expected": total})
+        for told in [{"column": "valor", "key": "T", "found": "1"}]
+        for row, total in enumerate(["10.00", "7.50"], start=2)
+    ]
+    sheet = ValidatedSheet(Path("cr.xlsx"), None, "rateio", 1, findings=findings)
+    lines = list(report_lines(Report.of([sheet])))
+    assert [line.strip() for line in lines if "must add up" in line] == [
+        "→ Correct the rows of this key: they must add up to 10.00.",
+        "→ Correct the rows of this key: they must add up to 7.50.",
+    ]
+
+
 def test_several_files_have_a_total() -> None:
     *_, last = report_lines(Report.of([many(3), many(4, "cp.xlsx")]))
     assert last == "Total · files: 2 · passed: 0 · rows: 0 · errors: 7 · warnings: 2"

@@ -7,7 +7,7 @@ from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, typed_v
 from xlbridge.batch.proof.inputs import ProofExport, RowLocation
 from xlbridge.batch.proof.model import OpenReason, OpenRow, Proof, RefusedRow
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Verdict
+from xlbridge.upload import Job, Verdict, mode_name, state_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
@@ -269,8 +269,8 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
             job.id,
             _job_note(job),
             job.what.resource,
-            job.what.mode.value,
-            job.public_state,
+            mode_name(job.what.mode),
+            state_name(job.state),
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),
             verdict.read,

@@ -50,7 +50,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     ),
     error(
         "reference-unknown",
-        Text(pt="O código não existe: {registry}.", en="The code is not among {registry}."),
+        Text(pt="O código não existe ({registry}).", en="The code is not among {registry}."),
         Text(
             pt="Confira o código, ou cadastre-o no sistema antes de enviar.",
             en="Check the code, or register it in the system before the upload.",
@@ -59,7 +59,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "reference-inactive",
         Text(
-            pt="O código existe, mas está inativo: {registry}.",
+            pt="O código existe, mas está inativo ({registry}).",
             en="The code is among {registry}, and inactive.",
         ),
         Text(
@@ -70,7 +70,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "reference-unproven",
         Text(
-            pt="Não se sabe se o código existe: {registry} não veio inteiro.",
+            pt="Não se sabe se o código existe: a lista não veio inteira ({registry}).",
             en="It is not known whether the code exists: of {registry} not all could be read.",
         ),
         Text(pt="Confira o código no sistema.", en="Look the code up in the system."),
@@ -126,7 +126,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "link-unknown",
         Text(
-            pt="Nenhum registro tem este {by}: {registry}.{similar}",
+            pt="Nenhum registro tem este {by} ({registry}).{similar}",
             en="None of {registry} has this {by}.{similar}",
         ),
         Text(
@@ -148,7 +148,8 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "link-unproven",
         Text(
-            pt="Não se sabe que registro tem este {by}: {registry} não veio inteiro.{similar}",
+            pt="Não se sabe que registro tem este {by}: a lista não veio inteira "
+            "({registry}).{similar}",
             en="It is not known which record has this {by}: of {registry} not all could be read."
             "{similar}",
         ),
@@ -160,7 +161,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "reference-unknown-in-batch",
         Text(
-            pt="Não está nos arquivos deste lote nem no sistema: {registry}.",
+            pt="Não está nos arquivos deste lote nem no sistema ({registry}).",
             en="This is neither in the workbooks of this batch nor in the system, among "
             "{registry}.",
         ),

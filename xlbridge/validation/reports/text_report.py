@@ -168,9 +168,13 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     label = f"[{code}]{times}"
     shown = [finding for finding in group[:limit] if finding.cell]
     rest = Text(pt="… e mais {n}", en="… and {n} more").format(n=len(group) - len(shown))
-    if len({str(finding.message) for finding in shown}) > 1:
+    hints = dict.fromkeys(str(finding.hint) for finding in shown)
+    if len({str(finding.message) for finding in shown}) > 1 or len(hints) > 1:
         yield f"  {mark} {column}  {label}" if column else f"  {mark} {label}"
-        yield from (f"      {_cell(finding)}: {finding.message}" for finding in shown)
+        for finding in shown:
+            yield f"      {_cell(finding)}: {finding.message}"
+            if len(hints) > 1:
+                yield f"        → {finding.hint}"
         if len(group) > len(shown):
             yield f"      {rest}"
     else:
@@ -178,7 +182,8 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
         if shown:
             cells = ", ".join(map(_cell, shown))
             yield f"      {cells} {rest}" if len(group) > len(shown) else f"      {cells}"
-    yield f"      → {first.hint}"
+    if len(hints) < 2:
+        yield f"      → {first.hint}"
 
 
 def _cell(finding: Finding) -> str:
