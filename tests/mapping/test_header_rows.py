@@ -1,4 +1,4 @@
-"""Forty foreign header rows, half of them set aside while the proposal was built; ten later ones."""
+"""Forty foreign header rows, half of them set aside while the proposal was built; ten later."""
 
 from itertools import pairwise
 from pathlib import Path
