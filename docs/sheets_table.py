@@ -5,7 +5,7 @@ records to process in their declarations. An operation without a sheet is explai
 ``docs/assumptions.md``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,15 @@ from xlbridge.wire import OPERATIONS, Operation
 from xlbridge.wire.authentication import AUTHENTICATE
 
 CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_taken_and_come_back"
+IMPORT_TEST = "tests/upload/test_modes.py::test_a_good_sheet_is_applied"
+CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_changes_one_record"
+UNDO_TEST = (
+    "tests/upload/test_undo.py"
+    "::test_payables_that_an_upload_created_are_removed_and_can_be_sent_again"
+)
+PROCESS_TEST = (
+    "tests/upload/test_process.py::test_a_record_is_processed_once_and_known_as_done_afterwards"
+)
 GOOD_TEST = "tests/validation/test_samples.py::test_a_good_sample_passes"
 BAD_TEST = "tests/validation/test_samples.py::test_a_bad_sample_has_exactly_its_listed_findings"
 
@@ -29,6 +38,7 @@ class SheetOfOperation:
 
     resource: Resource
     way: str
+    operation: str
 
     @property
     def template(self) -> Path:
@@ -43,14 +53,28 @@ class SheetOfOperation:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """Pytest's node ids of the tests of the sheet."""
-        created = [CREATION_TEST] if self.resource.create is not None else []
+        """Pytest's node ids of the tests that judge the samples of the sheet."""
         name = self.resource.name
-        ends = {GOOD_TEST: name, BAD_TEST: f"{name}-com-erros"}
-        return (
-            *(f"{test}[{name}]" for test in created),
-            *(f"{test}[{end}]" for test, end in ends.items()),
-        )
+        return (f"{GOOD_TEST}[{name}]", f"{BAD_TEST}[{name}-com-erros]")
+
+    @property
+    def exercise(self) -> str:
+        """Pytest's node id of a test in which the operation takes a row of such a sheet.
+
+        An import that replaces records is that of an edited export.
+        """
+        name, paths = self.resource.name, self.resource.paths
+        match self.way:
+            case "create":
+                return f"{CREATION_TEST}[{name}]"
+            case "undo":
+                return UNDO_TEST
+            case "import" if self.resource.change is None or not self.resource.change.by_import:
+                return (
+                    f"{IMPORT_TEST}[{'direct' if self.operation == paths.direct_name else 'queue'}]"
+                )
+            case _:
+                return f"{CHANGE_TEST}[{name}]"
 
 
 @dataclass(frozen=True)
@@ -62,17 +86,33 @@ class Row:
     process: str
     explained: bool
 
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """Pytest's node ids of the tests in which the system carries out the operation."""
+        if self.process:
+            return (f"{PROCESS_TEST}[{self.process}]",)
+        return tuple(dict.fromkeys(one.exercise for one in self.sheets))
+
 
 def sheets() -> Iterator[str]:
     """Every operation that writes, with the sheets whose rows it takes."""
     yield "# Sheets"
     yield "Each operation that creates or changes something: the sheets whose rows it takes, their"
-    yield "templates and samples, and the tests that send or judge them. Records are taken to their"
-    yield "next state by `xlbridge process`, from ids or an exported sheet."
+    yield "templates and samples, and tests. The first tests are those in whose run the system"
+    yield "carries out the operation: they are marked with it, and fail where it does not"
+    yield "(`tests/exercised.py`); the others judge the samples. Records are taken to their next"
+    yield "state by `xlbridge process`, from ids or a sheet that `xlbridge export` wrote."
     yield ""
-    yield f"- Rows that are created: `{CREATION_TEST}[…]`."
-    yield f"- Samples: `{GOOD_TEST}[…]`,"
-    yield f"  `{BAD_TEST}[…]`."
+    for test in (
+        CREATION_TEST,
+        CHANGE_TEST,
+        IMPORT_TEST,
+        UNDO_TEST,
+        PROCESS_TEST,
+        GOOD_TEST,
+        BAD_TEST,
+    ):
+        yield f"- `{test}`"
     yield ""
     yield "A test fails where an operation has neither a sheet nor a kind to process, and"
     yield "[the assumptions](../assumptions.md#without-a-sheet) do not say why."
@@ -105,7 +145,7 @@ def explanations() -> set[str]:
 
 def _sheets_of(operation: Operation, catalogue: Catalogue) -> tuple[SheetOfOperation, ...]:
     return tuple(
-        SheetOfOperation(resource, way)
+        SheetOfOperation(resource, way, operation.name)
         for resource in catalogue.values()
         for way, name in _operations(resource)
         if name == operation.name
@@ -126,17 +166,27 @@ def _cells(row: Row) -> Iterator[str]:
     operation = row.operation
     anchor = operation.name.replace(".", "")
     yield f"[{operation.name}](operations.md#{anchor})<br>`{operation.method} {operation.path}`"
+    if row.process:
+        yield f"`xlbridge process {row.process}`"
+        yield f"an export of [{row.process}](listings.md#{row.process})"
+        yield "none: the test makes its own records"
+        yield _test_names(row.exercises)
+        return
     if not row.sheets:
-        yield f"`xlbridge process {row.process}`" if row.process else _without()
-        yield from ("", "", "")
+        yield from [_without()] * (len(_HEADER) - 1)
         return
     yield _lines(f"{_sheet_link(one.resource)} ({one.way})" for one in row.sheets)
     templates = dict.fromkeys(one.template for one in row.sheets)
     yield _lines(f"[{path.name}](../../templates/{path.name})" for path in templates)
     samples = dict.fromkeys(path for one in row.sheets for path in one.samples)
     yield _lines(f"[{path.name}](../../samples/{path.name})" for path in samples)
-    tests = dict.fromkeys(test for one in row.sheets for test in one.tests)
-    yield _lines(f"`{test.partition('::')[2]}`" for test in tests)
+    yield _test_names(
+        dict.fromkeys((*row.exercises, *(t for one in row.sheets for t in one.tests)))
+    )
+
+
+def _test_names(tests: Iterable[str]) -> str:
+    return _lines(f"`{test.partition('::')[2]}`" for test in tests)
 
 
 def _sheet_link(resource: Resource) -> str:

@@ -14,6 +14,7 @@ import sandboxes
 from browser import Page, browser_page
 from databases import database_options
 from environment import ROOT, Xlbridge, clean_environment
+from exercised import forget_answers, was_carried_out
 from forked import Zygote, shared_zygote
 from hypothesis import settings
 from sandboxes import sandbox_process
@@ -82,6 +83,15 @@ def pytest_unconfigure() -> None:
     sandboxes.end()
     forked.end()
     databases.end()
+
+
+@pytest.fixture(autouse=True)
+def exercises_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that has not exercised an operation that it is marked to exercise."""
+    names = [name for mark in request.node.iter_markers("exercises") for name in mark.args]
+    forget_answers()
+    yield
+    assert [name for name in names if not was_carried_out(name)] == []
 
 
 @pytest.fixture(scope="session")

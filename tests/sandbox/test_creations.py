@@ -7,12 +7,17 @@ from typing import Any
 import httpx
 import pandas as pd
 import pytest
+from exercised import note_answer
 from good_rows import MAKERS, make_rows
 from servers import log_in, sandbox_on
 
 from xlbridge.resources import Resource, load_catalogue, row_model
 
-CREATED = [r for r in load_catalogue().values() if r.create is not None]
+CREATED = [
+    pytest.param(one, id=one.name, marks=pytest.mark.exercises(one.create.operation_name))
+    for one in load_catalogue().values()
+    if one.create is not None
+]
 
 
 @cache
@@ -33,7 +38,13 @@ def as_json(resource: Resource, row: dict[str, Any]) -> dict[str, Any]:
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A sandbox in which nobody else opens inventories."""
     with sandbox_on(tmp_path_factory.mktemp("creations")) as running, log_in(running) as client:
+        client.event_hooks = {"response": [_note]}
         yield client
+
+
+def _note(answer: httpx.Response) -> None:
+    asked = answer.request
+    note_answer(asked.method, asked.url.path, answer.status_code)
 
 
 def assert_same(got: Any, sent: Any) -> None:
@@ -46,7 +57,7 @@ def assert_same(got: Any, sent: Any) -> None:
         assert got == sent
 
 
-@pytest.mark.parametrize("resource", CREATED, ids=lambda resource: resource.name)
+@pytest.mark.parametrize("resource", CREATED)
 def test_good_rows_are_taken_and_come_back(fresh: httpx.Client, resource: Resource) -> None:
     assert resource.create is not None
     operation = resource.create.operation

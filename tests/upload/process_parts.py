@@ -20,6 +20,7 @@ from xlbridge.sandbox.areas.financial.tables import payables, receivables
 from xlbridge.sandbox.areas.sales import tables
 from xlbridge.sandbox.areas.stock.tables import inventories
 from xlbridge.sandbox.imports.queue import import_logs
+from xlbridge.upload import process_kinds
 from xlbridge.wire.imports import IMPORT_QUEUE
 
 
@@ -151,6 +152,18 @@ def write_numbers(
 
 
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.listing)
+each_exercised_kind = pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(
+            kind,
+            id=kind.listing,
+            marks=pytest.mark.exercises(process_kinds.KINDS[kind.listing].process.name),
+        )
+        for kind in KINDS
+    ],
+)
+"""Each kind, by its operation, which the test exercises."""
 
 
 def counts(**given: int) -> dict[str, int]:

@@ -36,14 +36,18 @@ from xlbridge.upload import (
 
 
 @pytest.mark.parametrize(
-    ("mode", "state"), [("direct", "done"), ("queue", "done"), ("auto", "done")]
+    "mode",
+    [
+        pytest.param("direct", id="direct", marks=pytest.mark.exercises("imports.direct")),
+        pytest.param("queue", id="queue", marks=pytest.mark.exercises("imports.queue")),
+        "auto",
+    ],
 )
 def test_a_good_sheet_is_applied(
     context: UploadContext,
     client: Client,
     make_clients: MakeClients,
     mode: RequestedMode,
-    state: str,
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
     told: list[Text] = []
@@ -52,7 +56,7 @@ def test_a_good_sheet_is_applied(
         write_job(context, client, make_clients(*documents), mode), options
     )
     report = job_json(job)
-    assert report["state"] == state
+    assert report["state"] == "done"
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert (report["log_id"] is not None) == (job.what.mode is Mode.QUEUE)
     assert all(registered(client, document) for document in documents)

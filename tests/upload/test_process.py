@@ -16,7 +16,7 @@ from process_parts import (
     SERVICE_INVOICES,
     Kind,
     counts,
-    each_kind,
+    each_exercised_kind,
     sent_for,
     write_numbers,
 )
@@ -32,7 +32,7 @@ from xlbridge.sandbox.areas.sales import tables
 from xlbridge.wire.imports import IMPORT_QUEUE
 
 
-@each_kind
+@each_exercised_kind
 def test_a_record_is_processed_once_and_known_as_done_afterwards(
     client: Client,
     customer: int,

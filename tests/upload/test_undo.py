@@ -34,6 +34,7 @@ def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
     client.financial.payables.update(**fields | values)
 
 
+@pytest.mark.exercises("financial.payables.delete")
 def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
