@@ -13,7 +13,7 @@ import pytest
 import sandboxes
 from browser import Page, browser_page
 from databases import database_options
-from environment import ROOT, Xlbridge, clean_environment
+from environment import ROOT, Xlbridge, clean_environment, credentials
 from exercised import forget_answers, was_carried_out
 from forked import Zygote, shared_zygote
 from hypothesis import settings
@@ -145,6 +145,20 @@ def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
     options = ["--seed", "empty", *database_options(folder)]
     with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running
+
+
+@pytest.fixture
+def demo_sandbox(home: Path) -> Iterator[RunningSandbox]:
+    """A sandbox of the test's own with the demo's records: embedded ones take a second each."""
+    with sandbox_process(home, [], clean_environment(home)) as running:
+        yield running
+
+
+@pytest.fixture
+def at_demo(xlbridge: Xlbridge, demo_sandbox: RunningSandbox) -> Xlbridge:
+    """Run the real command against the sandbox with the demo's records."""
+    toward = credentials(demo_sandbox)
+    return lambda *arguments, **more: xlbridge(*arguments, **toward | more)
 
 
 @pytest.fixture(scope="module")

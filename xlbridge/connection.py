@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from xlbridge.client import Client, Target, TokenFile
+from xlbridge.client import Client, RetryPolicy, Target, TokenFile
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -16,12 +16,20 @@ from xlbridge.profiles import (
 )
 from xlbridge.settings import Settings
 
+IMPATIENT = RetryPolicy(tries=2)
+"""Policy of commands that somebody types to learn whether the system answers."""
+
 
 @contextmanager
-def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Client]:
+def connect(
+    settings: Settings,
+    announce: Callable[[Text], None],
+    retry_policy: RetryPolicy | None = None,
+) -> Iterator[Client]:
     """Open a client to the chosen system; with nothing configured, to the embedded sandbox.
 
-    ``announce`` is told when the embedded sandbox is used.
+    ``announce`` is told when the embedded sandbox is used; ``retry_policy`` takes the place of the
+    usual one.
 
     Raises ``ConfigError`` when a profile cannot be chosen or has no credentials, or the embedded
     sandbox is needed and not installed.
@@ -30,7 +38,7 @@ def connect(settings: Settings, announce: Callable[[Text], None]) -> Iterator[Cl
     if profile.source is not ProfileSource.EMBEDDED:
         target = target_of(settings, profile)
         token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
-        with Client(target, token_file=token_file) as client:
+        with Client(target, token_file=token_file, retry_policy=retry_policy) as client:
             yield client
         return
     from xlbridge.sandbox import embedded_sandbox

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from environment import ROOT, clean_environment
 from sandboxes import sandbox_process
+from sheets import write_rows
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.main import _COMMANDS, main
@@ -27,7 +28,7 @@ steps:
     export: clientes
     output: listing.xlsx
 """
-REHEARSED = "name: r\nsteps:\n  r:\n    upload: cliente.xlsx\n    resource: cliente\n"
+REHEARSED = "name: r\nsteps:\n  r:\n    upload: two.xlsx\n    resource: cliente\n"
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox", "ui"}
 """``sandbox`` shows its user the password that it made for them; ``ui`` has a test of its own."""
@@ -78,6 +79,7 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["batch", "status", "canary"]
     yield ["batch", "proof"]
     plan.write_text(REHEARSED, encoding="utf-8")
+    write_rows(folder / "two.xlsx", ["nomeComercial"], [["Padaria"], ["Mercado"]], sheet="cliente")
     yield ["batch", "rehearse", str(plan), "--seed", "empty", "--faults", "error-before@0.1"]
     for form in ("xlsx", "csv", "jsonl"):
         manifest = str(folder / f"{form}.json")

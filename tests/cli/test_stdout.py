@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from environment import ROOT, clean_environment
+from environment import ROOT, clean_environment, credentials
 
 from xlbridge.cli.main import main
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
+from xlbridge.sandbox import RunningSandbox
 
 COMMANDS = [("listings",), ("resources", "--format", "json"), ("--help",), ("listings", "--help")]
 
@@ -103,12 +104,14 @@ def test_a_closed_stream_is_no_defect(home: Path, closed: str, code: int) -> Non
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed stream is of the shell")
-def test_without_a_terminal_to_ask_on_nothing_is_sent(home: Path) -> None:
+def test_without_a_terminal_to_ask_on_nothing_is_sent(
+    home: Path, empty_sandbox: RunningSandbox
+) -> None:
     done = subprocess.run(
         f"{sys.executable} -m xlbridge upload samples/cliente.xlsx <&-",
         shell=True,
         cwd=ROOT,
-        env=clean_environment(home),
+        env=clean_environment(home, **credentials(empty_sandbox)),
         capture_output=True,
         encoding="utf-8",
         timeout=60,

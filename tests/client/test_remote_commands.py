@@ -265,7 +265,6 @@ def test_why_nobody_answers_is_told_in_the_users_language(
     told: str,
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_BASE_URL", address)
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
     assert main(["--lang", language, "whoami"]) == 4
     said = capsys.readouterr().err
     assert told in said

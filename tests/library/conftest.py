@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from environment import credentials
 from sandboxes import give_database
 
 import xlbridge as xb
+from xlbridge.sandbox import RunningSandbox
 
 
 @pytest.fixture
@@ -28,7 +30,18 @@ def demo_home(own_home: Path) -> Path:
 
 
 @pytest.fixture
-def erp(demo_home: Path) -> Iterator[xb.Connection]:
-    """A connection to the embedded sandbox."""
+def demo_environment(
+    own_home: Path, demo_sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Point this process at a running sandbox that has the demo company; return the variables."""
+    variables = credentials(demo_sandbox)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return variables
+
+
+@pytest.fixture
+def erp(demo_environment: dict[str, str]) -> Iterator[xb.Connection]:
+    """A connection to a sandbox that has the demo company."""
     with xb.connect() as connection:
         yield connection

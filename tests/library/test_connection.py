@@ -22,7 +22,7 @@ from xlbridge.sandbox import RunningSandbox
 CLIENTS = ROOT / "samples" / "cliente.xlsx"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report() -> xb.Report:
     return xb.validate(CLIENTS)
 
@@ -153,7 +153,11 @@ def test_production_takes_a_token_only(production: xb.Connection, report: xb.Rep
 
 
 def test_frames_hold_what_the_command_writes(
-    erp: xb.Connection, own_home: Path, forks: Zygote, tmp_path: Path
+    erp: xb.Connection,
+    own_home: Path,
+    demo_environment: dict[str, str],
+    forks: Zygote,
+    tmp_path: Path,
 ) -> None:
     exported = erp.export("pedidos", branch=1, start=date(2026, 1, 1))
     assert exported.complete
@@ -165,7 +169,9 @@ def test_frames_hold_what_the_command_writes(
     assert isinstance(total, Decimal)
     written = tmp_path / "pedidos.jsonl"
     arguments = ["export", "pedidos", "-o", str(written), "--branch", "1", "--from", "2026-01-01"]
-    done = forks.run(tmp_path, clean_environment(own_home), arguments, longest=120)
+    done = forks.run(
+        tmp_path, clean_environment(own_home, **demo_environment), arguments, longest=120
+    )
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "pedidos.parcelas.jsonl").read_text("utf-8").splitlines()
     assert total == sum(json.loads(line, parse_float=Decimal)["valor"] for line in lines)
@@ -226,9 +232,8 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         httpx.get(address)
 
 
-def test_own_resources_are_sent_by_a_connection_that_knows_them(
-    demo_home: Path, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("demo_environment")
+def test_own_resources_are_sent_by_a_connection_that_knows_them(tmp_path: Path) -> None:
     shipped = xb.available_resources()["cliente"].source.read_text("utf-8")
     own = shipped.replace("resource: cliente", "resource: parceiro")
     (tmp_path / "parceiro.yaml").write_text(own, "utf-8")

@@ -27,7 +27,7 @@ def test_the_page_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed.getvalue() == wanted.getvalue() != ""
 
 
-@pytest.mark.usefixtures("demo_home")
+@pytest.mark.usefixtures("demo_environment")
 @pytest.mark.parametrize("page", ["README.md", "README.pt-BR.md"])
 def test_the_example_of_a_readme_runs(
     page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -5,17 +5,15 @@ from pathlib import Path
 import pytest
 from analyst_steps import WAYS, play
 from environment import ROOT, Xlbridge
-from sandboxes import give_database
 
 MOST_STEPS = {"a proposed mapping": 12, "the saved mapping": 8}
 
 
 @pytest.mark.parametrize("first", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_sheet_of_the_house_goes_up_in_few_steps(
-    xlbridge: Xlbridge, home: Path, tmp_path: Path, first: int
+    at_demo: Xlbridge, tmp_path: Path, first: int
 ) -> None:
-    give_database(home, [])
-    stories = play(xlbridge, tmp_path, WAYS[first:])
+    stories = play(at_demo, tmp_path, WAYS[first:])
     for name, most in MOST_STEPS.items():
         assert stories[name].steps <= most, stories[name]
     told = (ROOT / "docs" / "mapping.md").read_text("utf-8")

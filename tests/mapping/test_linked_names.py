@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from environment import Xlbridge
+from environment import Xlbridge, credentials
 from openpyxl import load_workbook
-from sandboxes import give_database
 from sheets import write_records, write_rows
 
 import xlbridge as xb
+from xlbridge.sandbox import RunningSandbox
 
 HEADER = ["Filial", "CNPJ/CPF", "Conta", "Categoria", "CC", "Vencto", "Valor", "Histórico", "Doc"]
 MAPPING = """\
@@ -51,42 +51,41 @@ def row(branch: object, client: object, centre: str, document: str) -> list[obje
 
 
 @pytest.fixture
-def demo(home: Path, tmp_path: Path) -> Path:
-    """Give the home the demo's records, and the mapping; return the sheet's path."""
-    give_database(home, [])
+def demo(tmp_path: Path) -> Path:
+    """Write the mapping; return the sheet's path."""
     (tmp_path / "m.yaml").write_text(MAPPING, "utf-8")
     return tmp_path / "t.xlsx"
 
 
-def stored(xlbridge: Xlbridge) -> dict[str, dict[str, Any]]:
+def stored(at_demo: Xlbridge) -> dict[str, dict[str, Any]]:
     """Return the open receivables that the tests made, by their documents."""
-    answer = json.loads(xlbridge("api", "GET", "/v2/financeiro/contasreceber").stdout)
+    answer = json.loads(at_demo("api", "GET", "/v2/financeiro/contasreceber").stdout)
     found = {record["numeroDoDocumento"]: record for record in answer["data"]}
     return {number: record for number, record in found.items() if str(number).startswith("LN-")}
 
 
-def test_names_become_codes_and_are_sent_once(demo: Path, xlbridge: Xlbridge) -> None:
+def test_names_become_codes_and_are_sent_once(demo: Path, at_demo: Xlbridge) -> None:
     rows = [row("matriz SAO paulo", name, "Logistica", f"LN-{n}") for n, name in enumerate(NAMED)]
     write_rows(demo, HEADER, rows)
-    local = xlbridge("validate", "t.xlsx", "--map", "m.yaml")
+    local = at_demo("validate", "t.xlsx", "--map", "m.yaml")
     assert local.returncode == 0, local.stdout
     assert "codigoDaFilial, codigoDoCliente, codigoDoCentroDeCusto are only" in local.stderr
-    assert xlbridge("validate", "t.xlsx", "--map", "m.yaml", "--online").returncode == 0
-    sent = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    assert at_demo("validate", "t.xlsx", "--map", "m.yaml", "--online").returncode == 0
+    sent = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert sent.returncode == 0, sent.stderr
-    there = stored(xlbridge)
+    there = stored(at_demo)
     assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(5)] == [*NAMED.values()]
     assert {record["codigoDoCentroDeCusto"] for record in there.values()} == {"01.003"}
     assert {record["codigoDaFilial"] for record in there.values()} == {1}
-    again = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    again = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert json.loads(again.stdout)["rows"]["unchanged"] == 5
 
 
 def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_sent(
-    demo: Path, xlbridge: Xlbridge
+    demo: Path, at_demo: Xlbridge
 ) -> None:
     body = '{"nomeComercial": "Pousada Nova Era LTDA", "seuCodigo": "LN-TWIN"}'
-    assert xlbridge("api", "POST", "/v2/cliente", "--data", body).returncode == 0
+    assert at_demo("api", "POST", "/v2/cliente", "--data", body).returncode == 0
     rows = [
         row("Matriz", "LN-TWIN", "Logística", "LN-A"),
         row("Matriz São Paulo", "Pousada Nova Era Ltda", "Comércio", "LN-B"),
@@ -95,7 +94,7 @@ def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_s
         row("Matriz São Paulo", "ln-twin", "comercial", "LN-D"),
     ]
     write_rows(demo, HEADER, rows)
-    judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", "--online", "--format", "json")
+    judged = at_demo("validate", "t.xlsx", "--map", "m.yaml", "--online", "--format", "json")
     assert judged.returncode == 1
     [file] = json.loads(judged.stdout)["files"]
     found = {one["cell"]: one for one in file["findings"]}
@@ -110,18 +109,18 @@ def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_s
     assert found["B3"]["value"] == "Pousada Nova Era Ltda"
     assert "1311 – Pousada Nova Era Ltda; " in found["B3"]["message"]
     assert found["B4"]["message"].endswith("Alike: 1311 – Pousada Nova Era Ltda.")
-    refused = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    refused = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout)["job"] is None
-    part = xlbridge("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--good-rows")
+    part = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--good-rows")
     assert part.returncode == 1
-    assert set(stored(xlbridge)) == {"LN-D"}
+    assert set(stored(at_demo)) == {"LN-D"}
 
 
-def test_a_proposal_looks_documents_and_names_up(demo: Path, xlbridge: Xlbridge) -> None:
+def test_a_proposal_looks_documents_and_names_up(demo: Path, at_demo: Xlbridge) -> None:
     header = ["Loja", "CNPJ", *HEADER[2:]]
     write_rows(demo, header, [row(1, "69.879.837/0001-59", "01.001", "LN-1")])
-    done = xlbridge("map", "t.xlsx", "--resource", "contasreceber")
+    done = at_demo("map", "t.xlsx", "--resource", "contasreceber")
     assert "codigoDoCliente: {from: CNPJ, link: cliente}" in done.stdout
     assert "medium confidence: they are documents; the code of each is looked up" in done.stdout
     write_rows(
@@ -129,12 +128,12 @@ def test_a_proposal_looks_documents_and_names_up(demo: Path, xlbridge: Xlbridge)
         ["Sacado" if text == "CNPJ" else text for text in header],
         [row(1, "Pousada Nova Era Ltda", "01.001", "LN-1")],
     )
-    named = xlbridge("map", "t.xlsx", "--resource", "contasreceber")
+    named = at_demo("map", "t.xlsx", "--resource", "contasreceber")
     assert "codigoDoCliente: {from: Sacado, link: cliente}" in named.stdout
 
 
 def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_interface(
-    demo: Path, xlbridge: Xlbridge
+    demo: Path, at_demo: Xlbridge
 ) -> None:
     names = ["Companhia Paulista de Energia", "44.881.234/0001-60"]
     changes = [
@@ -143,16 +142,16 @@ def test_a_link_on_the_command_line_serves_a_sheet_with_the_headers_of_the_inter
     ]
     write_records(demo, "contaspagar", changes)
     link = ["--link", "codigoDoFornecedor=fornecedor"]
-    assert xlbridge("validate", "t.xlsx", "--online", *link).returncode == 0
-    sent = xlbridge("upload", "t.xlsx", *link, "--yes")
+    assert at_demo("validate", "t.xlsx", "--online", *link).returncode == 0
+    sent = at_demo("upload", "t.xlsx", *link, "--yes")
     assert sent.returncode == 0, sent.stderr
-    answer = json.loads(xlbridge("api", "GET", "/v2/financeiro/contaspagar").stdout)
+    answer = json.loads(at_demo("api", "GET", "/v2/financeiro/contaspagar").stdout)
     codes = {one["numeroDoDocumento"]: one["codigoDoFornecedor"] for one in answer["data"]}
     assert (codes["LN-P0"], codes["LN-P1"]) == (501, 502)
 
 
-def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, xlbridge: Xlbridge) -> None:
-    made = xlbridge("template", "contasreceber", "--with-lists", "-o", str(demo))
+def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, at_demo: Xlbridge) -> None:
+    made = at_demo("template", "contasreceber", "--with-lists", "-o", str(demo))
     assert made.returncode == 0, made.stderr
     assert "  the branches: 3 in the list\n" in made.stderr
     book = load_workbook(demo)
@@ -174,33 +173,33 @@ def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, xlbridge: X
         for name, header in COLUMNS.items():
             sheet.cell(number + 2, names.index(name) + 1).value = values[header]
     book.save(demo)
-    assert xlbridge("validate", "t.xlsx").returncode == 0
-    judged = xlbridge("validate", "t.xlsx", "--online", "--format", "json")
+    assert at_demo("validate", "t.xlsx").returncode == 0
+    judged = at_demo("validate", "t.xlsx", "--online", "--format", "json")
     [file] = json.loads(judged.stdout)["files"]
     assert [(one["cell"], one["code"]) for one in file["findings"]] == [("B5", "link-unknown")]
-    sent = xlbridge("upload", "t.xlsx", "--yes", "--good-rows")
+    sent = at_demo("upload", "t.xlsx", "--yes", "--good-rows")
     assert sent.returncode == 1, sent.stderr
-    there = stored(xlbridge)
+    there = stored(at_demo)
     branches = [there[f"LN-{n}"]["codigoDaFilial"] for n in range(3)]
     assert (len(there), branches) == (3, [2, 1, 1])
     assert [there[f"LN-{n}"]["codigoDoCliente"] for n in range(3)] == [1311, 1429, 1429]
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
 
 
-def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, xlbridge: Xlbridge) -> None:
+def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, at_demo: Xlbridge) -> None:
     link = ["--link", "codigoDoCliente=cliente"]
     named = {"codigoDoCliente": "CLI-01429", "numeroDoDocumento": "LN-R"}
     write_records(demo, "contasreceber", [named | {"codigoDaContaCorrente": 99}])
-    sent = xlbridge("upload", "t.xlsx", *link, "--yes", "--format", "json")
+    sent = at_demo("upload", "t.xlsx", *link, "--yes", "--format", "json")
     assert sent.returncode == 1, sent.stderr
     job = json.loads(sent.stdout)["job"]
     write_records(demo, "contasreceber", [named])
-    untold = xlbridge("retry", job, "--file", "t.xlsx", "--yes")
+    untold = at_demo("retry", job, "--file", "t.xlsx", "--yes")
     assert untold.returncode == 1
     assert "not-a-whole-number" in untold.stderr or "CLI-01429" in untold.stderr
-    again = xlbridge("retry", job, "--file", "t.xlsx", *link, "--yes")
+    again = at_demo("retry", job, "--file", "t.xlsx", *link, "--yes")
     assert again.returncode == 0, again.stderr
-    assert stored(xlbridge)["LN-R"]["codigoDoCliente"] == 1429
+    assert stored(at_demo)["LN-R"]["codigoDoCliente"] == 1429
 
 
 @pytest.mark.parametrize(
@@ -234,9 +233,10 @@ def test_a_link_that_cannot_be_ends_with_2(
 
 
 def test_a_frame_with_names_is_planned_and_sent(
-    demo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Path, home: Path, demo_sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XLBRIDGE_HOME", str(home))
+    for name, value in (credentials(demo_sandbox) | {"XLBRIDGE_HOME": str(home)}).items():
+        monkeypatch.setenv(name, value)
     named = ["69.879.837/0001-59", "Ninguém"]
     write_records(
         demo, "contasreceber", [{"codigoDoCliente": name, "idws": name} for name in named]

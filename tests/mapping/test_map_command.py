@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 from environment import Xlbridge
-from sandboxes import give_database
 from sheets import write_rows
 
 HEADER = ["Filial", "Cliente", "Conta", "Categoria", "CC", "Emissão", "Vencto", "Valor (R$)"]
@@ -134,19 +133,18 @@ def test_the_form_of_the_file_is_printed_for_editors(xlbridge: Xlbridge) -> None
     assert set(form["properties"]) == {"version", "resource", "header", "columns", "ignore"}
 
 
-def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, home: Path, xlbridge: Xlbridge) -> None:
-    give_database(home, [])
+def test_a_mapped_sheet_is_uploaded_once(tmp_path: Path, at_demo: Xlbridge) -> None:
     write_titles(tmp_path)
-    text = xlbridge("map", "titulos.xlsx").stdout
+    text = at_demo("map", "titulos.xlsx").stdout
     text = text.replace("{from: Conta}", "{constant: 1}").replace("- Obs", "- Obs\n  - Conta")
     (tmp_path / "m.yaml").write_text(text, "utf-8")
-    sent = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    sent = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert sent.returncode == 0, sent.stderr
     assert json.loads(sent.stdout)["rows"]["accepted"] == 2
-    again = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
+    again = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert json.loads(again.stdout)["rows"]["accepted"] == 0
     (tmp_path / "m.yaml").write_text(text.replace("{Matriz: 1}", "{Loja: 1}"), "utf-8")
-    bad = xlbridge("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
+    bad = at_demo("upload", "titulos.xlsx", "--map", "m.yaml", "--yes")
     assert bad.returncode == 1
     assert "A4='Matriz'" in bad.stderr
 

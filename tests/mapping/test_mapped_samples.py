@@ -31,7 +31,7 @@ def findings(
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_mapped_sample_has_the_same_findings(
     tmp_path: Path, catalogue: Catalogue, sample: Path, seed: int
 ) -> None:

@@ -11,7 +11,7 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.client import DiagnosticCheck, diagnose_local, diagnose_remote, failed_check
-from xlbridge.connection import connect
+from xlbridge.connection import IMPATIENT, connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
@@ -82,7 +82,7 @@ def _checks() -> list[DiagnosticCheck]:
     ]
     if all(check.ok for check in checks):
         try:
-            with connect(settings, remark) as client:
+            with connect(settings, remark, IMPATIENT) as client:
                 checks.extend(diagnose_remote(client))
         except XlbridgeError as error:
             checks.append(failed_check("address", error))

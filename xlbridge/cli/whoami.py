@@ -5,7 +5,7 @@ import click
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
-from xlbridge.connection import connect
+from xlbridge.connection import IMPATIENT, connect
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import SYSTEM_INFO
 
@@ -16,7 +16,7 @@ from xlbridge.wire.authentication import SYSTEM_INFO
 )
 @format_option
 def command(form: str) -> None:
-    with connect(command_settings(), remark) as client:
+    with connect(command_settings(), remark, IMPATIENT) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
         target = client.target
     where = {
