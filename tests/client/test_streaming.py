@@ -16,6 +16,7 @@ from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
 from xlbridge.client.listings import ParseNumber, RecordShape
+from xlbridge.client.listings.picking import RecordPicker
 from xlbridge.client.listings.stream import InvalidJson, JsonReader
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
@@ -76,6 +77,33 @@ def test_objects_are_read_the_same_many_at_once_or_one_by_one(
     wanted = json.loads(text, parse_float=Decimal)
     assert list(JsonReader(pieces(text, sizes)).items()) == wanted
     assert list(JsonReader(pieces(text, [1] * len(text))).items()) == wanted
+
+
+@settings(deadline=None)
+@given(st.lists(confusing_objects | json_values, max_size=12), st.lists(st.integers(0, 200)))
+def test_wanted_objects_come_whole_and_so_does_every_field_once(
+    values: list[Any], sizes: list[int]
+) -> None:
+    text = json.dumps(values, default=float, separators=(",", ":")).encode()
+    there = json.loads(text, parse_float=Decimal)
+    names = {"a": "a", "b": "b"}
+    picker = RecordPicker([("a", lambda value: value == "}")], names)
+    picked = list(JsonReader(pieces(text, sizes), picker=picker).items())
+    rest = iter(there)
+    assert all(one in rest for one in picked)
+    assert len(picked) + picker.dropped == len(there)
+    objects = [one for one in there if isinstance(one, dict)]
+    assert all(one in picked for one in objects if one.get("a", "}") == "}")
+    seen = {name for one in picked if isinstance(one, dict) for name in one}
+    assert seen & names.keys() == {name for one in objects for name in one} & names.keys()
+
+
+def test_of_many_objects_only_wanted_ones_are_decoded() -> None:
+    text = json.dumps([{"a": n, "b": None} for n in range(5_000)], separators=(",", ":")).encode()
+    picker = RecordPicker([("a", lambda value: value == 4_000)], {"a": "a", "b": "b"})
+    picked = list(JsonReader(pieces(text, [10_000] * 5), picker=picker).items())
+    assert {"a": 4_000, "b": None} in picked
+    assert picker.dropped > 3_000
 
 
 @pytest.mark.parametrize(

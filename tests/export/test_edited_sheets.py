@@ -203,5 +203,7 @@ def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
         ListedRecord(record, "registry.clients.list")
         for record in (first, {**first, "nomeComercial": "Ana"})
     ]
-    reading = RowMatcher(resource, resource.read_back).snapshot(row, lookup, twice, first.keys())
+    matcher = RowMatcher(resource, resource.read_back)
+    (sent,), key = matcher.compared([row]), dict.fromkeys(lookup.key, "A-1")
+    reading = matcher.snapshot(row, sent, key, twice, first.keys())
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]

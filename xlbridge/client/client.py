@@ -23,7 +23,7 @@ from typing import Any, Self
 import httpx
 
 from xlbridge.client.listings.answer import ListingAnswer, rows_of_data, shape_of
-from xlbridge.client.listings.stream import ParseNumber, Record
+from xlbridge.client.listings.stream import FieldTest, ParseNumber, Record
 from xlbridge.client.operations import Operations
 from xlbridge.client.outcomes import (
     BUSY,
@@ -192,13 +192,15 @@ class Client(Operations):
         query: WireModel | None = None,
         keep_unknown: bool = False,
         numbers: ParseNumber | None = None,
+        wanted: Sequence[FieldTest] = (),
     ) -> Generator[Record]:
         """Call a listing and yield its records as the answer comes in, one by one.
 
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
         ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
-        place of that. One object is one record, null is none.
+        place of that. One object is one record, null is none. With tests of ``wanted`` records,
+        others may be left out, which takes less time than to decode them.
 
         The call is made when the first record is asked for, and retried until an answer begins.
         Only the record at hand is in memory. Raises what ``call`` raises, and
@@ -208,7 +210,7 @@ class Client(Operations):
         """
         shape = shape_of(_model_of(operation), keep_unknown=keep_unknown)
         with closing(self.listing(operation, path=path, query=query)) as answer:
-            yield from answer.records(answer.pieces(), shape, numbers)
+            yield from answer.records(answer.pieces(), shape, numbers, wanted)
 
     def listing(
         self,

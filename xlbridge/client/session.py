@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,7 +117,12 @@ class TokenFile:
         self._path.unlink(missing_ok=True)
 
     def _proof(self, salt: bytes, cost: ProofCost) -> str:
-        return hashlib.scrypt(self._password, salt=salt, **cost._asdict()).hex()
+        return _scrypt(self._password, salt, cost)
+
+
+@lru_cache(maxsize=8)
+def _scrypt(password: bytes, salt: bytes, cost: ProofCost) -> str:
+    return hashlib.scrypt(password, salt=salt, **cost._asdict()).hex()
 
 
 def _is_unexpired(expiration: str | None) -> bool:

@@ -25,8 +25,10 @@ from xlbridge.upload.lookup.snapshot import (
     Moment,
     Snapshot,
     StoredSnapshot,
+    json_text,
     snapshot_from_json,
     snapshot_to_json,
+    value_of_json,
 )
 from xlbridge.upload.record_writes import RecordTask, RecordWrites, WriteState
 from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason, StoredAction
@@ -180,7 +182,7 @@ class Journal:
             (job.id,),
         )
         return [
-            StoredAction(row, action, reason, json.loads(detail))
+            StoredAction(row, action, reason, value_of_json(detail))
             for row, action, reason, detail in found.fetchall()
         ]
 
@@ -236,7 +238,7 @@ class Journal:
             self._add_snapshot(job.id, moment, snapshot)
 
     def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        rows = json.dumps(snapshot_to_json(snapshot))
+        rows = snapshot_to_json(snapshot)
         self._db.execute(
             "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
             "FROM readings WHERE job = ?",
@@ -249,9 +251,7 @@ class Journal:
             "SELECT at, moment, rows FROM readings WHERE job = ? ORDER BY number", (job_id,)
         )
         return [
-            StoredSnapshot(
-                datetime.fromisoformat(at), Moment(moment), snapshot_from_json(json.loads(rows))
-            )
+            StoredSnapshot(datetime.fromisoformat(at), Moment(moment), snapshot_from_json(rows))
             for at, moment, rows in found.fetchall()
         ]
 
@@ -395,7 +395,7 @@ class Journal:
         self._db.executemany(
             "INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (job_id, at, one.row, one.action, one.reason, json.dumps(one.detail))
+                (job_id, at, one.row, one.action, one.reason, json_text(one.detail))
                 for at, one in enumerate(actions)
             ),
         )

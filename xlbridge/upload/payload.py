@@ -12,6 +12,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from xlbridge.validation.cross_sheet import IntArray
 
 
-_AS_JSON = json.JSONEncoder().encode
-
-
 def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
     names = sorted(name for name in frame.columns if name != KEY)
@@ -59,9 +57,11 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
 
 def _named_values(name: str, column: pd.Series) -> list[str]:
     """Return each value of a column as an item of a JSON list, nothing for an empty cell."""
-    texts = [None if cell is None else _text(cell) for cell in column_values(column)]
     opening = f", [{json.dumps(name)}, "
-    return ["" if text is None else f"{opening}{_AS_JSON(text)}]" for text in texts]
+    return [
+        "" if cell is None else f"{opening}{encode_basestring_ascii(_text(cell))}]"
+        for cell in column_values(column)
+    ]
 
 
 def _text(cell: object) -> str:

@@ -9,7 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from json import JSONEncoder, dumps
+from json import dumps
+from json.encoder import encode_basestring_ascii
+from types import MappingProxyType
 from typing import Any
 
 from xlbridge.client import Client
@@ -18,7 +20,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
-from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_for
+from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.row_plan import (
     Difference,
@@ -34,6 +36,7 @@ _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
     en="the system did not let them be read: {reason}",
 )
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_ASKED = Text(pt="não foi pedido", en="it was not asked for")
 
 
@@ -59,19 +62,21 @@ def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[s
         return [()] * len(rows)
     matcher = RowMatcher(resource, declared)
     opening = f"[{dumps(resource.name)}"
-    names = {column: f", [{dumps(column)}, " for way in declared.lookups for column in way.key}
-    as_json = JSONEncoder().encode
+    items: dict[str, list[str]] = {}
+    for column in dict.fromkeys(column for way in declared.lookups for column in way.key):
+        name = f", [{dumps(column)}, "
+        items[column] = [
+            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
+            for text in matcher.column(column, rows)
+        ]
 
-    def item(column: str, value: Any) -> str:
-        return f"{names[column]}{as_json(matcher.comparable(column, value))}]"
-
-    def digest(row: RowValues, way: Lookup) -> str:
-        key = "".join([item(column, row[column]) for column in way.key])
+    def digest(at: int, way: Lookup) -> str:
+        key = "".join([items[column][at] for column in way.key])
         return blake2b(f"{opening}{key}]".encode(), digest_size=16).hexdigest()
 
     return [
-        tuple([digest(row, w) for w in lookups_for(resource, row) if w is not declared.by_number])
-        for row in rows
+        tuple([digest(at, way) for way in ways if way is not declared.by_number])
+        for at, ways in enumerate(lookups_of_rows(resource, rows))
     ]
 
 
@@ -88,7 +93,8 @@ def read_rows(client: Client, resource: Resource, rows: SheetRows, options: Plan
         reading = read_records(client, resource, [rows.values[at] for at in asked])
     except RemoteRejected as error:
         why = _LOOKUP_REJECTED.format(reason=error.message)
-        keyed = (at for at in asked if lookups_for(resource, rows.values[at]))
+        lookups = lookups_of_rows(resource, rows.values)
+        keyed = (at for at in asked if lookups[at])
         return Reading((None,) * count, dict.fromkeys(keyed, why), why)
     snapshot: list[RowSnapshot | None] = [None] * count
     for at, one in zip(asked, reading.snapshot, strict=True):
@@ -131,10 +137,10 @@ class _Planner:
 
     def planned(self) -> Iterator[PlannedRow]:
         """Yield the action of each row, in order."""
-        for at, number in enumerate(self._rows.numbers):
+        for at, (number, keys) in enumerate(zip(self._rows.numbers, self._keys, strict=True)):
             values = self._rows.values[at]
             carried = {name: values[name] for name in self._numbers if values.get(name) is not None}
-            row = PlannedRow(number, RowAction.CREATE, number=carried, keys=self._keys[at])
+            row = PlannedRow(number, RowAction.CREATE, number=carried or _NOTHING, keys=keys)
             yield self._with_all_values(at, self._decided(at, row))
 
     def _with_all_values(self, at: int, row: PlannedRow) -> PlannedRow:
@@ -193,12 +199,17 @@ class _Planner:
 
     def _existing(self, row: PlannedRow, record: FoundRecord) -> PlannedRow:
         """Decide on a row whose record is there."""
-        row = replace(row, record=record.code)
         if record.unchanged:
-            return replace(row, action=RowAction.UNCHANGED, reason=RowReason.SAME)
-        row = replace(
-            row, differences={name: Difference(*pair) for name, pair in record.differing.items()}
-        )
+            return PlannedRow(
+                row.row,
+                RowAction.UNCHANGED,
+                RowReason.SAME,
+                record.code,
+                number=row.number,
+                keys=row.keys,
+            )
+        differences = {name: Difference(*pair) for name, pair in record.differing.items()}
+        row = replace(row, record=record.code, differences=differences)
         change = self._resource.change
         if change is None or not change.covers(record.listing, record.differing):
             return _held(row, RowReason.CANNOT_CHANGE)

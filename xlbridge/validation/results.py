@@ -92,6 +92,8 @@ class ValidatedSheet:
 
     def error_findings(self) -> Iterator[Finding]:
         """Yield the findings that stop an upload, in their order."""
+        if self.errors == 0:
+            return iter(())  # Of warnings there may be one for each cell.
         return (finding for finding in self.findings if finding.kind.severity is Severity.ERROR)
 
     @property

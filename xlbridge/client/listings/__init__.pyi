@@ -12,6 +12,7 @@ from .complete import (
     listing_parts as listing_parts,
 )
 from .stream import (
+    FieldTest as FieldTest,
     ListingReader as ListingReader,
     ParseNumber as ParseNumber,
     RecordShape as RecordShape,

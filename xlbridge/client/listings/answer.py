@@ -5,13 +5,14 @@ more memory than small ones. Names are in the spec's own spelling, values stay a
 (decimal numbers exact).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from xlbridge.client.listings.stream import (
+    FieldTest,
     InvalidJson,
     ListingReader,
     ParseNumber,
@@ -30,6 +31,9 @@ from xlbridge.client.outcomes import (
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
+
+if TYPE_CHECKING:
+    from xlbridge.client.listings.picking import RecordPicker
 
 _MAX_OPENING_LENGTH = 10_000
 """Maximum number of characters of a body that are shown, without secrets."""
@@ -99,19 +103,25 @@ class ListingAnswer:
             raise TruncatedBody from None
 
     def records(
-        self, pieces: Iterable[bytes], shape: RecordShape, numbers: ParseNumber | None = None
+        self,
+        pieces: Iterable[bytes],
+        shape: RecordShape,
+        numbers: ParseNumber | None = None,
+        wanted: Sequence[FieldTest] = (),
     ) -> Iterator[Record]:
         """Yield the records in a body: in ``pieces``, or in what was kept of them.
 
-        Only an iterator that came to its end has told all.
+        With tests of ``wanted`` ones, others may be left out. Only an iterator that came to its end
+        has told all.
         """
-        text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers)
+        picker = _picker(wanted, shape) if wanted else None
+        text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, picker)
         convert = shape.converter()
         try:
             is_object, opening = _begins_with_object(text), text.opening(_MAX_OPENING_LENGTH)
             if not is_object:
                 raise self._undocumented(opening)
-            yield from map(convert, _complete_records(text))
+            yield from map(convert, _complete_records(text, picker))
             yield from map(convert, self._rest(text, opening))
         except UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
@@ -144,6 +154,13 @@ def is_plain_success(envelope: Mapping[str, Any]) -> bool:
     return judged.success and judged.data is None
 
 
+def _picker(wanted: Sequence[FieldTest], shape: RecordShape) -> "RecordPicker":
+    """Return what drops unwanted records; most commands read whole listings, without it."""
+    from xlbridge.client.listings.picking import RecordPicker
+
+    return RecordPicker(wanted, shape.names)
+
+
 def _begins_with_object(text: ListingReader) -> bool:
     try:
         return text.begins_with("{")
@@ -153,7 +170,7 @@ def _begins_with_object(text: ListingReader) -> bool:
         raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
-def _complete_records(text: ListingReader) -> Iterator[Any]:
+def _complete_records(text: ListingReader, picker: "RecordPicker | None") -> Iterator[Any]:
     """Yield a reader's records.
 
     Raises ``UnexpectedContent`` where the body breaks off or is not JSON.
@@ -166,4 +183,5 @@ def _complete_records(text: ListingReader) -> Iterator[Any]:
     except (InvalidJson, TruncatedBody) as error:
         truncated = isinstance(error, TruncatedBody) or error.ended
         reason = _TRUNCATED if truncated else _NOT_JSON
+        count += 0 if picker is None else picker.dropped
         raise UnexpectedContent(reason.format(n=count), truncated=truncated) from None

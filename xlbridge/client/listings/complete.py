@@ -4,13 +4,13 @@ Source: the spec, Limits: an answer of the client listing is truncated at 500 re
 say so.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_origin
 
 from xlbridge.client.client import Client
-from xlbridge.client.listings.stream import Record
+from xlbridge.client.listings.stream import FieldTest, Record
 from xlbridge.client.listings.windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.resources import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
@@ -50,15 +50,16 @@ class ListingCache:
 
 
 def listing_parts(
-    client: Client, operation: Operation, cap: int | None
+    client: Client, operation: Operation, cap: int | None, wanted: Sequence[FieldTest] = ()
 ) -> Iterator[tuple[Iterable[Record], bool]]:
     """Yield all records of a listing, an answer at a time, each with whether it is surely complete.
 
     A record that changes meanwhile can come twice, the later one being the newer; none is left
-    out (``docs/exports.md``). Raises what ``Client.records`` raises.
+    out (``docs/exports.md``), but for those that are not ``wanted``. Raises what
+    ``Client.records`` raises.
     """
     if cap is None:
-        yield client.records(operation), True
+        yield client.records(operation, wanted=wanted), True
         return
     query: Any = operation.query
     splitter = WindowSplitter(UNBOUNDED_WINDOW, cap, datetime.now())

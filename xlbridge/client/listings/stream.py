@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from xlbridge.client.listings.picking import RecordPicker
 
 
 class UnexpectedContent(ValueError):
@@ -110,13 +113,19 @@ def _require_bounded(text: str) -> None:
 class JsonReader:
     """A JSON text in UTF-8 whose pieces are asked for as they are needed.
 
-    ``numbers`` makes a value of a number's text, whole ones included. Every method raises
-    ``InvalidJson``, and whatever ``pieces`` raises.
+    ``numbers`` makes a value of a number's text, whole ones included; ``picker`` drops items of
+    lists. Every method raises ``InvalidJson``, and whatever ``pieces`` raises.
     """
 
-    def __init__(self, pieces: Iterator[bytes], numbers: ParseNumber | None = None) -> None:
+    def __init__(
+        self,
+        pieces: Iterator[bytes],
+        numbers: ParseNumber | None = None,
+        picker: "RecordPicker | None" = None,
+    ) -> None:
         self._pieces = pieces
         self._numbers = numbers
+        self._picker = picker
         self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
@@ -196,6 +205,8 @@ class JsonReader:
         # Of what is left of this text, nothing is tried twice.
         self._one_by_one = True
         text = f"[{self._text[self._at : end + 1]}]"
+        if self._picker is not None:
+            text = self._picker.picked(text)
         short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
         try:
             items, length = exact_decoder(self._numbers, short_wholes=short).raw_decode(text)
@@ -204,6 +215,8 @@ class JsonReader:
         if length != len(text):
             return []
         self._at = end + 2
+        if self._picker is not None:
+            self._picker.note(items)
         return list(items)
 
     def opening(self, length: int) -> str:
@@ -246,7 +259,8 @@ class ListingReader:
 
     ``names`` has every accepted spelling of the envelope's own names. ``envelope`` is whole once
     ``records`` has come to its end; ``data`` is in it only where it is no list. ``has_list`` says
-    whether a list came. Every method raises ``InvalidJson``, and whatever ``pieces`` raises.
+    whether a list came; of it ``picker`` drops records. Every method raises ``InvalidJson``, and
+    whatever ``pieces`` raises.
     """
 
     def __init__(
@@ -254,11 +268,12 @@ class ListingReader:
         pieces: Iterator[bytes],
         names: Mapping[str, str],
         numbers: ParseNumber | None = None,
+        picker: "RecordPicker | None" = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
         self.has_list = False
         self._names = names
-        self._text = JsonReader(pieces, numbers)
+        self._text = JsonReader(pieces, numbers, picker)
 
     def begins_with(self, mark: str) -> bool:
         """Say whether a mark comes first."""
@@ -288,6 +303,9 @@ class ListingReader:
 
 
 Record = dict[str, Any]
+
+FieldTest = tuple[str, Callable[[Any], bool]]
+"""Name of a field, and whether a record with such a value of it is wanted."""
 
 _Convert = Callable[[Any], Record]
 _Rename = Callable[[Record], Record]

@@ -3,13 +3,19 @@
 Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import complete_listings_for, listing_cap, listing_parts
+from xlbridge.client.listings import (
+    FieldTest,
+    complete_listings_for,
+    listing_cap,
+    listing_parts,
+)
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, ReadBack, Resource
@@ -18,7 +24,7 @@ from xlbridge.upload.lookup.row_lookup import (
     ListedRecord,
     RowMatcher,
     RowValues,
-    lookups_for,
+    lookups_of_rows,
 )
 from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot
 from xlbridge.wire import Operation
@@ -48,6 +54,9 @@ _NOT_PROVEN = Text(
 
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+
+_Filters = tuple[tuple[str, str], ...]
+"""Fields of a query and their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ def read_records(
     way_out: Text | None = None,
 ) -> Reading:
     """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each."""
-    lookups = [lookups_for(resource, row) for row in rows]
+    lookups = lookups_of_rows(resource, rows)
     declared = resource.read_back
     if declared is None or not any(lookups):
         return Reading((None,) * len(rows), {}, _NO_KEY)
@@ -156,6 +165,8 @@ class _RecordReader:
     ) -> None:
         self._client = client
         self._by_number = declared.by_number
+        number = () if declared.by_number is None else (declared.by_number,)
+        self._declared = (*number, *declared.lookups)
         self._matcher = RowMatcher(resource, declared)
         self._rows = rows
         self._lookups = lookups
@@ -166,25 +177,43 @@ class _RecordReader:
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
         self._sought: dict[int, _Sought] = {}
         self._keys: list[list[Key]] = [[] for _ in rows]
-        for row, ways, keys in zip(rows, lookups, self._keys, strict=True):
-            for way in ways:
-                asked = {} if way is self._by_number else way.filters
-                fields = {**way.key, **{column: name for name, column in asked.items()}}
-                one = self._sought.setdefault(id(way), _Sought(way, fields))
-                key = self._matcher.key_of_row(row, one.fields)
-                one.found.setdefault(key, [])
-                keys.append(key)
-        self.needs_listings = any(ways and not any(map(self._is_narrow, ways)) for ways in lookups)
+        for way in self._ways():
+            asked = {} if way is self._by_number else way.filters
+            fields = {**way.key, **{column: name for name, column in asked.items()}}
+            one = self._sought[id(way)] = _Sought(way, fields)
+            keys_of_rows = self._matcher.keys_of_rows(rows, one.fields)
+            for ways, keys, key in zip(lookups, self._keys, keys_of_rows, strict=True):
+                if way in ways:
+                    one.found.setdefault(key, [])
+                    keys.append(key)
+        self._proven: Mapping[int, Lookup | None] = {}
+        self.needs_listings = any(
+            ways and not any(map(self._is_narrow, ways)) for ways in self._cases()
+        )
 
     def requests_needed(self) -> int:
         """Return how many requests read each key by itself, as far as that can be."""
-        asked: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
-        for way in {id(way): way for ways in self._lookups for way in ways}.values():
-            if self._is_narrow(way):
-                own = zip(self._rows, self._lookups, strict=True)
-                filters = {_filters(way, row) for row, ways in own if way in ways}
-                asked |= {(o.name, one) for o in way.operations for one in filters}
-        return len(asked)
+        return len({(o.name, one) for way, one, _ in self._questions() for o in way.operations})
+
+    def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
+        """Yield each question that finds records of a row by itself, once, with such a row."""
+        for way in filter(self._is_narrow, self._ways()):
+            own = (row for row, ways in zip(self._rows, self._lookups, strict=True) if way in ways)
+            once: dict[object, RowValues] = {}
+            for row in own:
+                once.setdefault(tuple([row[column] for column in way.filters.values()]), row)
+            asked = {_filters(way, row): row for row in once.values()}
+            for filters, row in asked.items():
+                yield way, filters, row
+
+    def _cases(self) -> Collection[Sequence[Lookup]]:
+        """Return the lookups of rows, once those that are the same."""
+        return {id(ways): ways for ways in self._lookups}.values()
+
+    def _ways(self) -> Collection[Lookup]:
+        """Return the lookups that serve any row, in the order in which each row has them."""
+        serving = {id(way) for ways in self._cases() for way in ways}
+        return [way for way in self._declared if id(way) in serving]
 
     def read_listings(self, most: int | None) -> bool:
         """Read the listings that hold the records, ``most`` answers at most.
@@ -195,7 +224,7 @@ class _RecordReader:
         listings = list(_listings_to_read(self._sought.values()))
         listed = {id(one) for _, sought in listings for one in sought}
         for operation, sought in listings:
-            for records, whole in self._answers(operation):
+            for records, whole in self._answers(operation, sought):
                 if not whole or left == 0:
                     self._forget()
                     return False
@@ -212,14 +241,13 @@ class _RecordReader:
 
     def read_one_by_one(self) -> None:
         """Ask for the records of each row, each question once; its number is looked for in them."""
-        asked: dict[tuple[str, tuple[tuple[str, str], ...]], bool] = {}
+        asked: dict[tuple[str, _Filters], bool] = {}
         number = self._sought.get(id(self._by_number))
-        for row, ways in zip(self._rows, self._lookups, strict=True):
-            for way in filter(self._is_narrow, ways):
-                for operation in way.operations:
-                    question = (operation.name, _filters(way, row))
-                    if question not in asked:
-                        asked[question] = self._ask(operation, way, row, number)
+        for way, filters, row in self._questions():
+            for operation in way.operations:
+                question = (operation.name, filters)
+                if question not in asked:
+                    asked[question] = self._ask(operation, way, row, number)
         answered = {name for (name, _), answer in asked.items() if answer}
         for one in self._sought.values():
             shown = set(one.fields.values()) - one.lookup.filters.keys()
@@ -237,7 +265,12 @@ class _RecordReader:
         A row whose lookups are all assumed has no key where the system does not answer them;
         ``answered`` says that it was not asked.
         """
-        snapshot = tuple(map(self._snapshot, self._rows, self._lookups, self._keys))
+        sent = self._matcher.compared(self._rows)
+        self._proven = {
+            id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
+            for ways in self._cases()
+        }
+        snapshot = tuple(map(self._snapshot, self._rows, sent, self._lookups, self._keys))
         reasons = {
             position: why
             for position, (one, ways) in enumerate(zip(snapshot, self._lookups, strict=True))
@@ -247,27 +280,36 @@ class _RecordReader:
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
     def _snapshot(
-        self, row: RowValues, ways: Sequence[Lookup], keys: Sequence[Key]
+        self,
+        row: RowValues,
+        sent: Mapping[str, str | None],
+        ways: Sequence[Lookup],
+        keys: Sequence[Key],
     ) -> RowSnapshot | None:
         """Return the records of the first of a row's lookups that finds any."""
         for way, key in zip(ways, keys, strict=True):
             if found := self._sought[id(way)].found[key]:
-                return self._matcher.snapshot(row, way, found, self._carried)
-        proven = [way for way in ways if self._sought[id(way)].proven]
-        return self._matcher.snapshot(row, proven[0], (), self._carried) if proven else None
+                return self._matcher.snapshot(row, sent, _named(way, key), found, self._carried)
+        proven = self._proven[id(ways)]
+        if proven is None:
+            return None
+        return RowSnapshot(_named(proven, keys[ways.index(proven)]), sent, ())
 
     def _read_numbers(self, number: _Sought) -> None:
         """Look in whole listings for the numbers that the answers do not have."""
         number.proven, number.found = True, {key: [] for key in number.found}
         for operation in number.lookup.operations:
-            for records, whole in self._answers(operation):
+            for records, whole in self._answers(operation, [number]):
                 number.proven &= whole
                 self._sort_in(records, operation, [number])
 
-    def _answers(self, operation: Operation) -> Iterator[tuple[Iterable[Record], bool]]:
+    def _answers(
+        self, operation: Operation, sought: Iterable[_Sought]
+    ) -> Iterator[tuple[Iterable[Record], bool]]:
         """Yield the answers to a listing; one that the system does not find is empty."""
+        cap, wanted = listing_cap(operation), self._wanted(sought)
         try:
-            yield from listing_parts(self._client, operation, listing_cap(operation))
+            yield from listing_parts(self._client, operation, cap, wanted)
         except RemoteRejected as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
@@ -291,7 +333,8 @@ class _RecordReader:
         ]
         try:
             # What a record does not show is what it was asked for by.
-            records = self._client.records(operation, query=query, path=path)
+            wanted = self._wanted(sought if number is None else [*sought, number])
+            records = self._client.records(operation, query=query, path=path, wanted=wanted)
             self._sort_in(records, operation, sought, filters, number)
         except RemoteRejected as error:
             if error.status == HTTPStatus.NOT_FOUND:
@@ -300,6 +343,17 @@ class _RecordReader:
                 return False
             raise
         return True
+
+    def _wanted(self, sought: Iterable[_Sought]) -> Sequence[FieldTest]:
+        """Return the tests of records that may be of a sought key."""
+        comparable = self._matcher.comparable
+
+        def test(column: str, values: Collection[str | None]) -> Callable[[Any], bool]:
+            return lambda value: comparable(column, value) in values
+
+        return [
+            (name, test(column, values)) for column, name, values in (one.telling for one in sought)
+        ]
 
     def _sort_in(
         self,
@@ -347,7 +401,12 @@ class _RecordReader:
             one.forget()
 
 
-def _filters(way: Lookup, row: RowValues) -> tuple[tuple[str, str], ...]:
+def _named(way: Lookup, key: Key) -> dict[str, str]:
+    """Return a row's key with the names of its columns, which come first."""
+    return {name: value or "" for name, value in zip(way.key, key, strict=False)}
+
+
+def _filters(way: Lookup, row: RowValues) -> _Filters:
     return tuple((name, str(row[column])) for name, column in way.filters.items())
 
 

@@ -1,6 +1,6 @@
 """Rows and the remote records that may be theirs: keys, comparable values, and what differs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -77,6 +77,23 @@ def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     return [way for way in (*number, *declared.lookups) if _serves(way, row)]
 
 
+def lookups_of_rows(resource: Resource, rows: Iterable[RowValues]) -> list[Sequence[Lookup]]:
+    """Return the lookups that serve each row, worked out once for rows with like cells empty."""
+    declared = resource.read_back
+    ways = () if declared is None else (declared.by_number, *declared.lookups)
+    columns = list(dict.fromkeys(name for way in ways if way is not None for name in way.key))
+    deciding = list(dict.fromkeys(name for way in ways if way is not None for name in way.when))
+    known: dict[tuple[object, ...], Sequence[Lookup]] = {}
+    found = []
+    for row in rows:
+        case = (*[row.get(n) is None for n in columns], *[row.get(n) for n in deciding])
+        serving = known.get(case)
+        if serving is None:
+            serving = known[case] = lookups_for(resource, row)
+        found.append(serving)
+    return found
+
+
 def _serves(way: Lookup, row: RowValues) -> bool:
     for name in way.key:
         if row.get(name) is None:
@@ -106,10 +123,34 @@ class RowMatcher:
             for child in resource.children
         }
         self._known: dict[tuple[str, type, Any], str | None] = {}
+        self._shown: tuple[int, Sequence[str]] | None = None
 
-    def key_of_row(self, row: RowValues, columns: Collection[str]) -> Key:
-        """Return the comparable values of a row's columns."""
-        return tuple(self.comparable(column, row[column]) for column in columns)
+    def keys_of_rows(self, rows: Sequence[RowValues], columns: Collection[str]) -> Iterable[Key]:
+        """Return the comparable values of each row's columns."""
+        return zip(*[self.column(name, rows) for name in columns], strict=True)
+
+    def column(self, name: str, rows: Sequence[RowValues]) -> list[str | None]:
+        """Return the comparable values of a column, None where a row has none."""
+        if not any(name in row for row in rows):
+            return [None] * len(rows)
+        comparable = self.comparable
+        if name in self._plain_texts:
+            return [
+                (" ".join(value.split()) or None)
+                if (value := row.get(name)).__class__ is str
+                else comparable(name, value)
+                for row in rows
+            ]
+        return [
+            str(value) if (value := row.get(name)).__class__ is int else comparable(name, value)
+            for row in rows
+        ]
+
+    def compared(self, rows: Sequence[RowValues]) -> Iterator[dict[str, str | None]]:
+        """Yield the compared values of each row."""
+        names = self._compare
+        for values in self.keys_of_rows(rows, names) if names else ((),) * len(rows):
+            yield dict(zip(names, values, strict=True))
 
     def key_of_record(self, record: Record, fields: Mapping[str, str]) -> Key:
         """Return the comparable values of a record; ``fields`` are its names of the columns."""
@@ -145,18 +186,24 @@ class RowMatcher:
     def snapshot(
         self,
         row: RowValues,
-        lookup: Lookup,
+        sent: Mapping[str, str | None],
+        key: Mapping[str, str],
         found: Sequence[ListedRecord],
         carried: Collection[str],
     ) -> RowSnapshot:
-        """Compare a row with the records of its key; the last one of a number counts."""
-        key = {name: self.comparable(name, row[name]) or "" for name in lookup.key}
-        once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
-        sent = self._comparables(row)
-        meant = self._meant(row, sent, carried) if once else {}
+        """Compare a row with the records of its key; the last one of a number counts.
+
+        ``sent`` are the row's compared values.
+        """
+        if not found:
+            return RowSnapshot(key, sent, ())
+        if len(found) > 1:
+            once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
+            found = list(once.values())
+        meant = self._meant(row, sent, carried)
         lists = {name: row[name] for name in self._lists if row.get(name)}
         return RowSnapshot(
-            key, sent, tuple(self._found(listed, sent, meant, lists) for listed in once.values())
+            key, sent, tuple([self._found(listed, sent, meant, lists) for listed in found])
         )
 
     def _comparables(self, values: Mapping[str, Any]) -> dict[str, str | None]:
@@ -173,9 +220,10 @@ class RowMatcher:
         """Return the values that a row gives its record, empty cells included."""
         declared = self._read_back
         meant: dict[str, str | None] = {}
-        for name in self._meant_columns:
-            if self._field_of.get(name) not in carried:
-                continue
+        if self._shown is None or self._shown[0] != len(carried):
+            shown = [name for name in self._meant_columns if self._field_of.get(name) in carried]
+            self._shown = (len(carried), shown)
+        for name in self._shown[1]:
             if sent.get(name) is not None:
                 meant[name] = sent[name]
                 continue
@@ -199,11 +247,16 @@ class RowMatcher:
             there = self._as_row(record)
             theirs = {name: self.comparable(name, there[name]) for name in meant}
         differing = {n: (value, theirs[n]) for n, value in meant.items() if theirs[n] != value}
-        differing |= self._differing_lists(lists, record)
+        if lists:
+            differing |= self._differing_lists(lists, record)
+        # Most records equal their rows: then there is nothing more to look at.
+        alike = values == sent or all(
+            values[name] == value for name, value in sent.items() if value is not None
+        )
         return FoundRecord(
-            code="/".join(str(record.get(name, "?")) for name in self._read_back.codes),
+            code="/".join([str(record.get(name, "?")) for name in self._read_back.codes]),
             values=values,
-            same=all(values[name] == value for name, value in sent.items() if value is not None),
+            same=alike,
             unchanged=not differing,
             differing=differing,
             listing=listed.listing,

@@ -3,9 +3,10 @@
 Source of the proof: the upload protocol, Reconcile.
 """
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -48,28 +49,35 @@ Snapshot = tuple[RowSnapshot | None, ...]
 """Remote records of each row, in order; None for a row without a key."""
 
 
-def snapshot_to_json(snapshot: Snapshot) -> list[Any]:
+def json_text(value: object) -> str:
+    """Return a value as JSON, in a fifth of the standard library's time.
+
+    Only that takes half of a character that UTF-16 writes as two, which a system may answer.
+    """
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=asdict)
+
+
+def value_of_json(text: str) -> Any:
+    """Return the value that ``json_text`` gave as JSON."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
+
+
+def snapshot_to_json(snapshot: Snapshot) -> str:
     """Return a snapshot as JSON, with the names of the fields."""
-    return [None if row is None else _row_json(row) for row in snapshot]
+    return json_text(snapshot)
 
 
-def _row_json(row: RowSnapshot) -> dict[str, Any]:
-    """Return a row as ``asdict`` would, which copies each value for itself."""
-    found = [
-        {
-            "code": one.code,
-            "values": one.values,
-            "same": one.same,
-            "unchanged": one.unchanged,
-            "differing": one.differing,
-            "listing": one.listing,
-        }
-        for one in row.found
-    ]
-    return {"key": row.key, "sent": row.sent, "found": found}
-
-
-def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
+def snapshot_from_json(text: str) -> Snapshot:
     """Return the snapshot that ``snapshot_to_json`` gave as JSON."""
     return tuple(
         None
@@ -77,7 +85,7 @@ def snapshot_from_json(rows: Sequence[Any]) -> Snapshot:
         else RowSnapshot(
             row["key"], row["sent"], tuple(FoundRecord(**record) for record in row["found"])
         )
-        for row in rows
+        for row in value_of_json(text)
     )
 
 

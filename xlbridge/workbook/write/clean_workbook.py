@@ -156,7 +156,13 @@ class _CellTexts:
     def rows(self, start: int, end: int) -> list[str]:
         """Return the XML of the cells of some rows, counted from 0."""
         text_of, before, between, behind = self.text_of, self.before, self.between, self.behind
-        numbered = enumerate(self.values[start:end], start + 2)
+        values = self.values[start:end]
+        if text_of is _text_content and _are_plain(values):
+            return [
+                "" if value is None else f"{before}{row}{between}>{value}{behind}</c>"
+                for row, value in enumerate(values, start + 2)
+            ]
+        numbered = enumerate(values, start + 2)
         return [
             "" if value is None else f"{before}{row}{between}{text_of(value)}{behind}</c>"
             for row, value in numbered
@@ -166,6 +172,11 @@ class _CellTexts:
 def _held_values(column: Column, place: int, series: pd.Series) -> list[Any]:
     """Return the values of a column's cells. Raises ``ValueError`` for what Excel cannot hold."""
     values = cell_values(column.kind, series)
+    filled = [value for value in values if value is not None]
+    if column.kind.is_text and max(map(len, filled), default=0) <= _MOST_LETTERS:
+        return values
+    if not column.kind.is_text and all(map(isfinite, filled)):
+        return values
     for row, value in enumerate(values, start=2):
         is_text = isinstance(value, str)
         if value is not None and (len(value) > _MOST_LETTERS if is_text else not isfinite(value)):
@@ -180,6 +191,12 @@ def _blocks_of_rows(columns: Sequence[_CellTexts], count: int) -> Iterator[str]:
         cells = zip(*(column.rows(start, end) for column in columns), strict=True)
         numbered = enumerate(map("".join, cells), start + 2)
         yield "".join(f'<row r="{row}">{content}</row>' for row, content in numbered if content)
+
+
+def _are_plain(texts: Sequence[str | None]) -> bool:
+    """Tell whether all of some texts stand in XML as they are."""
+    filled = [text for text in texts if text]
+    return _SPECIAL.search("".join(filled)) is None and filled == [one.strip() for one in filled]
 
 
 def _text_content(text: str) -> str:
