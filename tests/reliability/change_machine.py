@@ -46,7 +46,7 @@ from xlbridge.upload import (
     require_rejected,
     resolve_job,
 )
-from xlbridge.upload.planning import MAX_PLAN_AGE
+from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")

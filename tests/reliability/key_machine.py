@@ -37,7 +37,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.planning import MAX_PLAN_AGE
+from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 KEYS = 3

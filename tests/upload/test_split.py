@@ -43,8 +43,8 @@ from xlbridge.upload import (
     require_rejected,
     resolve_job,
 )
+from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.upload.payload import file_hash
-from xlbridge.upload.planning import MAX_PLAN_AGE
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 

@@ -32,13 +32,13 @@ from xlbridge.validation import (
     ValidationResult,
     first_occurrences,
     list_hashes,
+    rows_in_error,
     validate_file,
 )
 from xlbridge.validation.cross_sheet import (
     IntArray,
     cell_reference,
     compare_sheets,
-    rows_in_error,
     unique_keys,
 )
 from xlbridge.validation.reports import without_cells

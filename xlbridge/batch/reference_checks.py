@@ -26,12 +26,11 @@ from xlbridge.upload.lookup import (
     ambiguous_link,
     name_keys,
 )
-from xlbridge.validation import BoolArray, ValidatedSheet
+from xlbridge.validation import BoolArray, ValidatedSheet, rows_in_error
 from xlbridge.validation.cross_sheet import (
     ColumnValues,
     IntArray,
     cell_reference,
-    rows_in_error,
     values_of,
 )
 

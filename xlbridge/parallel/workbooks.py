@@ -29,6 +29,7 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     ValidationResult,
+    catalogue_for,
     validate_file,
 )
 from xlbridge.workbook.read import (
@@ -220,7 +221,7 @@ def validate_with_executor(
         if isinstance(outcome, LostItem):
             yield [RefusedFile(request.file, _worker_lost_error())]
         else:
-            known = request.catalogue_for(catalogue)
+            known = catalogue_for(request, catalogue)
             results = [part.whole(request.file, known) for part in outcome]
             _give_children(results)
             yield results

@@ -26,6 +26,7 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     blank_children,
+    catalogue_for,
     row_numbers,
     validate_workbook,
 )
@@ -190,7 +191,7 @@ class SheetEditor:
         self.version += 1
         self._memo = ColumnMemo()
         asked = ValidationRequest(file=self.path, mapping=choice.mapping, links=choice.links)
-        self._catalogue = asked.catalogue_for(self._own_catalogue)
+        self._catalogue = catalogue_for(asked, self._own_catalogue)
         try:
             self._validate()
         except UsageError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
-from xlbridge.files import file_lock
+from xlbridge.files import file_lock, lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Mode, Resource, load_catalogue
 from xlbridge.settings import Settings
@@ -67,6 +67,12 @@ def pace_text(done: int, left: int, seconds: float) -> Text:
 
 Counted = Callable[[int, int], None]
 """Receives how many rows or records of an upload are done, of how many; it may be called often."""
+
+
+_JOB_BUSY = Text(
+    pt="O envio {job} está em execução em outro processo.",
+    en="The upload {job} is being worked on by another process.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +258,10 @@ _NO_IMPORT = Text(
     en="The interface has no import of this resource, nor a preview: its records are written one "
     "by one. To see the plan and send nothing, answer no when asked.",
 )
+
+
+@contextmanager
+def job_lock(home: Path, job_id: str) -> Iterator[None]:
+    """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
+    with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
+        yield

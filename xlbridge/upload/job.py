@@ -102,6 +102,9 @@ class Resolution(StrEnum):
     NOT_APPLIED = "not-applied"
 
 
+MAX_PLAN_AGE = timedelta(minutes=1)
+"""Age of a plan after which keys are read again before anything is written."""
+
 NO_PLACE = -1
 """Position of a column whose values a mapping states, and no cell of the sheet holds."""
 
@@ -310,6 +313,14 @@ class Job:
         """Time at which the system was last asked for the rows' records; None without a plan."""
         told = self.last("planned_at")
         return None if told is None else datetime.fromisoformat(told)
+
+    def plan_is_old(self, now: datetime) -> bool:
+        """Tell whether the keys of the job's rows must be read again.
+
+        What another process has planned counts as old: nobody knows who wrote since it ended.
+        """
+        by_another = self.last("planned_by") != this_process()
+        return by_another or self.planned_at is None or now - self.planned_at > MAX_PLAN_AGE
 
     @property
     def token(self) -> str:

@@ -7,13 +7,12 @@ from dataclasses import asdict
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.context import UploadContext
+from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.report import state_name
 from xlbridge.upload.runner import update_parent
-from xlbridge.upload.uploads import job_lock
 from xlbridge.upload.verdict import RejectedRow, Verdict
 
 _NOT_APPLIED = Text(

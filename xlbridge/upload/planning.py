@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from functools import reduce
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job, this_process
+from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
 from xlbridge.upload.lookup.row_lookup import rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
@@ -246,10 +245,6 @@ class PlannedSheet:
         return tuple(self.snapshot[at] for at in self.plan.positions)
 
 
-MAX_PLAN_AGE = timedelta(minutes=1)
-"""Age of a plan after which keys are read again before anything is written."""
-
-
 def plan_source(
     context: UploadContext,
     client: Client,
@@ -281,15 +276,6 @@ def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
     first = job if job.parent is None else context.journal.job(job.parent)
     options = PlanOptions(**first.events[0].detail.get("planning", {}))
     return plan_source(context, client, SheetSource.of_job(context, job), options, own=job)
-
-
-def plan_is_old(job: Job, now: datetime) -> bool:
-    """Tell whether the keys of a job's rows must be read again.
-
-    What another process has planned counts as old: nobody knows who wrote since it ended.
-    """
-    by_another = job.last("planned_by") != this_process()
-    return by_another or job.planned_at is None or now - job.planned_at > MAX_PLAN_AGE
 
 
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:

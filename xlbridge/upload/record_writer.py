@@ -14,7 +14,6 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
-from xlbridge.upload.planning import plan_is_old
 from xlbridge.upload.reconcile import settle_writes, state_of_writes, verdict_of_writes
 from xlbridge.upload.record_changes import RecordChanger, change_of_row
 from xlbridge.upload.record_creations import CREATION, RecordCreator
@@ -60,7 +59,7 @@ def write_records(context: "RunContext", job: Job) -> "Step":
         job = context.announce(job, State.SENDING)
     writer = _Writer(context, job)
     try:
-        if went_on and plan_is_old(job, context.journal.now()):
+        if went_on and job.plan_is_old(context.journal.now()):
             job = writer.look_again()
         writer.write_waiting()
     except ApiError as error:

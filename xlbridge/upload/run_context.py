@@ -16,7 +16,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import load_payload, sent_rows
-from xlbridge.upload.planning import plan_is_old, plan_still_holds
+from xlbridge.upload.planning import plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation
@@ -94,8 +94,9 @@ class RunContext:
 
     def plan_has_changed(self, job: Job) -> bool:
         """Read the keys of a job again where its plan is old; return whether it has changed."""
-        is_old = plan_is_old(job, self.journal.now())
-        return is_old and not plan_still_holds(self.environment, self.client, job)
+        if not job.plan_is_old(self.journal.now()):
+            return False
+        return not plan_still_holds(self.environment, self.client, job)
 
     def report_progress(self, job: Job, text: Text) -> None:
         """Report what is being done with the rows of a job."""

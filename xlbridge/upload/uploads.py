@@ -1,10 +1,8 @@
 """Uploads: create the job of a validated sheet, run it, and write its evidence."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,11 +11,10 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
-from xlbridge.files import lock_or_fail
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
-from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode
+from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode, job_lock
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
@@ -29,7 +26,6 @@ from xlbridge.upload.planning import (
     SheetSource,
     may_be_sent,
     plan_anew,
-    plan_is_old,
     plan_source,
     renew_plan,
 )
@@ -39,10 +35,6 @@ from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
 from xlbridge.validation import ValidatedSheet
 
-_JOB_BUSY = Text(
-    pt="O envio {job} está em execução em outro processo.",
-    en="The upload {job} is being worked on by another process.",
-)
 _PLANNING = Text(
     pt="Linhas: {rows} · procurando os registros no sistema",
     en="Rows: {rows} · looking for the records in the system",
@@ -168,7 +160,7 @@ class Uploads:
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
         """Return a job whose plan is not old: the same, or one that replaces it."""
-        if not plan_is_old(job, self._context.journal.now()):
+        if not job.plan_is_old(self._context.journal.now()):
             return job
         options.progress(_PLANNING.format(rows=len(job.what.rows)))
         planned = plan_anew(self._context, self._client, job)
@@ -288,13 +280,6 @@ class Uploads:
 
     def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
         return store_payload(self._context.settings.payloads, resource, frame)
-
-
-@contextmanager
-def job_lock(home: Path, job_id: str) -> Iterator[None]:
-    """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
-    with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
-        yield
 
 
 def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:

@@ -23,6 +23,7 @@ from .migration import migrate as migrate
 from .pipeline import (
     ValidatedWorkbook as ValidatedWorkbook,
     blank_children as blank_children,
+    catalogue_for as catalogue_for,
     validate_file as validate_file,
     validate_sheets as validate_sheets,
     validate_workbook as validate_workbook,
@@ -48,6 +49,7 @@ from .schema_proposal import propose_schema as propose_schema
 from .sheet_findings import (
     count_corrected as count_corrected,
     row_numbers as row_numbers,
+    rows_in_error as rows_in_error,
 )
 from .text import display as display
 from .typed_rows import (

@@ -14,9 +14,9 @@ from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray
-from xlbridge.validation.cross_sheet import rows_in_error
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import has_rows
+from xlbridge.validation.sheet_findings import rows_in_error
 from xlbridge.validation.text import quoted
 from xlbridge.workbook.read import SheetCells
 

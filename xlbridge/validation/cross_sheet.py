@@ -10,11 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.resources.findings import Finding, Severity
+from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.code_shapes import folded_code
-from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.resource_rules import first_occurrences
-from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
+from xlbridge.validation.sheet_findings import rows_in_error
 from xlbridge.validation.text import quoted
 from xlbridge.workbook import cell_address
 
@@ -49,22 +48,6 @@ def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
     positions = np.flatnonzero(usable)
     which, distinct = pd.factorize(sheet.frame[column].array[positions])
     return ColumnValues(tuple(map(str, distinct)), positions, which)
-
-
-def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = None) -> BoolArray:
-    """Mark the rows that have an error, in one of the ``columns`` or in any."""
-    rows = {
-        row
-        for group in by_column_and_kind(sheet.findings)
-        if _is_error_in(group[0], columns)
-        for row in row_numbers(group)
-    }
-    return np.isin(sheet.rows, list(rows))
-
-
-def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
-    is_error = finding.kind.severity is Severity.ERROR
-    return is_error and (columns is None or finding.column in columns)
 
 
 def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Finding]]:

@@ -334,6 +334,17 @@ def validate_all_sheets(
         return ValidatedWorkbook(sheets, skipped)
 
 
+def catalogue_for(request: ValidationRequest, catalogue: Catalogue) -> Catalogue:
+    """Return the catalogue that a file is validated by, with linked forms of resources."""
+    links = request.all_links
+    if not links:
+        return catalogue
+    # Most requests have none, and the registries take their time to import.
+    from xlbridge.resources import linked_catalogue
+
+    return linked_catalogue(links, catalogue)
+
+
 def validate_sheets(
     request: ValidationRequest,
     catalogue: Catalogue,
@@ -348,7 +359,7 @@ def validate_sheets(
 
         named = request.mapping.resource if request.mapping else request.resource
         require_links(request.links, catalogue, named if named in catalogue else None)
-    catalogue = request.catalogue_for(catalogue)
+    catalogue = catalogue_for(request, catalogue)
     if request.all_sheets:
         return validate_all_sheets(
             request.file,

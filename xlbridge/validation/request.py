@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from xlbridge.resources import Catalogue
     from xlbridge.validation.mapping import SheetMapping
 
 DateOrder = Literal["dmy", "mdy"]
@@ -49,15 +48,10 @@ class ValidationRequest:
     mapping: "SheetMapping | None" = None
     links: Mapping[str, str] = field(default_factory=dict)
 
-    def catalogue_for(self, catalogue: "Catalogue") -> "Catalogue":
-        """Return the catalogue that the file is validated by, with linked forms of resources."""
-        links = {**(self.mapping.links if self.mapping else {}), **self.links}
-        if not links:
-            return catalogue
-        # Most requests have none, and the registries take their time to import.
-        from xlbridge.resources import linked_catalogue
-
-        return linked_catalogue(links, catalogue)
+    @property
+    def all_links(self) -> Mapping[str, str]:
+        """The columns whose cells name records, the mapping's and the request's own."""
+        return {**(self.mapping.links if self.mapping else {}), **self.links}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,28 @@ In a bad sheet there are as many findings as cells. Findings of the layout come 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.validation.cells.column_cells import FINDING_KINDS, CellProblems, ProblemDetails
+from xlbridge.validation.cells.column_cells import (
+    FINDING_KINDS,
+    BoolArray,
+    CellProblems,
+    ProblemDetails,
+)
 from xlbridge.validation.text import display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+if TYPE_CHECKING:
+    from xlbridge.validation.results import ValidatedSheet
 
 Numbers = npt.NDArray[np.integer]
 _CHUNK = 4096
@@ -312,3 +320,19 @@ def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding
     for finding in findings:
         groups[finding.column, finding.kind.code].append(finding)
     yield from groups.values()
+
+
+def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = None) -> BoolArray:
+    """Mark the rows that have an error, in one of the ``columns`` or in any."""
+    rows = {
+        row
+        for group in by_column_and_kind(sheet.findings)
+        if _is_error_in(group[0], columns)
+        for row in row_numbers(group)
+    }
+    return np.isin(sheet.rows, list(rows))
+
+
+def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
+    is_error = finding.kind.severity is Severity.ERROR
+    return is_error and (columns is None or finding.column in columns)

@@ -1,14 +1,6 @@
 from .column_checks import (
     has_decimal_places as has_decimal_places,
 )
-from .documents import (
-    bare_document as bare_document,
-    is_boleto as is_boleto,
-    is_cnpj as is_cnpj,
-    is_cpf as is_cpf,
-    masked_cnpj as masked_cnpj,
-    masked_cpf as masked_cpf,
-)
 from .row_checks import (
     is_one_of as is_one_of,
 )
@@ -21,9 +13,15 @@ from .rules import (
     ROW_RULES as ROW_RULES,
     RULES as RULES,
 )
+from .slip_checks import is_boleto as is_boleto
 from .text_formats import (
     access_key_digit as access_key_digit,
+    bare_document as bare_document,
     is_cep as is_cep,
+    is_cnpj as is_cnpj,
+    is_cpf as is_cpf,
     is_email as is_email,
     is_uf as is_uf,
+    masked_cnpj as masked_cnpj,
+    masked_cpf as masked_cpf,
 )

@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text, localized_number
+from xlbridge.i18n import Text
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     ANY_VALUES,
@@ -19,6 +19,7 @@ from xlbridge.resources.checks.rule import (
     Statistics,
     builtin_check,
     column_check,
+    value_text,
 )
 from xlbridge.resources.findings.finding import error
 
@@ -35,17 +36,6 @@ _VALUE: Mapping[str, Any] = {"type": ["number", "string", "boolean"]}
 _BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
 _FLAG: Mapping[str, Any] = {"type": "boolean"}
 _PART: Mapping[str, Any] = {"type": "string", "minLength": 1}
-
-
-def value_text(value: object) -> Text:
-    """Write a value as the cells of a sheet show it."""
-    if isinstance(value, bool):
-        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
-    if isinstance(value, date):
-        return Text(pt=f"{value:%d/%m/%Y}", en=f"{value:%d/%m/%Y}")
-    if isinstance(value, float):
-        return localized_number(f"{value:.15g}")
-    return Text(pt=str(value), en=str(value))
 
 
 _VALUE_RANGE = error(

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.column_checks import value_text
-from xlbridge.resources.checks.documents import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.checks.rule import (
     ALL_DTYPES,
     ANY_VALUES,
@@ -17,6 +15,7 @@ from xlbridge.resources.checks.rule import (
     column_check,
     declared_rules,
     row_check,
+    value_text,
 )
 from xlbridge.resources.findings.finding import error
 
@@ -182,9 +181,13 @@ def _filled_alone(frame: "pd.DataFrame", columns: Sequence[str], name: str) -> "
     """Tell the rows in which a document is in one of the columns, and nothing in the others."""
     filled = frame[list(columns)].notna()
     alone = filled[name] & (filled.sum(axis="columns") == 1)
-    documents = {text: bare_document(text) for text in frame.loc[alone, name].unique()}
-    valid = [text for text, bare in documents.items() if is_cnpj(bare) or is_cpf(bare)]
+    valid = [text for text in frame.loc[alone, name].unique() if _is_document(text)]
     return alone & frame[name].isin(valid)
+
+
+def _is_document(text: str) -> bool:
+    tests = (declared_rules[kind].value_test for kind in ("cnpj", "cpf"))
+    return any(test is not None and test(text, {}) for test in tests)
 
 
 def _fitting_value(

@@ -7,9 +7,10 @@ need neither pandas nor numpy, so that a command which only reads schema files s
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, localized_number
 from xlbridge.resources.findings.finding import FindingKind
 
 if TYPE_CHECKING:
@@ -271,3 +272,14 @@ def _add(rule: _AnyRule, declared: dict[str, _AnyRule]) -> None:
     if rule.name in declared_rules or rule.name in declared_row_rules:
         raise ValueError(f"There is a rule {rule.name!r} already.")
     declared[rule.name] = rule
+
+
+def value_text(value: object) -> Text:
+    """Write a value as the cells of a sheet show it."""
+    if isinstance(value, bool):
+        return Text(pt="VERDADEIRO", en="TRUE") if value else Text(pt="FALSO", en="FALSE")
+    if isinstance(value, date):
+        return Text(pt=f"{value:%d/%m/%Y}", en=f"{value:%d/%m/%Y}")
+    if isinstance(value, float):
+        return localized_number(f"{value:.15g}")
+    return Text(pt=str(value), en=str(value))

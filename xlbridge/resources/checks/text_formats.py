@@ -1,16 +1,89 @@
-"""Rules of the formats of texts: e-mail, Brazilian registry codes, access keys, telephones.
+"""Rules of the formats of texts: CNPJ, CPF, e-mail, registry codes, access keys, telephones.
 
 Each ``is_…`` function takes a text as it was typed and tells whether it has the structure:
 digits, known prefixes, check digits. Whether it was ever issued is not known here.
 """
 
 import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from itertools import cycle
 
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.documents import is_cnpj, is_cpf
 from xlbridge.resources.checks.rule import text_check
 from xlbridge.resources.findings.finding import error, warning
+
+_MASK = re.compile(r"[\W_]+")
+_CNPJ_SHAPE = re.compile(r"[0-9A-Za-z]{12}[0-9]{2}")
+_CPF_SHAPE = re.compile(r"[0-9]{11}")
+
+
+def bare_document(text: str) -> str:
+    """Return a document as documents are compared: without its mask, in capitals."""
+    return _MASK.sub("", text).upper()
+
+
+@cache
+def _has_check_digits(document: str) -> Callable[[str], bool]:
+    """Return the library's test of a document, imported when the first one is tested."""
+    is_valid: Callable[[str], bool] = import_module(f"stdnum.br.{document}").is_valid
+    return is_valid
+
+
+def _is_document(shape: re.Pattern[str], text: str) -> bool:
+    # One symbol repeated passes the check digits, and is never a document.
+    return shape.fullmatch(text) is not None and len(set(text)) > 1
+
+
+@text_check(
+    "cnpj",
+    finding=error(
+        "cnpj-invalid",
+        Text(
+            pt="O CNPJ não é válido (forma ou dígitos verificadores).",
+            en="The CNPJ is not valid (form or check digits).",
+        ),
+        Text(
+            pt="Confira o CNPJ no documento; letras são aceitas desde julho de 2026.",
+            en="Check the CNPJ against the document; letters are accepted since July 2026.",
+        ),
+    ),
+    wording=Text(pt="CNPJ válido", en="a valid CNPJ"),
+    without_mask=bare_document,
+)
+def is_cnpj(text: str) -> bool:
+    """Tell whether ``text`` is a CNPJ without mask, numeric or alphanumeric."""
+    return _is_document(_CNPJ_SHAPE, text) and _has_check_digits("cnpj")(text)
+
+
+@text_check(
+    "cpf",
+    finding=error(
+        "cpf-invalid",
+        Text(
+            pt="O CPF não é válido (forma ou dígitos verificadores).",
+            en="The CPF is not valid (form or check digits).",
+        ),
+        Text(pt="Confira o CPF no documento.", en="Check the CPF against the document."),
+    ),
+    wording=Text(pt="CPF válido", en="a valid CPF"),
+    without_mask=bare_document,
+)
+def is_cpf(text: str) -> bool:
+    """Tell whether ``text`` is a CPF without mask."""
+    return _is_document(_CPF_SHAPE, text) and _has_check_digits("cpf")(text)
+
+
+def masked_cnpj(text: str) -> str:
+    """Return a CNPJ of fourteen symbols as people write it."""
+    return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
+
+
+def masked_cpf(text: str) -> str:
+    """Return a CPF of eleven digits as people write it."""
+    return f"{text[:3]}.{text[3:6]}.{text[6:9]}-{text[9:]}"
+
 
 _MARKS = "\u0300-\u036f\u0900-\u0eff"
 _LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"

@@ -23,8 +23,8 @@ from xlbridge.resources import REFERENCES, Column, Kind, Link, Reference, strip_
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.lookup.registries import Registries
-from xlbridge.validation import ValidatedSheet, first_occurrences
-from xlbridge.validation.cross_sheet import rows_in_error, unique_keys, values_of
+from xlbridge.validation import ValidatedSheet, first_occurrences, rows_in_error
+from xlbridge.validation.cross_sheet import unique_keys, values_of
 from xlbridge.workbook import cell_address
 
 _DOCUMENTS = {Kind.CNPJ: (14, is_cnpj), Kind.CPF: (11, is_cpf)}
