@@ -103,6 +103,7 @@ def test_what_the_system_refuses_comes_back_into_the_grid(
     assert send(tab) == "rejected"
     tab.get_by_test_id("download-rejects").wait_for()
     tab.get_by_role("button", name="Show the refused rows").click()
+    tab.locator("#counts", has_text="refused by the system: 1").wait_for()
     refused = tab.locator("#grid .refused")
     expect(refused).to_have_attribute("aria-invalid", "true")
     expect(refused).to_have_attribute("title", re.compile("987654"))

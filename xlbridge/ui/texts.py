@@ -50,6 +50,7 @@ _TEXTS: Mapping[str, Text] = {
     "all_good": Text(
         pt="Nenhum erro: a planilha pode ser enviada.", en="No errors: the sheet can be sent."
     ),
+    "refused": Text(pt="recusadas pelo sistema: {n}", en="refused by the system: {n}"),
     "rules": Text(pt="O que foi encontrado", en="What was found"),
     "only_wrong": Text(pt="Só linhas com problema", en="Rows with findings only"),
     "all_rows": Text(pt="Todas as linhas", en="All rows"),
@@ -100,6 +101,7 @@ _TEXTS: Mapping[str, Text] = {
     "update_action": Text(pt="a alterar", en="to update"),
     "unchanged": Text(pt="sem alteração", en="unchanged"),
     "held": Text(pt="retidas", en="held"),
+    "row_held": Text(pt="retida", en="held"),
     "unread": Text(pt="a incluir sem conferir", en="to create without a look-up"),
     "environment": Text(pt="Ambiente", en="Environment"),
     "production": Text(pt="PRODUÇÃO", en="PRODUCTION"),

@@ -41,9 +41,10 @@ function update(answer) {
   const before = state.sheet;
   state.sheet = answer;
   const counts = fill(texts.counts, answer);
-  const good = answer.sendable ? ` · ${texts.all_good}` : "";
+  const refused = answer.refused ? ` · ${fill(texts.refused, { n: answer.refused })}` : "";
+  const good = answer.sendable && !refused ? ` · ${texts.all_good}` : "";
   const edited = answer.edited ? ` · ${fill(texts.edited, { n: answer.edited })}` : "";
-  byId("counts").textContent = `${counts}${edited}${good}`;
+  byId("counts").textContent = `${counts}${refused}${edited}${good}`;
   byId("unit").hidden = answer.unit === null;
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns);

@@ -94,7 +94,8 @@ function plannedLine(row) {
   const differences = row.differences
     .map((one) => `${one.column}: ${one.theirs ?? "–"} → ${one.yours ?? "–"}`)
     .join("; ");
-  return tableLine([row.row, actionName(row.action), row.message ?? "", differences]);
+  const action = row.action === "held" ? texts.row_held : actionName(row.action);
+  return tableLine([row.row, action, row.message ?? "", differences]);
 }
 
 async function showInGrid(action) {
