@@ -8,7 +8,7 @@ import pytest
 from batch_parts import WritePlan
 
 from xlbridge.batch import BatchPlan, read_plan
-from xlbridge.batch.plan import ExportStep, WorkbookStep, ordered_steps, workbooks_of
+from xlbridge.batch.plan import ExportStep, WorkbookStep, workbooks_of
 from xlbridge.batch.plan_format import fill_in, resolve_months
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter
@@ -84,7 +84,7 @@ def test_what_is_referred_to_comes_first_and_exports_last(
         "clientes": (),
         "conferir": (),
     }
-    assert [step.name for step in ordered_steps(plan.steps)] == [
+    assert [step.name for step in plan.ordered] == [
         "clientes",
         "receber",
         "conferir",

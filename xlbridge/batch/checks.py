@@ -15,7 +15,7 @@ import pandas as pd
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import CheckRecord
-from xlbridge.batch.plan import WorkbookFile, WorkbookStep, ordered_steps, relative_name
+from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
@@ -201,9 +201,10 @@ class CrossWorkbookChecks:
         then of the files, then of the sheets as they were added. Raises what ``Client.records``
         raises.
         """
-        summaries = sorted(
-            self._summaries, key=lambda each: (self._step_order[each.step], each.file)
-        )
+        ranked = sorted(self._summaries, key=lambda each: (self._step_order[each.step], each.file))
+        # A workbook of two steps repeats nothing.
+        once = {(each.file, each.sheet.sheet): each for each in reversed(ranked)}
+        summaries = [each for each in ranked if once[each.file, each.sheet.sheet] is each]
         repeated = compare_sheets([each.sheet for each in summaries])
         found = [list(findings) for findings in repeated]
         sheets = [
@@ -321,7 +322,7 @@ class _GatheredSheets:
             if step.sending is not None:
                 client = self._batch.environments.client(step.profile)
                 registries = Registries(client, ListingCache(client))
-            steps = [each.name for each in ordered_steps(self._batch.plan.steps)]
+            steps = [each.name for each in self._batch.plan.ordered]
             self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
         return self._checks[key]
 

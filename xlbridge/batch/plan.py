@@ -4,12 +4,14 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.export import Filters
-from xlbridge.resources import Catalogue, registry_called
+from xlbridge.i18n import Text
+from xlbridge.resources import Catalogue, registry_called, sheet_link
 from xlbridge.settings import CsvForm
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
@@ -33,10 +35,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """Options for sending the workbooks of a step; ``chunk_rows`` splits the larger ones."""
+    """Options for sending the workbooks of a step; ``chunk_rows`` splits the larger ones, ``rest``
+    is how many seconds pass between their parts.
+
+    With ``update`` records that are there with other values are changed; with ``foreign_numbers``
+    the numbers of records that the workbooks carry are another system's. ``leave_out`` are columns
+    whose cells are not sent.
+    """
 
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
+    rest: int = 0
+    update: bool = False
+    foreign_numbers: bool = False
+    leave_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +84,37 @@ class ExportStep(Step):
     manifest: str | None = None
 
 
-AnyStep = WorkbookStep | ExportStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedListing:
+    """Listing of two environments that is compared, together with those ``joined`` to it.
+
+    With a ``resource`` the fields are compared that its sheet carries, else all but those that are
+    ``apart``, each with the reason.
+    """
+
+    listing: str
+    resource: str | None = None
+    joined: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    apart: Mapping[str, Text] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What the comparison is called in reports."""
+        return " + ".join((self.listing, *self.joined))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareStep(Step):
+    """Comparison of the listings of its environment with those of ``other``, the profile of another
+    one; its report is written into ``output``, relative to the plan's folder."""
+
+    listings: tuple[ComparedListing, ...]
+    other: str
+    output: str
+
+
+AnyStep = WorkbookStep | ExportStep | CompareStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +139,33 @@ class BatchPlan:
     def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
         """Yield the files that the batch writes, each after its key in the plan."""
         for step in self.steps:
-            if isinstance(step, ExportStep):
+            if not isinstance(step, WorkbookStep):
                 yield ("steps", step.name, "output"), self.file(step.output)
-                if step.manifest is not None:
-                    yield ("steps", step.name, "manifest"), self.file(step.manifest)
+            if isinstance(step, ExportStep) and step.manifest is not None:
+                yield ("steps", step.name, "manifest"), self.file(step.manifest)
         for ending in (".xlsx", ".html", "-findings.html"):
             yield ("proof",), self.file(self.proof + ending)
+
+    def is_source(self, step: "AnyStep") -> bool:
+        """Tell whether a step exports what another one reads."""
+        if not isinstance(step, ExportStep):
+            return False
+        output = self.file(step.output)
+        readers = (one for one in self.steps if isinstance(one, WorkbookStep))
+        return any(self.file(pattern) == output for one in readers for pattern in one.patterns)
+
+    @property
+    def ordered(self) -> "list[AnyStep]":
+        """The steps so that each comes after those it waits for.
+
+        Otherwise the plan's own order holds: first what exports workbooks of other steps, and
+        last the other exports and the comparisons, so that they show the outcome.
+        """
+        ranks = {
+            step.name: (_ORDER[type(step)] - 2 * self.is_source(step), number)
+            for number, step in enumerate(self.steps)
+        }
+        return _in_order(self.steps, ranks)
 
     def file(self, path: str) -> Path:
         """Return where a path of the plan leads, written in one way only."""
@@ -133,19 +196,41 @@ def referenced_steps(
             yield other
 
 
-def ordered_steps(steps: Sequence[AnyStep]) -> list[AnyStep]:
-    """Return the steps so that each comes after those it waits for.
+def steps_of_files(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
+    """Return the steps that write the workbooks of a step, and those that send the workbooks by
+    whose columns it names records; ``steps`` are the plan's, as they are written."""
+    body = steps[name]
+    links = map(sheet_link, body.get("links", {}).values())
+    linked = {link.file.as_posix() for link in links if link is not None}
+    own = _texts(body.get("upload", body.get("validate", ())))
+    return [
+        other
+        for other, its in steps.items()
+        if other != name
+        and (
+            ("export" in its and its["output"] in own)
+            or any(fnmatch(file, one) for file in _texts(its.get("upload", ())) for one in linked)
+        )
+    ]
 
-    Otherwise the plan's own order holds, exports last, so that they show the outcome.
-    """
+
+def _texts(value: Any) -> set[str]:
+    return {value} if isinstance(value, str) else set(value)
+
+
+_ORDER: Mapping[type[Step], int] = {WorkbookStep: 0, ExportStep: 1, CompareStep: 2}
+"""Order of steps that do not wait for each other."""
+
+
+def _in_order(steps: Sequence[AnyStep], ranks: Mapping[str, tuple[int, int]]) -> list[AnyStep]:
+    """Return the steps by rank, each after those it waits for."""
     by_name = {step.name: step for step in steps}
-    rank = {step.name: (isinstance(step, ExportStep), n) for n, step in enumerate(steps)}
     sorter = TopologicalSorter({step.name: step.after for step in steps})
     sorter.prepare()
     ready: list[str] = []
     ordered: list[AnyStep] = []
     while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=rank.__getitem__)
+        ready = sorted([*ready, *sorter.get_ready()], key=ranks.__getitem__)
         first = ready.pop(0)
         ordered.append(by_name[first])
         sorter.done(first)
@@ -183,10 +268,11 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     """Return the workbooks of a step, pattern by pattern, each once, by their names.
 
     What Excel and LibreOffice leave beside an open file is none, nor is what batches write: what
-    the plan exports, closing proofs, and rejects workbooks, whose rows belong to the workbook that
-    they were made for.
+    the plan exports, unless it is named itself, closing proofs, and rejects workbooks, whose rows
+    belong to the workbook that they were made for.
     """
-    written = {path for _, path in plan.written()}
+    named = {plan.file(pattern) for pattern in step.patterns}
+    written = {path for _, path in plan.written()} - named
     found: dict[Path, None] = {}
     for pattern in step.patterns:
         matched = sorted(_matching_files(plan.folder, pattern))

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.batch.plan import (
     AnyStep,
     BatchPlan,
+    ComparedListing,
+    CompareStep,
     ExportStep,
     SendOptions,
     WorkbookStep,
     find_cycle,
     is_valid_pattern,
     referenced_steps,
+    steps_of_files,
 )
 from xlbridge.batch.plan_format import STEP_KINDS, PlanDocument, plan_format
 from xlbridge.errors import PlanFileError, UsageError
@@ -25,12 +28,13 @@ from xlbridge.export import (
     InvalidFilter,
     OutputFile,
     ValueKind,
+    check_filters,
     find_listing,
     parse_filters,
     prepare_export,
 )
-from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, link_mistakes
+from xlbridge.i18n import Text, untranslated
+from xlbridge.resources import Catalogue, Links, link_mistakes, placed_links
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,
@@ -65,7 +69,9 @@ class StepReader:
         common["profile"] = (
             None if profile is None else self._document.text((*key_path, "profile"), profile)
         )
-        make = self._export if "export" in body else self._workbooks
+        make: Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep] = self._workbooks
+        if "export" in body or "compare" in body:
+            make = self._export if "export" in body else self._comparison
         try:
             return make(key_path, body, common)
         except InvalidFilter as mistake:
@@ -83,8 +89,11 @@ class StepReader:
 
     def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
         steps = self._document.content[STEPS_KEY]
+        of_files = steps_of_files(steps, name)
         if "after" not in body:
-            return tuple(referenced_steps(self._catalogue, steps, name))
+            return tuple(
+                dict.fromkeys((*of_files, *referenced_steps(self._catalogue, steps, name)))
+            )
         value = body["after"]
         named = [value] if isinstance(value, str) else value
         for number, other in enumerate(named):
@@ -95,7 +104,7 @@ class StepReader:
                 self._document.add_mistake(
                     at, unknown_value(other, tuple(step for step in steps if step != name))
                 )
-        return tuple(named)
+        return tuple(dict.fromkeys((*named, *of_files)))
 
     def _workbooks(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
@@ -110,8 +119,7 @@ class StepReader:
         else:
             for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
                 self._document.add_mistake((*key_path, "links", column), what)
-        chunk_rows, sheet = body.get("chunk_rows"), body.get("sheet")
-        sending = SendOptions(body.get("mode", "auto"), chunk_rows and int(chunk_rows))
+        sheet = body.get("sheet")
         patterns = self._document.texts((*key_path, kind), body[kind])
         for pattern in patterns:
             if not is_valid_pattern(pattern):
@@ -125,10 +133,39 @@ class StepReader:
             sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
-            links=body.get("links", {}),
+            links=self._links(key_path, body.get("links", {})),
             mapping=self._mapping(key_path, body.get("map"), resource),
-            sending=sending if kind == "upload" else None,
+            sending=self._sending(key_path, body, resource) if kind == "upload" else None,
             may_be_empty=body.get("may_be_empty", False),
+        )
+
+    def _links(self, key_path: YamlPath, given: Links) -> Links:
+        """Return the links of a step, the files in them taken from the plan's folder."""
+        texts = {
+            column: self._document.text((*key_path, "links", column), by)
+            for column, by in given.items()
+        }
+        return placed_links(texts, self._document.folder)
+
+    def _sending(
+        self, key_path: YamlPath, body: Mapping[str, Any], resource: str | None
+    ) -> SendOptions:
+        chunk_rows = body.get("chunk_rows")
+        left = self._document.texts((*key_path, "leave_out"), body.get("leave_out", []))
+        known = resource is not None and resource in self._catalogue
+        columns = self._catalogue[resource or ""].by_name if known else {}
+        for name in left:
+            if columns and name not in columns:
+                self._document.add_mistake(
+                    (*key_path, "leave_out"), unknown_value(name, tuple(columns))
+                )
+        return SendOptions(
+            body.get("mode", "auto"),
+            chunk_rows and int(chunk_rows),
+            rest=body.get("rest", 0),
+            update=body.get("update", False),
+            foreign_numbers=body.get("foreign_numbers", False),
+            leave_out=left,
         )
 
     def _mapping(
@@ -177,6 +214,37 @@ class StepReader:
             manifest=None
             if manifest is None
             else self._document.text((*key_path, "manifest"), manifest),
+        )
+
+    def _comparison(
+        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+    ) -> CompareStep:
+        listings = []
+        for name, wanted in body["compare"].items():
+            place = (*key_path, "compare", name)
+            resource = wanted.get("resource")
+            if resource is not None and resource not in self._catalogue:
+                what = unknown_value(resource, tuple(self._catalogue))
+                self._document.add_mistake((*place, "resource"), what)
+            joined = self._document.texts((*place, "and"), wanted.get("and", []))
+            filters = self._filters((*place, "filters"), wanted.get("filters", {}))
+            for each in (name, *joined):
+                check_filters(find_listing(each), filters, ())
+            reasons = wanted.get("apart", {})
+            listings.append(
+                ComparedListing(
+                    listing=name,
+                    resource=resource,
+                    joined=joined,
+                    filters=filters,
+                    apart={column: untranslated(why) for column, why in reasons.items()},
+                )
+            )
+        return CompareStep(
+            **common,
+            listings=tuple(listings),
+            other=self._document.text((*key_path, "with"), body["with"]),
+            output=self._document.text((*key_path, "output"), body["output"]),
         )
 
     def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
@@ -286,12 +354,13 @@ def _build_plan(path: Path, document: PlanDocument, catalogue: Catalogue) -> Bat
 
 
 def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
+    exported = {plan.file(step.output) for step in plan.steps if isinstance(step, ExportStep)}
     taken = {
         plan.file(pattern)
         for step in plan.steps
         if isinstance(step, WorkbookStep)
         for pattern in step.patterns
-    }
+    } - exported
     for key_path, path in plan.written():
         if path in taken:
             what = Text(

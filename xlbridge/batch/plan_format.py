@@ -40,7 +40,7 @@ _ONE_OR_MORE: Schema = {
 _FLAG: Schema = {"type": "boolean"}
 _VALUE_SCHEMA: Schema = {"type": ["string", "integer"], "minLength": 1}
 
-STEP_KINDS = ("upload", "validate", "export")
+STEP_KINDS = ("upload", "validate", "export", "compare")
 """The key of a step that says what it does, and to what."""
 
 
@@ -103,6 +103,22 @@ def _filters() -> Schema:
     return block_schema(values)
 
 
+def _compared_listing() -> Schema:
+    return block_schema(
+        {
+            "resource": described(
+                _TEXT, "Compares the fields that this resource's sheet carries; else all of them."
+            ),
+            "and": described(_ONE_OR_MORE, "Other listings of the same records, taken together."),
+            "filters": _filters(),
+            "apart": described(
+                {"type": "object", "additionalProperties": _TEXT},
+                "Fields that are not compared, each with the reason; list.field within a list.",
+            ),
+        }
+    )
+
+
 _COMMON: Schema = {
     "after": described(
         {**_ONE_OR_MORE, "minItems": 0},
@@ -122,8 +138,9 @@ _WORKBOOKS: Schema = {
     "encoding": described({"enum": list(CSV_ENCODINGS)}, "The encoding of .csv files."),
     "links": described(
         {"type": "object", "additionalProperties": _TEXT},
-        "Columns whose cells name a record by another column of it, codigoDoCliente: seuCodigo, or "
-        "by any of its names, codigoDoCliente: cliente.",
+        "Columns whose cells name a record by another column of it, codigoDoCliente: seuCodigo, by "
+        "any of its names, codigoDoCliente: cliente, or by a column of a workbook that an earlier "
+        "step sends, codigoDoCliente: clientes.xlsx#chave.",
     ),
     "map": described(_TEXT, "The mapping file of workbooks with a header of their own."),
     "may_be_empty": described(_FLAG, "No workbook at all is no mistake."),
@@ -135,6 +152,20 @@ _BLOCKS: Mapping[str, Schema] = {
         **_WORKBOOKS,
         "mode": {"enum": [mode for mode in get_args(RequestedMode) if mode != "preview"]},
         "chunk_rows": {"type": "integer", "minimum": 1},
+        "rest": described(
+            {"type": "integer", "minimum": 1, "maximum": 3600},
+            "Seconds between the parts of chunk_rows: a listing that is capped is read by the "
+            "minute of the last update, and proves no more records of one minute than its cap.",
+        ),
+        "update": described(
+            _FLAG, "Records that are there with other values are changed; --update for all steps."
+        ),
+        "foreign_numbers": described(
+            _FLAG,
+            "The numbers of records in the workbooks are another system's, such as those of an "
+            "export from there: they find nothing here.",
+        ),
+        "leave_out": described(_ONE_OR_MORE, "Columns whose cells are not sent by this step."),
     },
     "validate": {
         "validate": described(
@@ -153,8 +184,26 @@ _BLOCKS: Mapping[str, Schema] = {
         "settled": described(_FLAG, "Settled titles may be written into an import sheet."),
         "manifest": described(_TEXT, "Where the manifest goes."),
     },
+    "compare": {
+        "compare": described(
+            {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"enum": sorted(LISTINGS)},
+                "additionalProperties": _compared_listing(),
+            },
+            "The listings to compare, those of registries first.",
+        ),
+        **_COMMON,
+        "with": described(_TEXT, "The environment to compare with, as profiles.toml calls it."),
+        "output": described(_TEXT, "The workbook that the report is written into."),
+    },
 }
-_REQUIRED: Mapping[str, tuple[str, ...]] = {"upload": ("resource",), "export": ("output",)}
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "upload": ("resource",),
+    "export": ("output",),
+    "compare": ("with", "output"),
+}
 
 
 _MONTH_PARAMETER = "month"

@@ -9,15 +9,16 @@ from typing import Protocol
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.checks import CheckResult, StepWorkbook, check_all
+from xlbridge.batch.comparison_step import run_comparison
 from xlbridge.batch.exports import PendingExport, run_export, run_exports_on_cluster
 from xlbridge.batch.ledger import FailureRecord
 from xlbridge.batch.plan import (
     AnyStep,
+    CompareStep,
     ExportStep,
     WorkbookFile,
     WorkbookStep,
     file_digest,
-    ordered_steps,
 )
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
@@ -147,8 +148,9 @@ class BatchRun:
         """
         plan = self._batch.plan
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.own_schemas)
-        result = BatchRunResult(checked=self._check())
         self._batch.ledger.forget_failures(self._batch.id)
+        self._export_sources()
+        result = BatchRunResult(checked=self._check())
         self._blocked = frozenset(_blocked_steps(self._overview()))
         request = self._consent_request(result.checked)
         held = self._options.all_or_nothing and bool(result.checked.failed)
@@ -163,6 +165,25 @@ class BatchRun:
 
     def _overview(self) -> list[StepOverview]:
         return overview(self._batch)
+
+    def _export_sources(self) -> None:
+        """Export the workbooks that other steps read, so that they can be checked."""
+        plan = self._batch.plan
+        before: dict[str, StepOverview] = {}
+        sources = [step for step in plan.ordered if plan.is_source(step)]
+        if not sources:
+            return
+        sender = WorkbookSender(self._batch, self._options.upload)
+        with self._options.progress(_EXPORTING, len(sources)) as progress:
+            for step in plan.ordered:
+                state = before[step.name] = step_overview(self._batch, step, before)
+                if step not in sources:
+                    continue
+                for unit in state.units if not state.waits_for else ():
+                    progress.tell(_UNIT.format(step=step.name, unit=unit.name))
+                    self._try_unit(sender, step, unit)
+                progress.advance()
+                before[step.name] = step_overview(self._batch, step, before)
 
     def _check(self) -> CheckResult:
         all_targets = self._targets()
@@ -210,7 +231,7 @@ class BatchRun:
         return ConsentRequest(tuple(rows.values()), len(checked.failed), digest.hexdigest())
 
     def _do_steps(self) -> None:
-        steps = ordered_steps(self._batch.plan.steps)
+        steps = self._batch.plan.ordered
         before: dict[str, StepOverview] = {}
         doing = Text(pt="Enviando e exportando", en="Sending and exporting")
         units = sum(len(state.units) for state in self._overview())
@@ -288,7 +309,10 @@ class BatchRun:
         self._batch.ledger.failed(self._batch.id, step.name, unit, profile, failure)
 
     def _do_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
-        if not isinstance(step, WorkbookStep):
+        if isinstance(step, CompareStep):
+            self._worked = True
+            run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
+        elif isinstance(step, ExportStep):
             self._worked = True
             run_export(self._batch, PendingExport(step, unit.sha256), lambda _advance: None)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
@@ -297,6 +321,7 @@ class BatchRun:
             sender.send(StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256)))
 
 
+_EXPORTING = Text(pt="Exportando", en="Exporting")
 _UNIT = Text(pt="{step} · {unit}", en="{step} · {unit}")
 _NOT_TRIED = Text(
     pt="não tentado, o sistema não respondeu antes: {why}",

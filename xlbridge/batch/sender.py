@@ -1,14 +1,16 @@
 """Sender of one workbook of a batch, or of what is left of it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
 
+import pandas as pd
+
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
-from xlbridge.batch.plan import file_digest
+from xlbridge.batch.plan import SendOptions, file_digest
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -17,6 +19,7 @@ from xlbridge.upload import (
     Job,
     NotRetriable,
     RowPlan,
+    SheetCodes,
     State,
     UploadOptions,
     Uploads,
@@ -64,7 +67,7 @@ class WorkbookSender:
         Raises ``UsageError`` when it has errors, and what ``Uploads.plan`` raises.
         """
         judged = self._validated(target)
-        return self._uploads(target).plan(judged, self.options).plan
+        return self._uploads(target).plan(judged, self._options(target)).plan
 
     def _state(self, target: StepWorkbook) -> UnitOverview:
         batch = self.batch
@@ -85,8 +88,7 @@ class WorkbookSender:
         sending = target.step.sending
         if judged.resource is None or sending is None:
             return
-        options = replace(self.options, mode=sending.mode, chunk_rows=sending.chunk_rows)
-        job = self._uploads(target).create(judged, options)
+        job = self._uploads(target).create(judged, self._options(target))
         self._record_job(target, job)
         self._run(target, job)
 
@@ -127,9 +129,20 @@ class WorkbookSender:
             # Nothing in it was corrected, or all that was is sent already: the job stays as it is.
             return
 
+    def _options(self, target: StepWorkbook) -> UploadOptions:
+        """Return the options of an upload as the step has them."""
+        sending = target.step.sending or SendOptions()
+        return replace(
+            self.options,
+            mode=sending.mode,
+            chunk_rows=sending.chunk_rows,
+            rest_seconds=sending.rest,
+            update=self.options.update or sending.update,
+            foreign_numbers=sending.foreign_numbers,
+        )
+
     def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
-        sending = target.step.sending
-        options = replace(self.options, chunk_rows=sending.chunk_rows if sending else None)
+        options = self._options(target)
         try:
             job = self._uploads(target).create_retry(corrected, options, only_news=True)
         except NotRetriable:
@@ -147,12 +160,16 @@ class WorkbookSender:
     def _judge(self, target: StepWorkbook) -> JudgedFile:
         """Validate a workbook, and fill in the codes of the records that its cells name."""
         judged = judge_workbook(self.batch, target)
+        if isinstance(judged, ValidatedSheet) and target.step.sending is not None:
+            judged = _without_columns(judged, target.step.sending.leave_out)
         if not _is_sendable(judged) or judged.resource is None or judged.resource.base is None:
             return judged
         if target.step.name not in self._resolvers:
-            client = self.batch.environments.client(target.step.profile)
+            environments, profile = self.batch.environments, target.step.profile
+            client = environments.client(profile)
             self._resolvers[target.step.name] = LinkResolver(
-                Registries(client, ListingCache(client))
+                Registries(client, ListingCache(client)),
+                SheetCodes(environments.context(profile), client).of,
             )
         return self._resolvers[target.step.name].fill_in(judged)
 
@@ -186,6 +203,18 @@ class WorkbookSender:
     def _uploads(self, target: StepWorkbook) -> Uploads:
         environments, profile = self.batch.environments, target.step.profile
         return Uploads(environments.context(profile), environments.client(profile))
+
+
+def _without_columns(judged: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
+    """Return a sheet as if it did not have some columns."""
+    present = [name for name in names if name in judged.columns]
+    if not present:
+        return judged
+    frame = judged.frame.copy(deep=False)
+    for name in present:
+        frame[name] = pd.Series(pd.NA, index=frame.index).astype(frame[name].dtype)
+    columns = {name: place for name, place in judged.columns.items() if name not in present}
+    return replace(judged, frame=frame, columns=columns)
 
 
 def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:

@@ -5,13 +5,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
+from xlbridge.batch.comparison_step import comparison_overview
 from xlbridge.batch.exports import export_overview
 from xlbridge.batch.plan import (
     AnyStep,
+    CompareStep,
     ExportStep,
     WorkbookFile,
     WorkbookStep,
-    ordered_steps,
     workbooks_of,
 )
 from xlbridge.i18n import Text
@@ -66,11 +67,16 @@ _NO_WORKBOOK = Text(
     pt="nenhum arquivo corresponde a {patterns}", en="no workbook matches {patterns}"
 )
 
+_NOT_EXPORTED = Text(
+    pt="{patterns} ainda não foi exportada por este lote",
+    en="{patterns} was not exported by this batch yet",
+)
+
 
 def overview(batch: Batch) -> list[StepOverview]:
     """Return the status of each step, in the order in which they are done."""
     states: dict[str, StepOverview] = {}
-    for step in ordered_steps(batch.plan.steps):
+    for step in batch.plan.ordered:
         states[step.name] = step_overview(batch, step, states)
     return list(states.values())
 
@@ -82,6 +88,9 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
         # What is exported depends on all that was sent before it.
         sent = [unit for state in before.values() for unit in state.units]
         units, problem = [export_overview(batch, step, sent)], None
+    elif isinstance(step, CompareStep):
+        sent = [unit for state in before.values() for unit in state.units]
+        units, problem = [comparison_overview(batch, step, sent)], None
     else:
         units, problem = _units_of_step(batch, step)
     shown = tuple(_with_failure(batch, step, unit) for unit in units)
@@ -91,7 +100,9 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
 def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
     units = [unit for _, unit in workbook_overviews(batch, step)]
     if not units and not step.may_be_empty:
-        return [], _NO_WORKBOOK.format(patterns=", ".join(step.patterns))
+        before = (one for one in batch.plan.steps if one.name in step.after)
+        why = _NOT_EXPORTED if any(map(batch.plan.is_source, before)) else _NO_WORKBOOK
+        return [], why.format(patterns=", ".join(step.patterns))
     return units, None
 
 
@@ -224,6 +235,11 @@ def _step_line(head: str, state: StepOverview) -> Text:
         detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
             listing=state.step.listing, o=state.step.output
         )
+    elif isinstance(state.step, CompareStep):
+        detail = Text(
+            pt="{n} {n:listagem|listagens} com {other} → {o}",
+            en="{n} {n:listing|listings} with {other} → {o}",
+        ).format(n=len(state.step.listings), other=state.step.other, o=state.step.output)
     elif not _sends(state):
         detail = Text(
             pt="{n} {n:arquivo conferido|arquivos conferidos}",
@@ -302,10 +318,9 @@ def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
 
 def _step_json(state: StepOverview) -> dict[str, Any]:
     step = state.step
-    kind = "export" if isinstance(step, ExportStep) else "upload" if step.sending else "validate"
     return {
         "step": step.name,
-        "kind": kind,
+        "kind": _kind(step),
         "state": state.status.value,
         "after": list(step.after),
         "waits_for": list(state.waits_for),
@@ -313,6 +328,12 @@ def _step_json(state: StepOverview) -> dict[str, Any]:
         "rows": _rows_json(state.rows),
         "units": [_unit_json(unit) for unit in state.units],
     }
+
+
+def _kind(step: AnyStep) -> str:
+    if isinstance(step, WorkbookStep):
+        return "upload" if step.sending else "validate"
+    return "export" if isinstance(step, ExportStep) else "compare"
 
 
 def _unit_json(unit: UnitOverview) -> dict[str, Any]:

@@ -15,7 +15,10 @@ from .filters import (
 )
 from .formats.selection import FORMATS as FORMATS
 from .formats.text import CSV_DIALECTS as CSV_DIALECTS
-from .listing import Listing as Listing
+from .listing import (
+    Listing as Listing,
+    check_filters as check_filters,
+)
 from .listings import (
     LISTINGS as LISTINGS,
     find_listing as find_listing,

@@ -13,6 +13,7 @@ from .column import (
     Kind as Kind,
     Link as Link,
     LinkName as LinkName,
+    SheetLink as SheetLink,
     columns_by_header as columns_by_header,
     normalize_header as normalize_header,
     strip_accents as strip_accents,
@@ -28,8 +29,10 @@ from .links import (
     linked_catalogue as linked_catalogue,
     linked_resource as linked_resource,
     listing_resource as listing_resource,
+    placed_links as placed_links,
     registry_called as registry_called,
     require_links as require_links,
+    sheet_link as sheet_link,
 )
 from .pandera_checks import (
     column_checks as column_checks,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from xlbridge.i18n import Text
@@ -96,6 +97,16 @@ class Link:
         return ", ".join(name.column for name in self.names)
 
 
+@dataclass(frozen=True, slots=True)
+class SheetLink:
+    """Link of a column to the records of another sheet: its cells hold what ``column`` of ``file``
+    holds there, and stand for the codes that the system gave those records.
+    """
+
+    file: Path
+    column: str
+
+
 USUAL_YEARS = (1950, 2099)
 """The first and the last year of dates that are not asked about, where a column says none."""
 
@@ -108,9 +119,10 @@ class Column:
     the name of a registered check to its statistics (a lone one is called ``value``).
     ``references`` names the registry whose records the values point to, ``registers`` the one that
     has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
-    ``link`` is set where the values name records by something else than their codes. ``width`` is
-    the number of symbols of each value, None where it is not fixed. Dates before the first or after
-    the last of ``usual_years`` are asked about.
+    ``link`` is set where the values name records by something else than their codes,
+    ``sheet_link`` where they name records of another sheet. ``width`` is the number of symbols of
+    each value, None where it is not fixed. Dates before the first or after the last of
+    ``usual_years`` are asked about.
     """
 
     name: str
@@ -122,6 +134,7 @@ class Column:
     references: str | None = None
     registers: str | None = None
     link: Link | None = None
+    sheet_link: SheetLink | None = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     width: int | None = None
     usual_years: tuple[int, int] = USUAL_YEARS

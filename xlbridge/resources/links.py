@@ -3,16 +3,18 @@
 The remote system assigns the codes, so a sheet that refers to records of the same batch cannot
 hold them, and people know records by their documents and names anyway. Until the codes are known,
 a linked column is judged by the rules of the column that it is linked to, or as text where it may
-hold any of a record's names; after that, ``upload/lookup/links.py`` fills in the codes.
+hold any of a record's names, or a value of another sheet; after that, ``upload/lookup/links.py``
+fills in the codes.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
-from xlbridge.resources.column import Column, Kind, Link, LinkName
+from xlbridge.resources.column import Column, Kind, Link, LinkName, SheetLink
 from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.resource import ReadBack, Resource
 from xlbridge.resources.yaml_files import unknown_value
@@ -20,9 +22,27 @@ from xlbridge.wire import record_model
 
 Links = Mapping[str, str]
 """Columns of an import sheet, each with what its cells hold: the values of a column of the
-registry's resource, or, where it is the registry's own name, any name of its records."""
+registry's resource, or, where it is the registry's own name, any name of its records; or those of a
+column of another sheet that was sent before, ``FILE#COLUMN``."""
 
 _UNIQUENESS_CHECK = "no_repeats"
+_IN_SHEET = "#"
+
+
+def sheet_link(by: str) -> SheetLink | None:
+    """Return the link to another sheet that a text such as ``clientes.xlsx#chave`` asks for, None
+    where it asks for another one."""
+    file, _, column = by.rpartition(_IN_SHEET)
+    return SheetLink(Path(file), column) if file and column else None
+
+
+def placed_links(links: Links, folder: Path) -> Links:
+    """Return links whose files are taken from a folder."""
+    placed = {}
+    for name, by in links.items():
+        found = sheet_link(by)
+        placed[name] = by if found is None else f"{folder / found.file}{_IN_SHEET}{found.column}"
+    return placed
 
 
 def registry_called(name: str) -> str | None:
@@ -83,12 +103,15 @@ def link_mistakes(
     Without a ``resource`` a link must fit at least one of the catalogue's.
     """
     resources = list(catalogue.values()) if resource is None else [catalogue[resource]]
-    columns = [column for each in resources for column in each.columns]
+    every = [each for one in resources for each in (one, *one.children)]
+    columns = [column for each in every for column in each.columns]
     linkable = {column.name for column in columns if column.references}
     for name, by in links.items():
         known = [column for column in columns if column.name == name]
         if not known:
             yield name, unknown_value(name, tuple(sorted(linkable)))
+        elif sheet_link(by) is not None:
+            continue
         elif name not in linkable:
             allowed = ", ".join(sorted(linkable)) or "–"
             yield name, _NOT_LINKABLE.format(column=name, allowed=allowed)
@@ -116,11 +139,14 @@ def linked_resource(resource: Resource, links: Links, catalogue: Catalogue) -> R
     those columns is not looked for.
     """
     columns = {
-        column.name: _linked_column(column, link, catalogue)
+        column.name: linked
         for column in resource.columns
         if column.name in links
-        and (link := _link(column, links[column.name], catalogue)) is not None
+        and (linked := _column_linked_by(column, links[column.name], catalogue)) is not None
     }
+    children = tuple(linked_resource(child, links, catalogue) for child in resource.children)
+    if children != resource.children:
+        resource = replace(resource, children=children, base=resource.base or resource)
     return _with_links(resource, columns)
 
 
@@ -133,6 +159,21 @@ def _with_links(resource: Resource, columns: Mapping[str, Column]) -> Resource:
         read_back=_read_back_without(resource, set(columns)),
         base=resource.base or resource,
     )
+
+
+def _column_linked_by(column: Column, by: str, catalogue: Catalogue) -> Column | None:
+    """Return the form of a column that a link asks for, None where it is none for the column."""
+    elsewhere = sheet_link(by)
+    if elsewhere is not None:
+        return replace(_column_of_names(column), sheet_link=elsewhere)
+    link = _link(column, by, catalogue)
+    return None if link is None else _linked_column(column, link, catalogue)
+
+
+def _column_of_names(column: Column) -> Column:
+    """Return a column that takes any text."""
+    plain = replace(column, references=None, registers=None)
+    return replace(plain, kind=Kind.TEXT, example=None, width=None, checks={})
 
 
 def listing_resource(
@@ -179,9 +220,9 @@ def _link(column: Column, by: str, catalogue: Catalogue) -> Link | None:
 
 
 def _linked_column(column: Column, link: Link, catalogue: Catalogue) -> Column:
-    linked = replace(column, references=None, registers=None, link=link)
     if link.is_loose:
-        return replace(linked, kind=Kind.TEXT, example=None, width=None, checks={})
+        return replace(_column_of_names(column), link=link)
+    linked = replace(column, references=None, registers=None, link=link)
     (name,) = link.names
     like = catalogue[REFERENCES[link.registry].resource or link.registry].by_name[name.column]
     return replace(

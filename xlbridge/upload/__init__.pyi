@@ -77,6 +77,7 @@ from .row_plan import (
     RowPlan as RowPlan,
     RowReason as RowReason,
 )
+from .sheet_codes import SheetCodes as SheetCodes
 from .status_copy import write_status_copy as write_status_copy
 from .undo import (
     create_undo as create_undo,

@@ -144,11 +144,14 @@ class UploadOptions:
     """Options of one upload.
 
     ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
-    ``chunk_rows`` the most that one part of the sheet may have, ``at_once`` how many records are
+    ``chunk_rows`` the most that one part of the sheet may have, ``rest_seconds`` how much time
+    passes between two parts, ``at_once`` how many records are
     written at the same time where they are written one by one. ``update`` changes records that are
     there with other values, ``clear`` empties their fields where cells are empty, ``again`` is the
     reason to create what exists, ``create_unread`` creates what could not be looked up,
-    ``good_rows`` sends a sheet without its rows that have errors. ``snapshot`` reads the records of
+    ``good_rows`` sends a sheet without its rows that have errors. With ``foreign_numbers`` the
+    numbers of records that a sheet carries are another system's, and lead to none here.
+    ``snapshot`` reads the records of
     the rows before anything is written, without which a lost answer stays without proof;
     ``preview`` lets the system read the sheet first; ``wait`` polls until the outcome is known.
     ``progress`` is told what is being done, ``counted`` how many rows or records are done of all.
@@ -159,12 +162,14 @@ class UploadOptions:
     consent: "Consent"
     mode: RequestedMode = "auto"
     chunk_rows: int | None = None
+    rest_seconds: float = 0
     at_once: int = 4
     update: bool = False
     clear: bool = False
     again: str | None = None
     create_unread: bool = False
     good_rows: bool = False
+    foreign_numbers: bool = False
     snapshot: bool = True
     preview: bool = True
     wait: bool = True

@@ -4,6 +4,7 @@ A large sheet is sent in parts, each a job of its own, which are joined to one v
 Source: the upload protocol (``docs/upload-protocol.md``).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
@@ -189,11 +190,32 @@ def run_split(context: "RunContext", parent: Job, hold: HoldJob) -> Job:
     try:
         if parent.state is State.SENDING_PARTS:
             for part in context.journal.parts_of(parent):
+                if part.state.is_unsent:
+                    _rest(context, parent)
                 with hold(part.id):
                     JobRunner(_context_of_part(context, part)).run(context.journal.job(part.id))
     finally:
         parent = update_parent(context.journal, parent)
     return parent
+
+
+def _rest(context: "RunContext", parent: Job) -> None:
+    """Let the time pass that is to lie between two parts, whatever run sent the last one."""
+    parts = context.journal.parts_of(parent)
+    sent = [part.events[-1].at for part in parts if not part.state.is_unsent]
+    seconds = context.options.rest_seconds
+    if not sent or not seconds:
+        return
+    left = seconds - (context.journal.now() - max(sent)).total_seconds()
+    if left > 0:
+        context.options.progress(_RESTING.format(n=math.ceil(left)))
+        context.options.sleep(left)
+
+
+_RESTING = Text(
+    pt="pausa de {n} {n:segundo|segundos} entre as partes",
+    en="a rest of {n} {n:second|seconds} between the parts",
+)
 
 
 def update_parent(journal: Journal, parent: Job) -> Job:

@@ -64,7 +64,7 @@ def write_status_copy(
     ``WorkbookRefused`` when it cannot be copied.
     """
     if client is not None:
-        _store_remote_codes(context, client, job)
+        store_remote_codes(context, client, job)
     source = Path(job.what.file)
     _require_unchanged(job, source)
     resource = context.catalogue.named(job.what.resource)
@@ -90,7 +90,7 @@ def write_status_copy(
         )
 
 
-def _store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
+def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
     """Look up the codes of the accepted rows, and store them in the journal.
 
     Nothing is asked for rows that cannot be found again, or when it would take too many requests;

@@ -33,6 +33,7 @@ from xlbridge.upload.retry import CorrectedRows, require_news
 from xlbridge.upload.row_plan import RowAction, RowPlan
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
+from xlbridge.upload.sheet_codes import SheetCodes
 from xlbridge.validation import ValidatedSheet
 
 _PLANNING = Text(
@@ -58,7 +59,8 @@ class Uploads:
     def __init__(self, context: UploadContext, client: Client) -> None:
         self._context = context
         self._client = client
-        self._links = LinkResolver(Registries(client, ListingCache(client)))
+        codes = SheetCodes(context, client).of
+        self._links = LinkResolver(Registries(client, ListingCache(client)), codes)
 
     def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet with the codes of the records that its linked cells name.
@@ -340,7 +342,10 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
             ).format(file=sheet.file),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
-    return SheetSource.of_sheet(sheet, sheet.resource)
+    source = SheetSource.of_sheet(sheet, sheet.resource)
+    if options.foreign_numbers:
+        source = replace(source, numbers=pd.DataFrame(index=sheet.numbers.index))
+    return source
 
 
 def _retried_source(

@@ -231,7 +231,7 @@ def _validate_rows(
             Finding(CATALOGUE["sheet-empty"], row=header.row),
             *_hidden_sheets(choice, header.row),
         ]
-    own = {n for n, column in wanted.by_name.items() if column.kind.is_code or column.link}
+    own = {n for n, c in wanted.by_name.items() if c.kind.is_code or c.link or c.sheet_link}
     return ValidatedSheet(
         path,
         wanted,

@@ -135,6 +135,17 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "link-not-sent",
+        Text(
+            pt="Nenhuma linha de {file} que esteja no sistema tem este valor em {column}.",
+            en="No row of {file} that is in the system has this value in {column}.",
+        ),
+        Text(
+            pt="Confira o valor, ou envie antes a planilha a que ele se refere.",
+            en="Check the value, or upload first the sheet that it refers to.",
+        ),
+    ),
+    error(
         "link-ambiguous",
         Text(
             pt="Mais de um registro tem este {by}: {records}.",

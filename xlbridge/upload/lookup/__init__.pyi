@@ -1,5 +1,6 @@
 from .bulk_lookup import look_up_rows as look_up_rows
 from .links import (
+    CodesOfSheet as CodesOfSheet,
     LinkResolver as LinkResolver,
     NamedRecord as NamedRecord,
     ReferenceProblem as ReferenceProblem,

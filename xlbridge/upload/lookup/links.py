@@ -7,7 +7,7 @@ fits no record or several leads to no code.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -19,7 +19,16 @@ import pandas as pd
 from xlbridge.client import Record
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import REFERENCES, Column, Kind, Link, Reference, strip_accents
+from xlbridge.resources import (
+    REFERENCES,
+    Column,
+    Kind,
+    Link,
+    Reference,
+    Resource,
+    SheetLink,
+    strip_accents,
+)
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.lookup.registries import Registries
@@ -173,11 +182,23 @@ class RecordsByName:
 _SIMILAR = Text(pt=" Parecidos: {records}.", en=" Alike: {records}.")
 
 
-class LinkResolver:
-    """Finds the records that linked cells name, in one system at one time."""
+CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
+"""Returns the codes that the system gave to the records of another sheet, by a column's values."""
 
-    def __init__(self, registries: Registries) -> None:
+
+def _no_codes(_link: SheetLink) -> Mapping[str, str]:
+    return {}
+
+
+class LinkResolver:
+    """Finds the records that linked cells name, in one system at one time.
+
+    ``codes_of_sheet`` tells the codes of records that were sent by another sheet.
+    """
+
+    def __init__(self, registries: Registries, codes_of_sheet: CodesOfSheet = _no_codes) -> None:
         self._registries = registries
+        self._codes_of_sheet = codes_of_sheet
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
 
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
@@ -215,14 +236,20 @@ class LinkResolver:
             return sheet
         frame = sheet.frame.copy(deep=False)
         found: list[Finding] = []
-        linked = [column for column in resource.columns if column.link is not None]
+        linked = [one for one in resource.columns if one.link or one.sheet_link]
         for column in linked:
-            if column.link is not None and column.name in frame:
-                codes, findings = self._codes(sheet, column, column.link)
+            if column.name in frame:
+                codes, findings = self._codes(sheet, column, resource.base)
                 dtype: Any = resource.base.by_name[column.name].dtype
                 frame[column.name] = pd.Series(codes, index=frame.index, dtype=dtype)
                 found += findings
-        filled = replace(sheet, resource=resource.base, frame=frame, findings=list(sheet.findings))
+        filled = replace(
+            sheet,
+            resource=resource.base,
+            frame=frame,
+            findings=list(sheet.findings),
+            children={name: self.fill_in(child) for name, child in sheet.children.items()},
+        )
         filled.add(found)
         filled.add(list(_repeated(filled, {column.name for column in linked})))
         return filled
@@ -244,6 +271,31 @@ class LinkResolver:
         return replace(known, records=records, asked=known.asked | missing)
 
     def _codes(
+        self, sheet: ValidatedSheet, column: Column, base: Resource
+    ) -> tuple[Any, list[Finding]]:
+        if column.sheet_link is not None:
+            return self._codes_of_rows(sheet, base.by_name[column.name], column.sheet_link)
+        if column.link is not None:
+            return self._codes_of_names(sheet, column, column.link)
+        raise AssertionError(f"{column.name} is not linked")
+
+    def _codes_of_rows(
+        self, sheet: ValidatedSheet, column: Column, link: SheetLink
+    ) -> tuple[Any, list[Finding]]:
+        """Return the codes of the records that cells name by a column of another sheet."""
+        cells = values_of(sheet, column.name)
+        known = self._codes_of_sheet(link)
+        found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
+        missing = {number for number, code in enumerate(found) if code is None}
+        codes = np.full(len(sheet.rows), None, dtype=object)
+        codes[cells.positions] = np.array(found, dtype=object)[cells.which]
+        details = {"file": link.file.name, "column": link.column}
+        return codes, [
+            sheet.finding("link-not-sent", column.name, position, details)
+            for position, _ in cells.cells(missing)
+        ]
+
+    def _codes_of_names(
         self, sheet: ValidatedSheet, column: Column, link: Link
     ) -> tuple[Any, list[Finding]]:
         cells = values_of(sheet, column.name)
@@ -269,6 +321,13 @@ class LinkResolver:
         listed = self._registries.listed(reference)
         records = _by_name(link, reference, kind, listed.records)
         return RecordsByName(link, kind, records, listed.complete)
+
+
+def _code_of_kind(kind: Kind, code: str | None) -> int | str | None:
+    """Return a code as a column of a kind has it; None where it cannot be in there."""
+    if code is None or kind is not Kind.INTEGER:
+        return code
+    return int(code) if code.isdecimal() else None
 
 
 def _nothing_read(link: Link, kind: Kind) -> RecordsByName:
