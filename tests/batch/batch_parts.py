@@ -11,6 +11,9 @@ from typing import Any
 from sheets import GOOD, write_rows
 from stdnum.br import cnpj
 
+from xlbridge.profiles import PasswordSource, Profile, store_password
+from xlbridge.sandbox import RunningSandbox
+
 WritePlan = Callable[[str], Path]
 RunBatch = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -59,3 +62,23 @@ def row_counts(**counts: int) -> dict[str, int]:
     """Row counts as a report has them; those that are not given are 0."""
     names = ("read", "accepted", "unchanged", "held", "unknown", "unsent", "rejected")
     return dict.fromkeys(names, 0) | counts
+
+
+def write_profile(
+    home: Path,
+    name: str,
+    sandbox: RunningSandbox,
+    *,
+    production: bool = False,
+    exclusive: bool = False,
+) -> None:
+    """Add an environment to the user's own, and keep its password."""
+    home.mkdir(exist_ok=True)
+    profile = Profile(name, sandbox.base_url, sandbox.email, production=production)
+    with (home / "profiles.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            f'[profiles.{name}]\nbase_url = "{profile.base_url}"\nemail = "{profile.email}"\n'
+            f"production = {str(production).lower()}\n"
+            f"exclusive = {str(exclusive).lower()}\n"
+        )
+    store_password(home, profile, sandbox.password, PasswordSource.FILE)

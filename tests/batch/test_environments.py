@@ -7,13 +7,20 @@ from typing import Any
 
 import httpx
 import pytest
-from batch_parts import WritePlan, new_cnpj, report, row_counts, states, write_clients
+from batch_parts import (
+    WritePlan,
+    new_cnpj,
+    report,
+    row_counts,
+    states,
+    write_clients,
+    write_profile,
+)
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, lossy_proxy
 from sandboxes import sandbox_process
 
-from xlbridge.profiles import PasswordSource, Profile, store_password
 from xlbridge.sandbox import RunningSandbox
 
 PLAN = """\
@@ -48,20 +55,6 @@ def other_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
     options = ["--seed", "empty", *database_options(folder)]
     with sandbox_process(folder, options, clean_environment(folder)) as running:
         yield running
-
-
-def write_profile(
-    home: Path, name: str, sandbox: RunningSandbox, *, production: bool = False
-) -> None:
-    """Add an environment to the user's own, and keep its password."""
-    home.mkdir(exist_ok=True)
-    profile = Profile(name, sandbox.base_url, sandbox.email, production=production)
-    with (home / "profiles.toml").open("a", encoding="utf-8") as file:
-        file.write(
-            f'[profiles.{name}]\nbase_url = "{profile.base_url}"\nemail = "{profile.email}"\n'
-            f"production = {str(production).lower()}\n"
-        )
-    store_password(home, profile, sandbox.password, PasswordSource.FILE)
 
 
 def registered(sandbox: RunningSandbox, document: str) -> Any:

@@ -92,7 +92,7 @@ def _write_report(
         report_write_errors(path),
         new_workbook(path, title=str(title), signature=signature) as book,
     ):
-        bold = book.add_format({"bold": True})
+        plain, bold = book.add_format(), book.add_format({"bold": True})
         for name, header, rows in _sheets(found, names):
             sheet = book.add_worksheet(str(name))
             for column, text in enumerate(header):

@@ -198,7 +198,7 @@ class WorkbookSender:
         return self.batch.id, target.step.name, target.workbook.name, profile
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
-        self._uploads(target).run(job, self.options)
+        self._uploads(target).run(job, self._options(target))
 
     def _uploads(self, target: StepWorkbook) -> Uploads:
         environments, profile = self.batch.environments, target.step.profile
@@ -225,10 +225,16 @@ def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
 def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
-    first = next(judged.error_findings())
+    sheets = judged.with_children
+    first = next(finding for one in sheets for finding in one.error_findings())
     return UsageError(
         Text(
             pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
             en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
-        ).format(file=path.name, n=judged.errors, cell=first.cell or "–", message=first.message)
+        ).format(
+            file=path.name,
+            n=sum(one.errors for one in sheets),
+            cell=first.cell or "–",
+            message=first.message,
+        )
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
@@ -99,18 +100,33 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
 
 def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview], Text | None]:
     units = [unit for _, unit in workbook_overviews(batch, step)]
-    if not units and not step.may_be_empty:
-        before = (one for one in batch.plan.steps if one.name in step.after)
-        why = _NOT_EXPORTED if any(map(batch.plan.is_source, before)) else _NO_WORKBOOK
-        return [], why.format(patterns=", ".join(step.patterns))
-    return units, None
+    if units or step.may_be_empty or _empty_exports(batch, step):
+        return units, None
+    before = (one for one in batch.plan.steps if one.name in step.after)
+    why = _NOT_EXPORTED if any(map(batch.plan.is_source, before)) else _NO_WORKBOOK
+    return [], why.format(patterns=", ".join(step.patterns))
+
+
+def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
+    """Return the workbooks of a step that the batch itself has exported without any record."""
+    files = {batch.plan.file(pattern) for pattern in step.patterns}
+    found = set()
+    for one in batch.plan.steps:
+        if isinstance(one, ExportStep) and batch.plan.file(one.output) in files:
+            name = batch.environments.name(one.profile)
+            done = batch.ledger.export_of(batch.id, one.name, name)
+            if done is not None and not done.manifest["records"]:
+                found.add(batch.plan.file(one.output))
+    return found
 
 
 def workbook_overviews(
     batch: Batch, step: WorkbookStep
 ) -> Iterator[tuple[WorkbookFile, UnitOverview]]:
-    """Yield the workbooks of a step with their status, also those that were sent and are gone."""
-    present = workbooks_of(batch.plan, step)
+    """Yield the workbooks of a step with their status, also those that were sent and are gone;
+    not those that the batch has exported without any record."""
+    nothing = _empty_exports(batch, step)
+    present = [one for one in workbooks_of(batch.plan, step) if one.path not in nothing]
     if step.sending is not None:
         _follow_renames(batch, step, present)
     for book in present:

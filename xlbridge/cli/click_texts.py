@@ -325,7 +325,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         frozenset(
             {"--from", "--to", "--branch", "--client", "--supplier", "--product", "--account"}
             | {"--cost-centre", "--category", "--project", "--year", "--document", "--idws"}
-            | {"--id", "--active", "--settled", "--since-last", "--keep-unknown"}
+            | {"--id", "--active", "--with-balance", "--settled", "--since-last", "--keep-unknown"}
         ),
     ),
     (

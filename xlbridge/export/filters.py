@@ -31,6 +31,7 @@ class Filter(StrEnum):
     IDWS = "idws"
     ID = "id"
     ACTIVE = "active"
+    WITH_BALANCE = "with-balance"
     LIMIT = "limit"
 
 
@@ -56,7 +57,8 @@ CODE_RANGE = range(1, 10**15)
 class FilterType:
     """Values of a filter; a code lies within ``codes``.
 
-    ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it.
+    ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it;
+    with ``is_nonzero`` a record passes where it shows another number than zero there.
     """
 
     kind: ValueKind
@@ -64,6 +66,7 @@ class FilterType:
     fields: tuple[str, ...] = ()
     codes: range = CODE_RANGE
     of_record: tuple[str, ...] = ()
+    is_nonzero: bool = False
 
     @property
     def is_repeatable(self) -> bool:
@@ -172,6 +175,12 @@ FILTERS: Mapping[Filter, FilterType] = {
         Text(pt="Só os ativos.", en="Active ones only."),
         ("somenteAtivos",),
         of_record=("ativo",),
+    ),
+    Filter.WITH_BALANCE: FilterType(
+        ValueKind.FLAG,
+        Text(pt="Só saldos diferentes de zero.", en="Only balances that are not zero."),
+        of_record=("quantidadeTotal",),
+        is_nonzero=True,
     ),
     Filter.LIMIT: FilterType(
         ValueKind.CODE,

@@ -257,6 +257,7 @@ def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
                 values=frozenset(map(comparable, values)),
                 is_sent=name not in listing.local,
                 is_guessed=name in listing.guessed,
+                is_nonzero=FILTERS[name].is_nonzero,
             )
 
 

@@ -102,6 +102,7 @@ _BALANCES = Listing(
         Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
         Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
     },
+    local=frozenset({Filter.WITH_BALANCE}),
     key=_BALANCE,
     totals=TotalsSpec(amount="valorTotal"),
 )

@@ -22,7 +22,7 @@ class Criterion:
     """Values that a record's field may have, as texts; ``name`` is the filter's.
 
     ``is_sent`` says that the system is asked for them; ``is_guessed`` that the interface's
-    description does not show how.
+    description does not show how. With ``is_nonzero`` any number but zero is one of them.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Criterion:
     values: frozenset[str]
     is_sent: bool
     is_guessed: bool
+    is_nonzero: bool = False
 
     def admits(self, record: Record) -> bool:
         """Tell whether a record is one of those wanted.
@@ -42,7 +43,7 @@ class Criterion:
             if self.is_guessed:
                 raise uncheckable_filter(self.name, self.field)
             return self.is_sent
-        return comparable(value) in self.values
+        return float(value) != 0 if self.is_nonzero else comparable(value) in self.values
 
 
 @dataclass(frozen=True, slots=True)

@@ -297,6 +297,7 @@ class Connection:
         idws: str | None = None,
         id: Codes | None = None,  # noqa: A002 - the filter's name
         active: bool = False,
+        with_balance: bool = False,
         limit: int | None = None,
         flat: str | None = None,
         as_template: str | None = None,
@@ -341,6 +342,7 @@ class Connection:
             Filter.IDWS: idws,
             Filter.ID: id,
             Filter.ACTIVE: active,
+            Filter.WITH_BALANCE: with_balance,
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)

@@ -4,7 +4,7 @@ Later sheets name records so, by an identifier of the user's own. The journal ha
 it has not is looked up in the system.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xlbridge.client import Client
@@ -29,7 +29,7 @@ class SheetCodes:
     def __init__(self, context: UploadContext, client: Client) -> None:
         self._context = context
         self._client = client
-        self._codes: dict[tuple[Path, str, str | None], list[tuple[str, str]]] = {}
+        self._codes: dict[tuple[Path, str, str], list[tuple[str, str]]] = {}
 
     def of(self, link: SheetLink) -> Mapping[str, str]:
         """Return the codes of a sheet's records by the values of a column of it.
@@ -39,20 +39,22 @@ class SheetCodes:
         be read.
         """
         found: dict[str, set[str]] = {}
-        for file in _files(link.file):
-            key = file, link.column, file_hash(file)
+        files = [(file, file_hash(file)) for file in _files(link.file)]
+        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files if digest]
+        if not any(jobs for _, _, jobs in sent):
+            raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
+        for file, digest, jobs in sent:
+            key = file, link.column, digest
             if key not in self._codes:
-                self._codes[key] = self._read(file, link.column)
+                self._codes[key] = self._read(file, link.column, jobs)
             for value, code in self._codes[key]:
                 found.setdefault(value, set()).add(code)
         return {value: codes.pop() for value, codes in found.items() if len(codes) == 1}
 
-    def _read(self, file: Path, column: str) -> list[tuple[str, str]]:
+    def _read(self, file: Path, column: str, jobs: Sequence[Job]) -> list[tuple[str, str]]:
         """Return the values of a sheet's column, each with the code of its row's record."""
-        digest = file_hash(file)
-        jobs = [] if digest is None else list(self._jobs_of(digest))
         if not jobs:
-            raise UsageError(_NEVER_SENT.format(file=file), _SEND_FIRST)
+            return []
         values = self._values(file, column, jobs[0])
         found = []
         # The newest first: an older job may have found nothing but what the newer one wrote.
@@ -62,12 +64,16 @@ class SheetCodes:
                     found.append((values.pop(row), code))
         return found
 
-    def _jobs_of(self, digest: str) -> Iterator[Job]:
-        for job in self._context.journal.jobs():
-            same = job.events[0].detail.get("file_hash") == digest
-            ours = job.is_of(self._client.identity, self._client.target.profile)
-            if same and ours and job.undo_of is None:
-                yield job
+    def _jobs_of(self, digest: str) -> list[Job]:
+        """Return the jobs that sent a file to this system, the newest first."""
+        system, profile = self._client.identity, self._client.target.profile
+        return [
+            job
+            for job in self._context.journal.jobs()
+            if job.events[0].detail.get("file_hash") == digest
+            and job.is_of(system, profile)
+            and job.undo_of is None
+        ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:
         """Return the codes of the rows of a job and of its retries, by the rows of its sheet."""

@@ -124,7 +124,8 @@ def _repeats(
         if row.accepted and (key := _complete(row.keys[index])):
             by_key[key].append(row)
     for first, *others in by_key.values():
-        if elsewhere := [row for row in others if row.file is not first.file]:
+        own = first.file.file.path
+        if elsewhere := [row for row in others if row.file.file.path != own]:
             yield first, elsewhere
 
 

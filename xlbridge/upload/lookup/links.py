@@ -37,6 +37,7 @@ from xlbridge.validation.cross_sheet import unique_keys, values_of
 from xlbridge.workbook import cell_address
 
 _DOCUMENTS = {Kind.CNPJ: (14, is_cnpj), Kind.CPF: (11, is_cpf)}
+_NO_RECORD = "0"
 _FEW = 20
 """Values that are asked for one by one before a whole listing is read."""
 _MOST_NAMED, _MOST_COMPARED, _MOST_HINTED = 4, 50, 100
@@ -284,7 +285,8 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
-        known = self._codes_of_sheet(link)
+        # The interface's codes begin at 1: 0 says that there is no record.
+        known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
         codes = np.full(len(sheet.rows), None, dtype=object)

@@ -1,0 +1,177 @@
+"""The sample plan that moves a company from one environment into another, and proves it equal."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openpyxl
+import pytest
+from batch_parts import report, states, write_profile
+from environment import ROOT, Xlbridge, clean_environment
+from sandboxes import sandbox_process
+
+from xlbridge.sandbox import RunningSandbox
+
+_OLD_CODES = 500
+"""Codes that the old environment has given out before the company began."""
+
+
+def sandbox_in(folder: Path) -> Any:
+    options = ["--seed", "empty", "--db", f"sqlite:///{folder / 'sandbox.db'}"]
+    return sandbox_process(folder, options, clean_environment(folder))
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    folder = tmp_path_factory.mktemp("old-environment")
+    with sandbox_in(folder) as running:
+        with closing(sqlite3.connect(folder / "sandbox.db")) as database, database:
+            database.execute("UPDATE counters SET last = last + ?", (_OLD_CODES,))
+        fill_company(running)
+        yield running
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Iterator[RunningSandbox]:
+    with sandbox_in(tmp_path / "new-environment") as running:
+        yield running
+
+
+class System:
+    """One environment, spoken to as the spec says."""
+
+    def __init__(self, running: RunningSandbox) -> None:
+        self._http = httpx.Client(base_url=running.base_url, timeout=60)
+        login = {"email": running.email, "password": running.password}
+        token = self._http.post("/v2/autenticar", json=login).json()["accessToken"]
+        self._http.headers["Authorization"] = f"Bearer {token}"
+
+    def __enter__(self) -> "System":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def post(self, path: str, method: str = "POST", **body: Any) -> Any:
+        answer = self._http.request(method, path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()["data"]
+
+    def get(self, path: str) -> Any:
+        return self._http.get(path).json()["data"]
+
+
+def fill_company(running: RunningSandbox) -> None:
+    """Write a company with one or two records of each kind."""
+    with System(running) as system:
+        firm = system.post(
+            "/v2/cliente", nomeComercial="Padaria Estrela", cnpj="11222333000181", seuCodigo="A-1"
+        )["codigoDoCliente"]
+        person = system.post("/v2/cliente", nomeComercial="Ana Sem Documento", natureza="F")
+        system.post("/v2/cliente/idws", "PUT", codigoDoCliente=firm, idws="WS-1")
+        system.post("/v2/clientecontato", codigoDoCliente=firm, nome="Rita", cargo="Compradora")
+        products = [
+            system.post("/v2/produto", descricaoDoProduto=name)["idProduto"]
+            for name in ("Farinha", "Fermento")
+        ]
+        entry = {"codigoDaFilial": 1, "dataDaEntrada": "2026-10-01", "codigoDoAlmoxarifado": 1}
+        system.post("/v2/estoque/entrada", **entry, idProd=products[0], quantidade=12.5)
+        title = {
+            "codigoDaFilial": 1,
+            "codigoDoCentroDeCusto": "01.001",
+            "codigoDaContaCorrente": 1,
+            "historico": "Mensalidade",
+            "dataDeVencimento": "2026-12-10",
+            "valorDoLancamento": 100.0,
+        }
+        parts = [{"codigoDoCentroDeCusto": "01.001", "valor": 60.0}]
+        parts.append({"codigoDoCentroDeCusto": "01.002", "valor": 40.0})
+        system.post(
+            "/v2/financeiro/contasreceber",
+            **title,
+            codigoDoCliente=person["codigoDoCliente"],
+            codigoDoItemDeLancamento="1.01.001",
+            numeroDoDocumento="CR-1",
+            rateio=parts,
+        )
+        system.post(
+            "/v2/financeiro/contaspagar",
+            **title,
+            codigoDoFornecedor=501,
+            codigoDoItemDeLancamento="2.01.001",
+            numeroDoDocumento="CP-1",
+        )
+        header = {"codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1}
+        items = [
+            {"idProduto": products[1], "quantidade": 3},
+            {"idProduto": 0, "descricaoDoProduto": "Frete", "quantidade": 1},
+        ]
+        requisition = system.post("/v2/compras/requisicao", **header, itens=items)
+        system.post("/v2/compras/requisicao", **header, itens=items[:1])
+        order = system.post(
+            "/v2/compras/ordem",
+            **header,
+            itens=items,
+            NumeroDaRequisicaoDeCompra=requisition["numeroDaRequisicao"],
+        )
+        bought = [{"idProduto": products[1], "quantidade": 3, "valorUnitario": 7.5}]
+        system.post(
+            "/v2/compras/pedido",
+            codigoDaFilial=1,
+            codigoDoFornecedor=502,
+            numeroDaOrdem=order["numeroDaOrdem"],
+            itens=bought,
+        )
+        for client in (firm, person["codigoDoCliente"]):
+            system.post(
+                "/v2/faturamento/pedido",
+                codigoDaFilial=1,
+                codigoDoCliente=client,
+                codigoDaCondicaoDePagamento=2,
+                dataDaOrdem="2026-11-03",
+                produtos=[{"idProduto": products[0], "quantidade": 2, "valorUnitario": 5.0}],
+            )
+
+
+def moved(folder: Path, old: RunningSandbox, new: RunningSandbox, home: Path) -> Path:
+    """Return the sample's plan in a folder of its own, with both environments in the home."""
+    write_profile(home, "origem", old)
+    write_profile(home, "destino", new, exclusive=True)
+    shutil.copytree(ROOT / "samples" / "move_company", folder)
+    return folder / "plan.yaml"
+
+
+def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
+    xlbridge: Xlbridge, tmp_path: Path, home: Path, old: RunningSandbox, new: RunningSandbox
+) -> None:
+    plan = moved(tmp_path / "mudanca", old, new, home)
+    found = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 0)
+    assert set(states(found).values()) == {"done"}
+    with System(new) as system, System(old) as before:
+        (client,) = [c for c in system.get("/v2/cliente") if c["cnpjcpf"] == "11222333000181"]
+        assert client["idws"] == "WS-1"
+        assert client["codigoDoCliente"] < _OLD_CODES + 1001
+        orders = system.get("/v2/faturamento/pedido")
+        assert client["codigoDoCliente"] in {order["codigoDoCliente"] for order in orders}
+        assert len(system.get("/v2/compras/requisicao/encerradas?CodigoDaFilial=1")) == 1
+        # The comparison must see what differs: a client and a title that only one side has.
+        before.post("/v2/cliente", nomeComercial="Chegou Depois")
+        before.post("/v2/cliente/idws", "PUT", codigoDoCliente=_OLD_CODES + 1001, idws="WS-2")
+    (tmp_path / "mudanca" / "provas" / "comparacao.xlsx").unlink()
+    again = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 1)
+    assert states(again)["prova"] == "partial"
+    told = json.dumps(again, ensure_ascii=False)
+    assert "clientes: 2/3" in told
+    assert "idws (1)" in told
+    book = openpyxl.load_workbook(tmp_path / "mudanca" / "provas" / "comparacao.xlsx")
+    assert book.sheetnames == ["Listings", "Differences", "Not compared"]
+    differences = list(book["Differences"].iter_rows(values_only=True))
+    assert ("clientes", "11222333000181", "idws", "WS-1", "WS-2") in differences
+    apart = {row[:3] for row in book["Not compared"].iter_rows(values_only=True)}
+    given = "the system gives out this number or code"
+    assert ("clientes", "codigoDoCliente", given) in apart
