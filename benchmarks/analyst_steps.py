@@ -156,9 +156,6 @@ def propose(story: Story) -> None:
     write_house_sheet(story.folder / "novo.xlsx", "N")
     story.command("map", "novo.xlsx", "--resource", "contasreceber", "-o", "titulos.yaml")
     story.replace_line("titulos.yaml", "Matriz São Paulo: '?'", "Matriz São Paulo: 1")
-    text = (story.folder / "titulos.yaml").read_text("utf-8")
-    if "CC, link" not in text:
-        story.replace_line("titulos.yaml", "{from: CC}", "{from: CC, link: centrodecusto}")
     story.send("novo.xlsx", _ACTIVE, "--map", "titulos.yaml")
 
 

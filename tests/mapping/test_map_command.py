@@ -44,6 +44,9 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert xlbridge("validate", "titulos.xlsx", "--map", "m.yaml").returncode == 0
     again = xlbridge("validate", "titulos.xlsx")
     assert "This header was read as contasreceber before: xlbridge validate titulos" in again.stderr
+    unmapped = xlbridge("upload", "titulos.xlsx")
+    assert unmapped.returncode == 1
+    assert "as contasreceber before: xlbridge upload titulos.xlsx --map" in unmapped.stderr
     known = xlbridge("map", "titulos.xlsx", XLBRIDGE_LANG="pt-BR")
     assert known.stdout.strip() == text.strip()
     assert "Este cabeçalho é conhecido" in known.stderr
@@ -54,9 +57,9 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
 def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
-    header = "Filial;Cliente;CNPJ/CPF;Conta;Emissão;Vencto;Valor;Histórico"
+    header = "Filial;Cliente;CNPJ/CPF;Conta;Emissão;Vencto;Valor;Histórico;CC"
     rows = [
-        f"1;Padaria;11.222.333/0001-81;1;0{day}/10/2026;0{day}/11/2026;1.234;Mensalidade"
+        f"1;Padaria;11.222.333/0001-81;1;0{day}/10/2026;0{day}/11/2026;1.234;Mensalidade;Comercial"
         for day in (1, 2, 3)
     ]
     (tmp_path / "t.csv").write_text("\n".join([header, *rows]), "utf-8")
@@ -66,6 +69,8 @@ def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_n
     assert columns["dataDeVencimento"] == {"from": "Vencto"}
     assert columns["valorDoLancamento"] == {"from": "Valor"}
     assert columns["codigoDoCliente"] == {"from": "CNPJ/CPF", "link": "cliente"}
+    # Names are texts, as codes of cost centres are.
+    assert columns["codigoDoCentroDeCusto"] == {"from": "CC", "link": "centrodecusto"}
 
 
 def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: Xlbridge) -> None:

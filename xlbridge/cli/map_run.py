@@ -4,6 +4,7 @@ from pathlib import Path
 
 from xlbridge.cli.output import remark
 from xlbridge.errors import XlbridgeError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
@@ -99,7 +100,7 @@ def remember(mapping: SheetMapping, results: list[ValidationResult], settings: S
         remark(_NOT_REMEMBERED.format(why=error.message))
 
 
-def offer(file: Path, settings: Settings) -> None:
+def offer(file: Path, settings: Settings, command: str = "validate") -> None:
     """Name the command that reads a sheet whose header fits no resource."""
     try:
         chosen = settings_for(settings, choose_profile(settings))
@@ -108,9 +109,10 @@ def offer(file: Path, settings: Settings) -> None:
         # What cannot be read has its own message.
         return
     if known is None:
-        remark(_MAP_IT.format(file=file))
+        remark(_MAP_IT.format(file=as_argument(file)))
     else:
-        remark(_KNOWN.format(file=file, mapping=known.path, resource=known.resource))
+        options = f"{as_argument(file)} --map {as_argument(known.path)}"
+        remark(_KNOWN.format(command=command, options=options, resource=known.resource))
 
 
 _NOT_REMEMBERED = Text(
@@ -122,6 +124,6 @@ _MAP_IT = Text(
     en="If the sheet has headers of its own: xlbridge map {file} -o MAPPING.yaml",
 )
 _KNOWN = Text(
-    pt="Este cabeçalho já foi lido como {resource}: xlbridge validate {file} --map {mapping}",
-    en="This header was read as {resource} before: xlbridge validate {file} --map {mapping}",
+    pt="Este cabeçalho já foi lido como {resource}: xlbridge {command} {options}",
+    en="This header was read as {resource} before: xlbridge {command} {options}",
 )

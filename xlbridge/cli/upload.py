@@ -29,6 +29,7 @@ from xlbridge.cli.upload_options import (
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
+from xlbridge.settings import Settings
 from xlbridge.upload import choose_mode, open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
@@ -71,11 +72,9 @@ def command(
             run_upload,
         )
         from xlbridge.connection import connect
-        from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads, may_be_sent
 
         if mapping is not None:
-            from xlbridge.cli.map_run import remember
             from xlbridge.validation.mapping import read_mapping
 
     with open_context(command_settings()) as context:
@@ -88,12 +87,12 @@ def command(
                 mapping=None if mapping is None else read_mapping(mapping),
                 links=links,
             )
-            judged = validate_single_sheet(
-                request, context.settings.schemas, context.settings.limits
-            )
+            judged = _judged(request, context.settings)
         if judged.read_as is not None:
             remark(judged.read_as)
         if request.mapping is not None:
+            from xlbridge.cli.map_run import remember
+
             remember(request.mapping, [judged], context.settings)
         good_rows = arguments.options.good_rows
         tell_invalid = partial(
@@ -126,6 +125,23 @@ def command(
             )
             job = uploads.create(judged, arguments.options)
             return run_upload(context, client, job, arguments)
+
+
+def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
+    """Validate the sheet to send; where its header is another system's, name the way to read it."""
+    from xlbridge.cli.map_run import offer
+    from xlbridge.cli.validate_run import has_foreign_header
+    from xlbridge.parallel import validate_single_sheet
+    from xlbridge.validation import NoFittingResource
+
+    try:
+        judged = validate_single_sheet(request, settings.schemas, settings.limits)
+    except NoFittingResource:
+        offer(request.file, settings, "upload")
+        raise
+    if request.mapping is None and has_foreign_header(judged):
+        offer(request.file, settings, "upload")
+    return judged
 
 
 _SUMMARY = Text(

@@ -4,6 +4,7 @@ Headers and values both have to agree for a proposal that is sure. What only a p
 code or a branch, is left as ``?``, which the mapping is refused with.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,7 +25,7 @@ from xlbridge.validation.mapping.mapping_file import (
     SheetMapping,
     header_key,
 )
-from xlbridge.validation.mapping.synonyms import NameMatcher, mapping_words
+from xlbridge.validation.mapping.synonyms import NameFit, NameMatcher, mapping_words
 
 _TOLD, _HIGH, _MEDIUM, _LEAST, _FITS, _CLOSE = 0.88, 0.86, 0.6, 0.42, 0.85, 0.06
 _LINKED = 0.7
@@ -174,9 +175,7 @@ def _candidates(
             if _tells_by_values(column, foreign):
                 yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
             continue
-        score, reason = named.score, named.reason
-        if _tells_by_values(column, foreign):
-            score = max(score, _TOLD)
+        score, reason = _score(named, column, foreign), named.reason
         if column.kind in _MONEY and (style := foreign.number_style()):
             body["numbers"] = style
         if fits is None:
@@ -190,6 +189,15 @@ def _candidates(
         elif fits > 1 / 2:
             doubtful = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits
             yield _Candidate(foreign, column, doubtful, _partly(reason), body)
+
+
+def _score(named: NameFit, column: Column, foreign: ForeignColumn) -> float:
+    """Return how sure a header that fits by name is, by what its values are."""
+    if _tells_by_values(column, foreign):
+        return max(named.score, _TOLD)
+    # A link is better for names: it finds what is a code after all, too.
+    most = _LINKED - _CLOSE - 0.01 if _names_records(column, foreign) else 1.0
+    return min(named.score, most)
 
 
 def _links(
@@ -207,12 +215,25 @@ def _links(
         if is_party and kinds and words & _DOCUMENT_WORDS:
             # A document is that of one record; several may bear a name.
             yield _Candidate(foreign, column, _LINKED + 0.01, _BY_DOCUMENT, body)
-        elif column.kind is Kind.INTEGER and foreign.are_names():
+        elif _names_records(column, foreign):
             named = matcher.fit(foreign.header, column)
             if named is not None and named.score >= _MEDIUM:
                 yield _Candidate(foreign, column, _LINKED, _BY_NAME, body)
             elif is_party and words & _CALLED:
                 yield _Candidate(foreign, column, _LEAST, _BY_NAME, body)
+
+
+def _names_records(column: Column, foreign: ForeignColumn) -> bool:
+    """Tell whether the values name records of which a column takes the codes.
+
+    Texts without any digit are names, where codes may be texts.
+    """
+    if column.references is None or column.name in LISTED_CODES or not foreign.are_names():
+        return False
+    return column.kind is Kind.INTEGER or not any(map(_DIGIT.search, foreign.texts))
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
