@@ -16,20 +16,20 @@ _FORMATS = ("0.00%", '"R$" #,##0.00', "[$US$-409] #,##0.00", "00000000", "#,##0,
 _DAYS = ("dd/mm/yyyy", "dd/mm/yyyy hh:mm")
 
 
-def write_made_sheets(folder: Path, count: int, seed: int) -> list[Path]:
-    """Write so many workbooks, each named by its number."""
+def write_made_sheets(folder: Path, count: int, seed: int, *, inline: bool = False) -> list[Path]:
+    """Write so many workbooks, each named by its number, with inline texts or with shared ones."""
     rng = random.Random(seed)
     paths = []
     for number in range(count):
         paths.append(folder / f"made-{number}.xlsx")
-        _write(paths[-1], rng)
+        _write(paths[-1], rng, inline=inline)
     return paths
 
 
-def _write(path: Path, rng: random.Random) -> None:
+def _write(path: Path, rng: random.Random, *, inline: bool) -> None:
     name = rng.choice(sorted(GOOD))
     top, left = rng.choice((0, 0, 2)), rng.choice((0, 0, 1))
-    with xlsxwriter.Workbook(path) as book:
+    with xlsxwriter.Workbook(path, {"constant_memory": inline}) as book:
         page = book.add_worksheet(rng.choice(("Plan1", "Dados", "Ação")))
         looks = {code: book.add_format({"num_format": code}) for code in (*_FORMATS, *_DAYS)}
         looks["struck"] = book.add_format({"font_strikeout": True})

@@ -1,19 +1,35 @@
 """A large sheet that is parsed in stretches reads like its twin that is parsed as a whole."""
 
 import random
-from collections.abc import Iterator
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from environment import ROOT
+from made_sheets import write_made_sheets
 from packing import MAIN, SHEET, STRINGS, good_parts, packed
 
-from xlbridge.errors import WorkbookRefused
+from xlbridge.errors import UsageError, WorkbookRefused
+from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import validate_workbook
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import (
+    SheetCells,
+    WorkbookCells,
+    assemble_workbook,
+    parse_file,
+    parsing,
+    read_workbook,
+    stretches,
+)
+from xlbridge.workbook.read.messages import RowsRead, SheetStarted
 
 LIMITS = WorkbookLimits()
+SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
 SHARED = [
     "",
     "Padaria <Estrela>",
@@ -128,3 +144,101 @@ def test_what_is_refused_in_a_whole_is_refused_in_the_last_stretch(
             read_workbook(path, LIMITS)
         said.append((refused.value.code, str(refused.value)))
     assert said[0] == said[1], by
+
+
+ODD = [
+    (b' t="s"', b" t='s'"),
+    (b"<v>", b"<v> "),
+    (b"</v>", b"</v><v>1</v>"),
+    (b"<v>1", b"<v>+1"),
+    (b"<v>#N/A", b"<v>#SPILL!"),
+    (b"<c ", b"<!-- <c/> --><c "),
+    (b"</is>", b"</is ><!-- -->"),
+    (b"<row ", b'<row hidden="true" '),
+    (b"</sheetData>", b'<row r="9" hidden="1"/></sheetData>'),
+    (b"<c r=", b"<c x:r="),
+]
+"""What may stand in a sheet, and what a damaged one has in its place, once."""
+
+
+def damage(path: Path, rng: random.Random) -> None:
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    before, after = rng.choice(ODD)
+    sheet = parts[SHEET]
+    begin = rng.randrange(max(len(sheet), 1))
+    parts[SHEET] = sheet[:begin] + sheet[begin:].replace(before, after, 1)
+    path.write_bytes(packed(parts))
+
+
+def judged(path: Path, catalogue: Catalogue) -> tuple[object, ...]:
+    """Return all that is found in a workbook, which is parsed in this process, or why not."""
+
+    def parse() -> WorkbookCells:
+        return assemble_workbook(parse_file(path.read_bytes(), None, path.stem, None, LIMITS))
+
+    try:
+        found = validate_workbook(path, catalogue, workbook=parse).findings
+    except WorkbookRefused as refusal:
+        return refusal.code, str(refusal)
+    except UsageError as error:
+        return (str(error),)
+    return tuple((f.kind.code, f.column, f.cell, f.row, f.value, str(f.message)) for f in found)
+
+
+def outcomes(
+    paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, least: int
+) -> list[tuple[object, ...]]:
+    """Return what is found in workbooks whose larger sheets are parsed in stretches of few rows."""
+    monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
+    monkeypatch.setattr(stretches, "_SIZE", 4_000)
+    return [judged(path, catalogue) for path in paths]
+
+
+def different(
+    paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return the workbooks in which stretches find something else than the exact way."""
+    mine = outcomes(paths, catalogue, monkeypatch, 0)
+    exact = outcomes(paths, catalogue, monkeypatch, sys.maxsize)
+    return [p.name for p, one, other in zip(paths, mine, exact, strict=True) if one != other]
+
+
+@pytest.mark.parametrize(
+    ("seed", "count"), [(1, 8), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in range(20))]
+)
+def test_stretches_find_what_the_exact_way_does(
+    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, seed: int, count: int
+) -> None:
+    twins = []
+    for inline in (False, True):
+        folder = tmp_path / str(inline)
+        folder.mkdir()
+        paths = write_made_sheets(folder, count, seed, inline=inline)
+        assert different(paths, catalogue, monkeypatch) == []
+        twins.append(outcomes(paths, catalogue, monkeypatch, 0))
+        rng = random.Random(seed)
+        for path in paths:
+            damage(path, rng)
+        assert different(paths, catalogue, monkeypatch) == []
+    assert twins[0] == twins[1]
+
+
+@pytest.mark.slow
+def test_stretches_find_in_samples_what_the_exact_way_does(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert different(SAMPLES, catalogue, monkeypatch) == []
+
+
+def test_sheets_of_programs_are_parsed_in_stretches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", 0)
+    monkeypatch.setattr(stretches, "_SIZE", 4_000)
+    for inline in (False, True):
+        for path in write_made_sheets(tmp_path, 20, 3, inline=inline):
+            said = list(parse_file(path.read_bytes(), None, "", None, LIMITS))
+            # One that is written in an unusual way is begun twice.
+            assert [type(message) for message in said].count(SheetStarted) == 1
+            assert sum(isinstance(message, RowsRead) for message in said) > 0

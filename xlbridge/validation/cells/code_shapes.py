@@ -7,7 +7,7 @@ tells which did.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,22 +159,30 @@ class CommonShape:
         """True where the texts are digits only."""
         return not self.shape.strip("9")
 
-    def lost_by(self, text: str) -> bool:
-        """Return whether a text may have had this shape before a program took it for a number, or
-        somebody left out its zeros or separators."""
-        shape = text.translate(_SHAPE)
+    def loss_test(self, shape: str) -> Callable[[str], bool] | None:
+        """Return what tells of a text of another shape whether it may have had this one before a
+        program took it for a number, or somebody left out its zeros or separators; None where no
+        text of that shape may."""
         digits = self.shape.count("9")
         if _bare(shape) == _bare(self.shape):
-            return True
+            return lambda _: True
         if not shape.strip("9") and not self.is_number:
-            return len(text) == digits or (len(text) < digits and text[0] != "0")
-        is_alike = re.sub("9+", "9", shape) == re.sub("9+", "9", self.shape)
-        if not is_alike or _letters(text) != _letters(self.example):
-            return False
-        runs, widths = re.findall("[0-9]+", text), map(len, re.findall("9+", self.shape))
-        return any(
-            padded and len(run) != width and (run[0] == "0") == (len(run) > width)
-            for run, width, padded in zip(runs, widths, self.padded, strict=True)
+            return lambda text: len(text) == digits or (len(text) < digits and text[0] != "0")
+        if re.sub("9+", "9", shape) != re.sub("9+", "9", self.shape):
+            return None
+        widths = map(len, re.findall("9+", self.shape))
+        odd = [
+            (run.start(), len(run[0]) > width)
+            for padded, run, width in zip(
+                self.padded, re.finditer("9+", shape), widths, strict=True
+            )
+            if padded and len(run[0]) != width
+        ]
+        if not odd:
+            return None
+        letters = _letters(self.example)
+        return lambda text: (
+            any((text[at] == "0") is longer for at, longer in odd) and _letters(text) == letters
         )
 
     def lost_by_number(self, digits: int, numbers: int) -> bool:
@@ -217,8 +225,13 @@ def _note_odd_texts(
 ) -> None:
     if len(counts) == 1 or _MOST_ODD * (counts.sum() - common.cells) > counts.sum():
         return
-    others = np.flatnonzero((shapes != common.shape) & (shapes != "")).tolist()
-    odd = [place for place in others if common.lost_by(codes.texts[place])]
+    tests = {s: t for s in counts.index[1:] if (t := common.loss_test(s)) is not None}
+    others = np.flatnonzero(shapes != common.shape).tolist() if tests else []
+    odd = [
+        place
+        for place in others
+        if (test := tests.get(shapes[place])) is not None and test(codes.texts[place])
+    ]
     for position, _ in codes.cells_of(odd):
         if not problems.failed[position]:
             problems.add(position, "code-shape", {"example": quoted(common.example)})
