@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from xlbridge.errors import (
     LocalFailure,
     UsageError,
@@ -201,6 +199,9 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
 
     Raises ``UsageError`` with ``refusal`` when another process holds it.
     """
+    # Late, as below: what only reads files begins sooner.
+    from filelock import FileLock, Timeout
+
     folder = home / "locks"
     path = folder / f"{name}.lock"
     lock = FileLock(path, mode=_OWNER_ONLY)
@@ -222,6 +223,8 @@ def file_lock(path: Path) -> Iterator[None]:
 
     Its folder is made for its owner only. Raises ``UsageError`` when it cannot be written there.
     """
+    from filelock import FileLock
+
     lock = FileLock(path, mode=_OWNER_ONLY)
     with report_write_errors(path):
         make_private_folder(path.parent)

@@ -277,4 +277,11 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """No two rows with the same values in ``columns``; rows with a missing one do not count."""
     keys = frame[list(columns)]
-    return ~(keys.duplicated() & keys.notna().all(axis="columns"))
+    verdicts = keys.notna().all(axis="columns")
+    alike = verdicts.to_numpy().nonzero()[0]
+    for name in columns:
+        # Few rows share each value with others, and only those can share all of them.
+        alike = alike[keys[name].iloc[alike].duplicated(keep=False).to_numpy()]
+    verdicts[:] = True
+    verdicts.iloc[alike[keys.iloc[alike].duplicated().to_numpy()]] = False
+    return verdicts

@@ -9,6 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress, filterfalse
+from operator import ne
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,7 @@ from xlbridge.workbook.read import CellKind
 _Shapes = npt.NDArray[np.object_]
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})
 """Rules that leave open what a code looks like."""
+_CHUNK = 1 << 17
 _FEWEST = 2
 _MOST_ODD = 3
 """One of so many texts at most has another shape than the common one."""
@@ -103,8 +106,7 @@ def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
     each where none is the usual one."""
     if joined.isascii() and joined in (joined.upper(), joined.lower()):
         return
-    folded = folded_code(joined).split("\n")
-    if len(set(folded)) == len(set(codes.texts)):
+    if not _has_spellings(codes.texts):
         return
     in_cells = np.bincount(codes.of_cells, minlength=len(codes.texts)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -120,6 +122,24 @@ def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
+def _has_spellings(texts: Sequence[str]) -> bool:
+    """Return whether any two texts differ in case or accents only.
+
+    No two that are in capitals are folded alike, nor any two in small letters: only the folded
+    forms of the fewer others are kept.
+    """
+    odd = set[str]()
+    for in_one_case in (str.upper, str.lower):
+        other = compress(texts, map(ne, texts, map(in_one_case, texts)))
+        odd = {*other, *filterfalse(str.isascii, texts)}
+        if 2 * len(odd) <= len(texts):
+            break
+    folded = set(map(folded_code, odd))
+    if len(folded) < len(odd):
+        return True
+    return not folded.isdisjoint(map(str.casefold, filterfalse(odd.__contains__, texts)))
+
+
 def _usual_spellings(counts: Mapping[str, int]) -> Sequence[str]:
     """Return the spellings of a code that most cells have: several where they have as many."""
     most = max(counts.values())
@@ -133,7 +153,13 @@ def folded_code(text: str) -> str:
 
 def _shapes(codes: _Codes) -> tuple[_Shapes, pd.Series]:
     """Return the shape of each distinct text, and how many cells have each shape, most first."""
-    shapes = np.array(_JOINT.join(codes.texts).translate(_SHAPE).split(_JOINT), dtype=object)
+    shapes = np.empty(len(codes.texts), dtype=object)
+    known: dict[str, str] = {}
+    for begin in range(0, len(shapes), _CHUNK):
+        end = begin + _CHUNK
+        found = _JOINT.join(codes.texts[begin:end]).translate(_SHAPE).split(_JOINT)
+        # Few differ, and each is kept once.
+        shapes[begin:end] = list(map(known.setdefault, found, found))
     of_texts, distinct = pd.factorize(shapes)
     in_cells = np.bincount(codes.of_cells, minlength=len(shapes))
     counts = pd.Series(np.bincount(of_texts, weights=in_cells[: len(shapes)]), index=distinct)

@@ -18,7 +18,6 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.csv_file import parse_csv
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
 from xlbridge.workbook.read.messages import ParserMessage, WorkbookStarted
 from xlbridge.workbook.read.parsing import (
@@ -83,6 +82,8 @@ def parse_file(
     its extension. Raises as ``parse_workbook`` does.
     """
     if kind is FileKind.CSV:
+        from xlbridge.workbook.read.csv_file import parse_csv
+
         return parse_csv(content, name, sheet, limits)
     if kind is FileKind.XLS:
         return _parse_other(content, kind, sheet, limits)
