@@ -4,14 +4,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import normalize_header
-from xlbridge.settings import WorkbookLimits
-from xlbridge.upload.process_kinds import ProcessKind
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells, read_workbook
+
+if TYPE_CHECKING:
+    from xlbridge.settings import WorkbookLimits
+    from xlbridge.upload.process_kinds import ProcessKind
 
 _HEADER_ROWS = 20
 """Rows from the top of a sheet among which its header is looked for."""
@@ -77,7 +80,7 @@ class InvalidNumbers(UsageError):
 
 
 def numbers_in_sheet(
-    file: Path, kind: ProcessKind, limits: WorkbookLimits, sheet: str | None = None
+    file: Path, kind: "ProcessKind", limits: "WorkbookLimits", sheet: str | None = None
 ) -> RecordNumbers:
     """Return the numbers in a workbook's column of them, which is found by its header.
 
@@ -137,7 +140,7 @@ def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
 
 
 def _chosen_column(
-    file: Path, kind: ProcessKind, limits: WorkbookLimits, sheet: str | None
+    file: Path, kind: "ProcessKind", limits: "WorkbookLimits", sheet: str | None
 ) -> tuple[SheetCells, int, int]:
     """Return the sheet that has the column of the numbers, its header's row, and the column.
 
@@ -180,7 +183,7 @@ def _chosen_column(
     )
 
 
-def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
+def _columns(cells: SheetCells, kind: "ProcessKind") -> Iterator[tuple[int, int]]:
     """Yield the Excel row and the column of each header of the numbers in a sheet's top row."""
     wanted = {normalize_header(header) for header in kind.headers}
     for position in range(min(_HEADER_ROWS, cells.height)):

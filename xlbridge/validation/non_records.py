@@ -8,16 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from xlbridge.resources import Kind, Resource
 from xlbridge.validation.cells.column_cells import ColumnCells, Positions
-from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.headers.header_row import Header
-from xlbridge.validation.typed_rows import TypedRows
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+
+if TYPE_CHECKING:
+    from xlbridge.validation.cells.displayed_cells import FormatLookup
+    from xlbridge.validation.headers.header_row import Header
+    from xlbridge.validation.typed_rows import TypedRows
 
 _COUNTED = r"(?:clientes|registros|linhas|itens)\b"
 _OF = r"(?:d[aeo]s?|em|por)\s"
@@ -55,10 +58,10 @@ def is_total(text: str) -> bool:
 
 def note_non_records(
     resource: Resource,
-    header: Header,
+    header: "Header",
     cells: SheetCells,
-    typed: TypedRows,
-    formats_of: FormatLookup,
+    typed: "TypedRows",
+    formats_of: "FormatLookup",
 ) -> Mapping[int, str]:
     """Give each row that is no record its one finding; return Excel's numbers of those rows, each
     with the code of its finding.
@@ -86,9 +89,9 @@ class _Marks:
     the column whose cell is named, None where that is the first that is filled."""
 
     resource: Resource
-    header: Header
+    header: "Header"
     cells: SheetCells
-    typed: TypedRows
+    typed: "TypedRows"
     found: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
     def add(self, positions: Iterable[int], code: str, column: str | None = None) -> None:
@@ -130,7 +133,7 @@ class _Marks:
         return self.cells.columns[self.header.columns[name]]
 
 
-def _struck_columns(marks: _Marks, formats_of: FormatLookup) -> Mapping[int, Sequence[str]]:
+def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, Sequence[str]]:
     """Return the columns whose filled cells are struck through, by the positions of their rows."""
     cells, columns = marks.cells, marks.header.columns
     if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
@@ -262,7 +265,7 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
     return rows[kept], filled[kept]
 
 
-def _is_filled(typed: TypedRows, name: str, rows: Positions) -> npt.NDArray[np.bool_]:
+def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> npt.NDArray[np.bool_]:
     filled: npt.NDArray[np.bool_] = typed.frame[name].notna().to_numpy()[rows]
     return filled | typed.problems[name].failed[rows]
 
@@ -284,7 +287,7 @@ def _mark_notes(marks: _Marks) -> None:
             marks.add([position], "row-note", names[0])
 
 
-def _trailing_rows(typed: TypedRows) -> Iterator[int]:
+def _trailing_rows(typed: "TypedRows") -> Iterator[int]:
     """Yield the last rows with one cell each that are below a gap; the rows above have more."""
     last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
     failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]

@@ -11,10 +11,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xlbridge.i18n import Text, localized_number
-from xlbridge.resources.findings.finding import FindingKind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from xlbridge.resources.findings.finding import FindingKind
 
 Statistics = Mapping[str, Any]
 """Values that a schema file gives a rule, by name; a lone one is called ``value``."""
@@ -68,7 +69,7 @@ class Rule:
     """
 
     name: str
-    finding: FindingKind
+    finding: "FindingKind"
     wording: Wording
     statistics: Mapping[str, StatisticSchema]
     details: Details
@@ -99,7 +100,7 @@ class RowRule:
     """
 
     name: str
-    finding: FindingKind | None
+    finding: "FindingKind | None"
     wording: Wording
     statistics: Mapping[str, StatisticSchema]
     details: Details
@@ -108,7 +109,7 @@ class RowRule:
     correct: "Callable[..., pd.Series] | None" = None
     row_details: Callable[..., list[Mapping[str, object]]] | None = None
 
-    def finding_of(self, statistics: Statistics) -> FindingKind:
+    def finding_of(self, statistics: Statistics) -> "FindingKind":
         """Return what is found where the rule is broken."""
         return self.finding or declared_rules[statistics["check"]].finding
 
@@ -123,7 +124,7 @@ declared_row_rules: dict[str, RowRule] = {}
 """The rules declared so far; ``RULES`` and ``ROW_RULES`` have all of them."""
 
 
-def declared_findings() -> Iterator[FindingKind]:
+def declared_findings() -> Iterator["FindingKind"]:
     """Yield the kinds of findings of all rules declared so far; rules may share one."""
     yield from (rule.finding for rule in declared_rules.values())
     yield from (rule.finding for rule in declared_row_rules.values() if rule.finding)
@@ -132,7 +133,7 @@ def declared_findings() -> Iterator[FindingKind]:
 def text_check(
     name: str,
     *,
-    finding: FindingKind,
+    finding: "FindingKind",
     wording: Text,
     width: int | None = None,
     without_mask: Callable[[str], str] = str,
@@ -165,7 +166,7 @@ def text_check(
 def column_check(
     name: str,
     *,
-    finding: FindingKind,
+    finding: "FindingKind",
     wording: Wording,
     statistics: Mapping[str, StatisticSchema] | None = None,
     optional: tuple[str, ...] = (),
@@ -208,7 +209,7 @@ def column_check(
 def builtin_check(
     name: str,
     *,
-    finding: FindingKind,
+    finding: "FindingKind",
     wording: Wording,
     statistics: Mapping[str, StatisticSchema],
     details: Details,
@@ -240,7 +241,7 @@ def builtin_check(
 def row_check(
     name: str,
     *,
-    finding: FindingKind | None,
+    finding: "FindingKind | None",
     wording: Wording,
     statistics: Mapping[str, StatisticSchema],
     details: Details = _no_details,

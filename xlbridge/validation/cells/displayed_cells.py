@@ -8,12 +8,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.cells.column_cells import CellProblems
-from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.text import display, quoted
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import (
@@ -30,6 +28,10 @@ from xlbridge.workbook.read import (
     shown_number,
     shown_text,
 )
+
+if TYPE_CHECKING:
+    from xlbridge.validation.cells.column_cells import CellProblems
+    from xlbridge.validation.headers.header_row import Header
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 _GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
@@ -51,7 +53,7 @@ style that has them."""
 
 
 def significant_formats(
-    resource: Resource, header: Header, cells: SheetCells, formats_of: FormatLookup
+    resource: Resource, header: "Header", cells: SheetCells, formats_of: FormatLookup
 ) -> Mapping[CellPosition, str]:
     """Return the formats by which cells tell more than their values.
 
@@ -102,7 +104,7 @@ class DisplayedCells:
     cells: SheetCells
     place: int
     rows: list[int]
-    problems: CellProblems
+    problems: "CellProblems"
 
     def note_all(self, formats: Mapping[CellPosition, str]) -> None:
         """Note what the cells show instead of their values; ``formats`` are those that may."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
     has_rows,
@@ -14,7 +14,10 @@ from xlbridge.validation.headers.header_row import (
     resource_of_joined,
 )
 from xlbridge.validation.text import quoted
-from xlbridge.workbook.read import SheetCells, WorkbookCells
+
+if TYPE_CHECKING:
+    from xlbridge.resources import Catalogue, Resource
+    from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 _ONE_MISSING_IN = 3
 """One in so many required columns may be missing where the headers tell the resource."""
@@ -36,13 +39,13 @@ class SheetChoice:
     ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake.
     """
 
-    cells: SheetCells
-    resource: Resource | None
+    cells: "SheetCells"
+    resource: "Resource | None"
     hidden: Sequence[str] = ()
 
 
 def choose_sheet(
-    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None, sheet: str | None
+    workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None, sheet: str | None
 ) -> SheetChoice:
     """Decide by what was asked for, the template's fingerprint, sheet names, then headers.
 
@@ -69,7 +72,7 @@ def choose_sheet(
 
 
 def choose_sheets(
-    workbook: WorkbookCells, catalogue: Catalogue, resource: str | None
+    workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None
 ) -> tuple[list[SheetChoice], list[str]]:
     """Return every sheet that has data for a resource, and the names of the others that are filled.
 
@@ -97,8 +100,8 @@ def choose_sheets(
 
 
 def _without_child_sheets(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> list[SheetCells]:
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> list["SheetCells"]:
     """Return the sheets of a workbook but for those of lists whose main sheet is another."""
     names = {normalise_header(cells.name) for cells in sheets}
     lists: set[str] = set()
@@ -113,7 +116,7 @@ def _without_child_sheets(
     return [cells for cells in sheets if normalise_header(cells.name) not in lists]
 
 
-def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[Resource]]:
+def _by_precedence(resources: Iterable["Resource"]) -> tuple[list["Resource"], list["Resource"]]:
     """Return the resources that are imported, then those whose records are created one by one.
 
     The second come into question where none of the first fits well: a sheet that was recognised
@@ -125,7 +128,7 @@ def _by_precedence(resources: Iterable[Resource]) -> tuple[list[Resource], list[
     return found
 
 
-def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | None:
+def _resource_of_name(cells: "SheetCells", catalogue: "Catalogue") -> "Resource | None":
     """Return the resource that a sheet is named for; of several that fit, the name decides only
     among those of the same precedence."""
     named = catalogue.get(cells.name)
@@ -135,7 +138,7 @@ def _resource_of_name(cells: SheetCells, catalogue: Catalogue) -> Resource | Non
     return None if _best_fits([cells], imported) and not _could_take(named, cells) else named
 
 
-def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resource | None:
+def _fitting_resource(cells: "SheetCells", resources: Iterable["Resource"]) -> "Resource | None":
     """Return the one resource that the sheet has data for, though a few columns be missing."""
     filled = [resource for resource in resources if has_rows(resource, cells)]
     leading = _first_fits([cells], filled)
@@ -147,7 +150,7 @@ def _fitting_resource(cells: SheetCells, resources: Iterable[Resource]) -> Resou
     return leading[0][1]
 
 
-def _with_data_for_any(sheets: list[SheetCells], catalogue: Catalogue) -> list[SheetCells]:
+def _with_data_for_any(sheets: list["SheetCells"], catalogue: "Catalogue") -> list["SheetCells"]:
     """Return the only sheet that has data for a resource of the catalogue, or all when none has.
 
     Raises ``UsageError`` when more than one has.
@@ -157,7 +160,7 @@ def _with_data_for_any(sheets: list[SheetCells], catalogue: Catalogue) -> list[S
     return found if len(found) == 1 else _with_data(sheets, created)
 
 
-def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[SheetCells]:
+def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list["SheetCells"]:
     """Return the only sheet that has data for one of the resources, or all when none has.
 
     Raises ``UsageError`` when more than one has.
@@ -181,21 +184,23 @@ def _with_data(sheets: list[SheetCells], resources: list[Resource]) -> list[Shee
     return [cells for cells in sheets if cells.name in filled] or sheets
 
 
-def _could_take(resource: Resource, cells: SheetCells) -> bool:
+def _could_take(resource: "Resource", cells: "SheetCells") -> bool:
     """Return whether the sheet has the resource's required columns, and rows below their names."""
     known, _ = matched_columns(cells, resource)
     return bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
 
 
-def _resource_of_fingerprint(workbook: WorkbookCells, catalogue: Catalogue) -> Resource | None:
+def _resource_of_fingerprint(
+    workbook: "WorkbookCells", catalogue: "Catalogue"
+) -> "Resource | None":
     name = (workbook.fingerprint or "").partition(":")[0]
     return catalogue.get(name)
 
 
-def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
+def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells":
     """Return the sheet whose header fits best; of equals one with data, or of the right name."""
 
-    def fitness(cells: SheetCells) -> tuple[int, bool, bool]:
+    def fitness(cells: "SheetCells") -> tuple[int, bool, bool]:
         known = len(matched_columns(cells, resource)[0])
         named = normalise_header(cells.name) == normalise_header(resource.name)
         return known, _could_take(resource, cells), named
@@ -204,8 +209,8 @@ def _best_sheet(sheets: list[SheetCells], resource: Resource) -> SheetCells:
 
 
 def _choose_by_headers(
-    sheets: list[SheetCells], catalogue: Catalogue, hidden: Sequence[str]
-) -> tuple[SheetCells, Resource | None]:
+    sheets: list["SheetCells"], catalogue: "Catalogue", hidden: Sequence[str]
+) -> tuple["SheetCells", "Resource | None"]:
     leading = _first_fits(sheets, catalogue.values())
     if not leading:
         if nearly := _first_near_fit(sheets, catalogue.values()):
@@ -223,8 +228,8 @@ def _choose_by_headers(
 
 
 def _first_fits(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> list[tuple[SheetCells, Resource]]:
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> list[tuple["SheetCells", "Resource"]]:
     """Return the pairs that fit best, by precedence.
 
     An imported resource gives way where it knows less than half of the headers, or lacks a few
@@ -245,8 +250,8 @@ def _first_fits(
 
 
 def _best_fits(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> list[tuple[SheetCells, Resource]]:
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> list[tuple["SheetCells", "Resource"]]:
     """Return the pairs that fit best; of equals, all."""
     fits: list[tuple[tuple[int, int], SheetCells, Resource]] = []
     for resource in resources:
@@ -259,16 +264,16 @@ def _best_fits(
 
 
 def _first_near_fit(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> tuple[SheetCells, Resource] | None:
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> tuple["SheetCells", "Resource"] | None:
     """Return the one pair that fits but for a few required columns, by precedence."""
     imported, created = _by_precedence(resources)
     return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
 def _best_near_fit(
-    sheets: Sequence[SheetCells], resources: Iterable[Resource]
-) -> tuple[SheetCells, Resource] | None:
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> tuple["SheetCells", "Resource"] | None:
     """Return the one pair that fits but for a few required columns, missing or misspelt.
 
     Those are errors then, so that nothing is uploaded on the strength of it.
@@ -299,7 +304,7 @@ def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
     )
 
 
-def _no_fit(catalogue: Catalogue, hidden: Sequence[str]) -> UsageError:
+def _no_fit(catalogue: "Catalogue", hidden: Sequence[str]) -> UsageError:
     others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
     return NoFittingResource(
         Text(
