@@ -54,7 +54,7 @@ def suggestion(name: str, known: Iterable[str]) -> Text:
 
 
 class XlbridgeError(Exception):
-    """Anything that stops a command: what happened, and what to do about it."""
+    """Error that stops a command: what happened, and what to do about it."""
 
     def __init__(self, message: Text, hint: Text | None = None) -> None:
         super().__init__(message)
@@ -98,7 +98,7 @@ class JournalError(XlbridgeError):
 
 
 class LocalFailure(XlbridgeError):
-    """This computer failed: the disk is full, read-only or out of order, a permission is missing,
+    """Failure of the computer: disk is full, read-only or out of order, a permission is missing,
     a file of ours was lost or damaged.
 
     What had left by then is in the journal; where it says nothing, nothing had.
@@ -114,7 +114,7 @@ class ApiError(XlbridgeError):
 
 
 class TransportError(ApiError):
-    """No usable answer came, and nothing was applied."""
+    """Failure without a usable answer, in which nothing was applied."""
 
 
 class TruncatedAnswer(TransportError):

@@ -140,7 +140,7 @@ SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the environment says, read once per command.
+    """Settings that the environment says, read once per command.
 
     ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
     work against a profile, or the embedded sandbox. ``ca_bundle`` is a PEM file with the

@@ -139,7 +139,7 @@ class ExportRecord:
 
 @dataclass(frozen=True, slots=True)
 class FailureRecord:
-    """Why a run could not deal with a workbook or an export, which had this digest then.
+    """Reason why a run could not deal with a workbook or an export, which had this digest then.
 
     ``of_system`` tells that the remote system or the network failed.
     """

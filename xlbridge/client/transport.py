@@ -58,7 +58,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """No complete answer came.
+    """Failure of a request that got no complete answer.
 
     ``may_be_executed`` says that the request had begun to go out; ``permanent`` that repeating it
     cannot help.

@@ -121,7 +121,7 @@ class Connection:
 
     @property
     def client(self) -> Client:
-        """Every operation of the interface by its name: ``client.registry.clients.list(…)``.
+        """Operations of the interface by their names: ``client.registry.clients.list(…)``.
 
         See ``docs/reference/interface.md`` and ``xlbridge.client.Client``.
         """

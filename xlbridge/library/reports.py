@@ -113,7 +113,7 @@ class Report:
 
     @cached_property
     def findings(self) -> pd.DataFrame:
-        """Every finding: those of the layout, then those of cells by row and column.
+        """Findings of the sheet: those of the layout, then those of cells by row and column.
 
         ``row`` (``Int64``; the frame's own labels where a DataFrame was given) is missing for the
         sheet as a whole. ``cell``, ``column``, ``code``, ``severity``, ``value`` and ``message``

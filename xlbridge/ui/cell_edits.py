@@ -15,7 +15,7 @@ EditRecord = tuple[int, int, str, str]
 
 
 class KeptPart(TypedDict):
-    """What is kept of one sheet: its edits, and its rows that are set aside."""
+    """Kept part of one sheet: its edits, and its rows that are set aside."""
 
     edits: list[EditRecord]
     set_aside: list[int]

@@ -107,7 +107,7 @@ class SheetEditor:
 
     @property
     def id(self) -> str:
-        """What tells this sheet of this opened workbook from any other."""
+        """Identifier that tells this sheet of this opened workbook from any other."""
         return f"{self.path.parent.name}-{self.sheet_names.index(self.found.sheet.sheet)}"
 
     @property
@@ -124,7 +124,7 @@ class SheetEditor:
 
     @property
     def is_recognised(self) -> bool:
-        """Whether the sheet was validated."""
+        """True once the sheet was validated."""
         return self._found is not None
 
     @property
@@ -161,7 +161,7 @@ class SheetEditor:
 
     @property
     def shows_chosen(self) -> bool:
-        """Whether the chosen sheet is shown, not one of its records' lists."""
+        """True where the chosen sheet is shown, not one of its records' lists."""
         return self.found.sheet is self.validated
 
     @property

@@ -65,7 +65,7 @@ class Workspace:
 
     @property
     def is_open(self) -> bool:
-        """Whether a workbook is open whose sheet was recognised."""
+        """True where a workbook is open whose sheet was recognised."""
         return self._editor is not None and self._editor.is_recognised
 
     def open_file(self, path: Path) -> SheetEditor:

@@ -114,7 +114,7 @@ _PROCESSED_BEFORE = Text(
 
 
 class RecordAction(StrEnum):
-    """What is done with a record of a plan; records that are left have a reason."""
+    """Action on a record of a plan; records that are left have a reason."""
 
     PROCESS = "process"
     ALREADY = "already"

@@ -360,7 +360,7 @@ def preflight_is_done(context: "RunContext", job: Job) -> bool:
 
 
 def preview(context: "RunContext", job: Job) -> "Step":
-    """Have the system read the rows of a prepared job, and write nothing.
+    """Ask the system to read the rows of a prepared job, and write nothing.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """

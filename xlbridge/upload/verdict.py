@@ -26,7 +26,7 @@ class RejectedRow:
 
     @property
     def label(self) -> str:
-        """What the row was rejected for: its column, of an item its cell and its column."""
+        """Name of what the row was rejected for: its column, of an item its cell and its column."""
         item = None if self.column is None else parse_item_column(self.column)
         return f"{self.cell} ({item[2]})" if item and self.cell else self.column or ""
 

@@ -1,4 +1,4 @@
-"""From a file to findings: the steps of validating a sheet, a workbook, all sheets of a workbook.
+"""Steps from a file to findings: validating a sheet, a workbook, all sheets of a workbook.
 
 Also ``warm_up``, which imports and sets up what validating needs while a workbook is being
 read.

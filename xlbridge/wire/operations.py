@@ -1,4 +1,4 @@
-"""Every operation of the interface by its name; the client and the sandbox both go by it."""
+"""Operations of the interface by name; the client and the sandbox both go by them."""
 
 from xlbridge.wire import financial, imports, inventory, purchasing, registry, sales, stock
 from xlbridge.wire.model import Operation

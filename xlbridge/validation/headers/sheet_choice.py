@@ -29,7 +29,7 @@ _LONGEST_NAME = 31
 
 
 class NoFittingResource(UsageError):
-    """No resource has the headers of any sheet."""
+    """Error of a workbook in which no sheet has the headers of a resource."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,8 +169,7 @@ class MappedSheet:
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """Where the cells of a converted column come from, and which rows' cells were taken; None for
-    all."""
+    """Source column of a converted one, and the rows whose cells were taken; None for all."""
 
     source: int
     rows: Collection[int] | None

@@ -200,7 +200,7 @@ class ForeignColumn:
 
     @property
     def is_listed(self) -> bool:
-        """Whether so few values repeat that a person can say what each is."""
+        """True where so few values repeat that a person can say what each is."""
         return 0 < len(self.texts) <= _MOST_LISTED
 
     def document_kinds(self) -> set[DocumentKind]:

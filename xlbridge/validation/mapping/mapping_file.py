@@ -75,7 +75,7 @@ class MappedColumn:
 
     @property
     def is_direct(self) -> bool:
-        """Whether the cells are taken as they stand."""
+        """True where the cells are taken as they stand."""
         return self.source is not None and self.values is None and self.when is None
 
 

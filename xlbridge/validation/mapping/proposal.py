@@ -38,7 +38,7 @@ _MONEY = frozenset({Kind.NUMBER, Kind.MONEY})
 
 
 class Confidence(StrEnum):
-    """How sure a proposal is."""
+    """Confidence of a proposal."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -61,7 +61,7 @@ class ProposedColumn:
 
     @property
     def asks(self) -> bool:
-        """Whether a person has to fill something in."""
+        """True where a person has to fill something in."""
         stated = [self.body.get("constant"), *self.body.get("values", {}).values()]
         return TO_FILL_IN in stated
 
@@ -80,7 +80,7 @@ class MappingProposal:
 
     @property
     def weight(self) -> float:
-        """How much of the sheet and of the resource is told, to compare resources by."""
+        """Share of the sheet and of the resource that is told, to compare resources by."""
         points = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.6, Confidence.LOW: 0.2}
         told = {c.name: points[c.confidence] for c in self.columns if c.sources}
         used = {header for column in self.columns for header in column.sources}

@@ -252,7 +252,7 @@ _NO_NAMES = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY, Kind.DATE, Kind.BO
 
 @dataclass(frozen=True, slots=True, order=True)
 class NameFit:
-    """How well a header fits a column, from 0 to 1, and why."""
+    """Fit of a header to a column, from 0 to 1, and the reason."""
 
     score: float
     reason: Text

@@ -196,7 +196,7 @@ def make_instalments(
 def _shares(
     given: Sequence[SalesOrderInstallmentInput], total: Decimal
 ) -> tuple[list[Decimal], list[Decimal]]:
-    """Each instalment's amount and percentage: amounts go before percentages, else equal."""
+    """Return each instalment's amount and percentage: amounts go before percentages, else equal."""
     values = [instalment.valor for instalment in given if instalment.valor is not None]
     if values and total:
         return values, proportional_parts(_WHOLE_PERCENT, values)

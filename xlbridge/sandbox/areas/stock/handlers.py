@@ -93,7 +93,7 @@ def show_product_balance(call: Call) -> StockBalance:
 
 
 def _select_balances(call: Call) -> Select[Any]:
-    """Every product in every warehouse, with and without balance."""
+    """Select every product in every warehouse, with and without balance."""
     sums = balance_sums(call.now).subquery()
     return (
         select(
