@@ -27,7 +27,7 @@ class ReadBackStatus(StrEnum):
 
 
 class OpenReason(StrEnum):
-    """Reason why a row is open; a ``WRITTEN`` one was refused, and is in the system all the same."""
+    """Reason why a row is open; a ``WRITTEN`` one was refused and is in the system all the same."""
 
     MISSING = "missing"
     DOUBLED = "doubled"
