@@ -15,7 +15,7 @@ from sheets import write_records
 from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
 from xlbridge.sandbox import RunningSandbox
 
-_PLAN = """
+PLAN = """
 name: month
 steps:
   clients:
@@ -57,7 +57,7 @@ def test_a_batch_shows_what_is_left_to_mend(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     assert client.get("/api/batches").json()["batches"] == []
-    (tmp_path / "plan.yaml").write_text(_PLAN, encoding="utf-8")
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
     write_records(tmp_path / "clientes.xlsx", "cliente", [{"nomeComercial": None}])
     run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
     assert run.returncode == 1, run.stderr
@@ -99,7 +99,7 @@ def test_environments_are_told_without_their_passwords(
 def test_a_batch_is_corrected_run_and_proven(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
-    (tmp_path / "plan.yaml").write_text(_PLAN, encoding="utf-8")
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
     record = {"cnpj": None, "seuCodigo": "BATCH-1", "nomeComercial": None}
     path = write_records(tmp_path / "clientes.xlsx", "cliente", [record])
     original = path.read_bytes()

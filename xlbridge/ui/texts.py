@@ -132,6 +132,7 @@ _TEXTS: Mapping[str, Text] = {
     "rejected": Text(pt="Rejeitadas", en="Rejected"),
     "listing": Text(pt="Listagem", en="Listing"),
     "export_run": Text(pt="Exportar", en="Export"),
+    "preview": Text(pt="Primeiras linhas", en="First rows"),
     "export_done": Text(pt="Registros: {n}.", en="Records: {n}."),
     "download_export": Text(pt="Baixar", en="Download"),
     "batches": Text(pt="Lotes", en="Batches"),

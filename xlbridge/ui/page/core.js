@@ -133,7 +133,7 @@ export function labelled(text, control) {
 export function tableLine(values, kind = "td") {
   const line = document.createElement("tr");
   for (const value of values) {
-    const one = document.createElement(kind);
+    const one = document.createElement(value === "" ? "td" : kind);
     if (Array.isArray(value)) one.append(...value);
     else one.append(value);
     line.append(one);

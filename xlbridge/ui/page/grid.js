@@ -24,14 +24,21 @@ export class Grid {
     this.visited = false; // whether a cell was gone to
     this.anchor = null; // the other corner of a selected block
     this.input = document.createElement("textarea");
-    this.input.setAttribute("aria-label", root.getAttribute("aria-label"));
+    this.input.setAttribute("aria-label", root.dataset.label);
+    this.input.setAttribute("aria-controls", "cells");
+    this.input.setAttribute("aria-activedescendant", "cell-here");
     this.input.rows = 1;
     this.input.spellcheck = false;
     this.head = element("div", "head");
     this.head.setAttribute("role", "row");
     this.space = element("div", "space");
     this.lines = element("div", "lines");
-    root.append(this.head, this.lines, this.space, this.input);
+    this.cells = element("div"); // what a screen reader has of the sheet: the text area is no part of it
+    this.cells.id = "cells";
+    this.cells.setAttribute("role", "grid");
+    this.cells.setAttribute("aria-label", root.dataset.label);
+    this.cells.append(this.head, this.lines, this.space);
+    root.append(this.cells, this.input);
     root.addEventListener("scroll", () => this.draw());
     root.addEventListener("mousedown", (event) => this.pointAt(event));
     root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
@@ -46,8 +53,8 @@ export class Grid {
 
   setColumns(columns) {
     this.columns = columns;
-    this.root.setAttribute("aria-colcount", columns.length + 1);
-    const cells = [cell("number", "", "columnheader")];
+    this.cells.setAttribute("aria-colcount", columns.length + 1);
+    const cells = [cell("number", this.root.dataset.row, "columnheader")];
     for (const column of columns) {
       const text = `${column.letters} · ${column.header}`;
       const one = cell("", text, "columnheader");
@@ -80,7 +87,7 @@ export class Grid {
       this.visited = false;
     }
     this.at = Math.min(this.at, Math.max(this.total - 1, 0));
-    this.root.setAttribute("aria-rowcount", this.total + 1);
+    this.cells.setAttribute("aria-rowcount", this.total + 1);
     this.space.style.height = `${this.total * ROW_HEIGHT + 40}px`;
     this.space.style.width = `${NUMBER_WIDTH + this.columns.length * CELL_WIDTH}px`;
     this.draw();
@@ -148,6 +155,7 @@ export class Grid {
       if (this.isSelected(at, place)) classes.push("range");
       if (at === this.at && place === this.column) classes.push("here");
       const one = cell(classes.join(" "), text, "gridcell");
+      if (at === this.at && place === this.column) one.id = "cell-here";
       one.dataset.at = at;
       one.dataset.place = place;
       one.dataset.cell = `${this.columns[place].letters}${row.row}`;

@@ -1,0 +1,91 @@
+"""Screens of the page under the rules of axe-core, in both themes; the grid for screen readers."""
+
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from browser import Page
+from environment import Xlbridge, credentials
+from playwright.sync_api import Page as Tab, expect
+from running_page import RunningPage
+from sheets import write_records
+from test_beside import PLAN
+from test_story import begin
+
+from xlbridge.sandbox import RunningSandbox
+
+
+def violations(tab: Tab, screen: str) -> list[tuple[Any, ...]]:
+    """Return what axe-core finds in a screen, in both themes."""
+    found: list[tuple[Any, ...]] = []
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme="light" if scheme == "light" else "dark")
+        for rule in Axe().run(tab).response["violations"]:
+            nodes = [
+                (node["html"], node["any"] and node["any"][0]["message"]) for node in rule["nodes"]
+            ]
+            found.append((screen, scheme, rule["id"], nodes[:3]))
+    return found
+
+
+def test_every_screen_keeps_the_rules_of_accessibility(
+    page: Page,
+    ui: RunningPage,
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    empty_sandbox: RunningSandbox,
+) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    names = (None, "  Bar  ", "Café")
+    records = [
+        {"cnpj": None, "seuCodigo": f"AXE-{n}", "nomeComercial": name}
+        for n, name in enumerate(names)
+    ]
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", records)
+    own = credentials(empty_sandbox)
+    assert xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **own).returncode == 1
+    tab = begin(page, ui, path)
+    tab.locator("#mapping summary").click()
+    found = violations(tab, "begin")
+    tab.locator("#to-mend").click()
+    tab.get_by_test_id("next-error").click()
+    tab.locator("#remark", has_text="required").wait_for()
+    found += violations(tab, "correct")
+    cells = tab.get_by_role("grid")
+    expect(cells).to_have_attribute("aria-rowcount", "3")
+    here = cells.locator("#cell-here")
+    expect(here).to_have_attribute("aria-invalid", "true")
+    typed = tab.locator("#grid textarea")
+    expect(typed).to_be_focused()
+    expect(typed).to_have_attribute("aria-activedescendant", "cell-here")
+    expect(tab.locator("#remark")).to_have_attribute("aria-live", "polite")
+    tab.get_by_test_id("fix-all").click()
+    tab.locator("#fixes[open]").wait_for()
+    found += violations(tab, "fixes")
+    tab.locator("#fixes-close").click()
+    tab.locator("[data-view=send]").click()
+    tab.locator("#good-rows").check()
+    tab.get_by_role("button", name="See the plan").click()
+    tab.get_by_test_id("send").wait_for()
+    found += violations(tab, "plan")
+    tab.get_by_test_id("send").click()
+    tab.locator('[data-testid="outcome"]:not([hidden])').wait_for()
+    found += violations(tab, "outcome")
+    tab.locator("[data-view=jobs]").click()
+    tab.get_by_role("button", name="Details").first.click()
+    tab.locator("#job-shown h2").wait_for()
+    found += violations(tab, "jobs")
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#listing").select_option("clientes")
+    tab.locator("#export").click()
+    tab.locator("#preview td").first.wait_for()
+    found += violations(tab, "exports")
+    for view, shown in (
+        ("batches", ".tree li"),
+        ("profiles", "#profile-table td"),
+        ("process", "#process-plan"),
+    ):
+        tab.locator(f"[data-view={view}]").click()
+        tab.locator(shown).first.wait_for()
+        found += violations(tab, view)
+    assert found == [], "\n".join(map(str, found))
