@@ -24,7 +24,7 @@ from record_parts import (
     make_types,
     posts,
 )
-from sheets import GOOD, write_records
+from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, new_cnpj
 
@@ -303,6 +303,54 @@ def test_twins_are_counted_where_nobody_else_writes(
         job = Uploads(context, alone).send(sheet, options)
     assert (job.state, job.verdict.accepted) == (State.DONE, 4)
     assert amounts_of(client, customer) == [10, 10, 10, 20]
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+@pytest.mark.parametrize(
+    ("resource", "kind", "path"),
+    [("entrada", "Entrada", "/v2/estoque/entrada"), ("saida", "Saída", "/v2/estoque/saida")],
+)
+def test_movements_of_stock_are_counted_where_nobody_else_writes(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    tmp_path: Path,
+    resource: str,
+    kind: str,
+    path: str,
+    fate: Fate,
+) -> None:
+    product = client.registry.products.create(descricaoDoProduto=f"Parafuso {new_cnpj()}").idProduto
+    day = datetime(2026, 10, 1)
+    # An entry as large as the rows: none of the outputs, and in the system before the entries.
+    for quantity in (2, 50):
+        client.stock.entries.create(
+            codigoDaFilial=1, dataDaEntrada=day, quantidade=quantity, idProd=product
+        )
+    row = {"codigoDaFilial": 1, "idProd": product}
+    row |= {"dataDaEntrada": day} if resource == "entrada" else {}
+    rows = [{**row, "quantidade": quantity} for quantity in (2, 2, 2, 3)]
+    sheet = validate_workbook(
+        write_workbook(tmp_path / "x.xlsx", **{resource: rows}), context.catalogue
+    )
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == path:
+            met.append(asked)
+            return fate if len(met) == 2 else "pass"
+        return "pass"
+
+    def quantities() -> list[float]:
+        found = client.stock.movements.of_product(id=product)
+        return sorted(float(one.quantidade) for one in found if one.tipoDeMovimentacao == kind)
+
+    before = quantities()
+    proxy.decide = decide
+    with Client(replace(client.target, exclusive=True)) as alone:
+        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 4), job.reason
+    assert quantities() == sorted([*before, 2, 2, 2, 3])
 
 
 def test_what_the_system_rejects_is_in_the_rejects_workbook(

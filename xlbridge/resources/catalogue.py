@@ -163,6 +163,7 @@ def _lookup(item: _Content) -> Lookup:
         filters=item.get("filter", {}),
         when={name: tuple(values) for name, values in item.get("when", {}).items()},
         assumed=item.get("assumed", False),
+        only=item.get("only", {}),
     )
 
 
@@ -182,10 +183,12 @@ def _create(body: _Content | None, codes: Sequence[str]) -> RecordCreation | Non
     if body is None:
         return None
     twins = body.get("twins")
+    own = tuple(body.get("codes", codes))
     return RecordCreation(
         operation_name=body["operation"],
-        codes=tuple(body.get("codes", codes)),
+        codes=own,
         twins=None if twins is None else _lookup(twins),
+        twin_codes=tuple(body.get("twin_codes", own)),
     )
 
 

@@ -61,7 +61,8 @@ class Lookup:
     rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
     empty cell). ``operation_names`` are the operations that list the records; ``filters`` maps
     fields of their query, or parameters of their path, to columns. ``assumed`` says that the
-    interface may not answer the query at all: then the lookup counts as none.
+    interface may not answer the query at all: then the lookup counts as none. ``only`` are values
+    of the records that are meant, where the operations list others, too.
     """
 
     key: Mapping[str, str]
@@ -69,6 +70,7 @@ class Lookup:
     filters: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     assumed: bool = False
+    only: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def operations(self) -> "tuple[Operation, ...]":
@@ -287,12 +289,14 @@ class RecordCreation:
     """Operation of the interface that creates one record from a row.
 
     ``codes`` are the fields of its answer that make up the record's code. ``twins`` finds the
-    records that are equal to a row which has no key: they identify nothing, and are counted.
+    records that are equal to a row which has no key: they identify nothing, and are counted;
+    ``twin_codes`` are their fields that make up the code.
     """
 
     operation_name: str
     codes: tuple[str, ...] = ()
     twins: Lookup | None = None
+    twin_codes: tuple[str, ...] = ()
 
     @property
     def operation(self) -> "Operation":

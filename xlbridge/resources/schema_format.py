@@ -120,6 +120,7 @@ def _metadata() -> Schema:
                     "operation": {"enum": creations},
                     "codes": described(_NAMES, "Fields of its answer: the record's code."),
                     "twins": described(_lookup(), "Finds what is equal to a row without a key."),
+                    "twin_codes": described(_NAMES, "Fields of what it finds: their codes."),
                 },
                 needed=("operation",),
             ),
@@ -158,7 +159,8 @@ def _lookup() -> Schema:
         {
             "key": described({**names, "minProperties": 1}, "Columns to the fields of a record."),
             "operations": {"type": "array", "minItems": 1, "items": {"enum": readings}},
-            "filter": described(names, "Fields of the query to columns."),
+            "filter": described(names, "Fields of the query, or of the path, to columns."),
+            "only": described({"type": "object"}, "Fields to values: which records are meant."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
             "assumed": described(_FLAG, "The interface may not answer this query."),
         },

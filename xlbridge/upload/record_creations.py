@@ -282,7 +282,7 @@ def _last_of(stored: Sequence[StoredSnapshot], moment: Moment, rows: int) -> Sna
 
 def _with_twins(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
     """Return a resource whose records are found by the fields that twins have in common."""
-    by_twins = ReadBack((twins,), (), creation.codes, ExistingPolicy.ADDED)
+    by_twins = ReadBack((twins,), (), creation.twin_codes, ExistingPolicy.ADDED)
     return replace(resource, read_back=by_twins)
 
 

@@ -77,7 +77,7 @@ def listing_cap(operation: Operation) -> int | None:
 
 def complete_listings_for(operation: Operation) -> tuple[Operation, ...]:
     """Return an operation that lists all its records; of one that finds some, those that do."""
-    if _lists_all_records(operation):
+    if _lists_all_records(operation) and not operation.path_parameters:
         return (operation,)
     model = record_model(operation.data)
     return tuple(

@@ -381,6 +381,8 @@ class _RecordReader:
 
     def _keep(self, record: Record, shown: Record, operation: Operation, sought: _Sought) -> None:
         """Store a record of which ``shown`` is known, if its key is sought."""
+        if any(record.get(name) != value for name, value in sought.lookup.only.items()):
+            return
         there = sought.found.get(self._matcher.key_of_record(shown, sought.fields))
         if there is not None:
             kept = {name: record[name] for name in self._kept if name in record}
