@@ -78,7 +78,10 @@ from .row_plan import (
     RowReason as RowReason,
 )
 from .sheet_codes import SheetCodes as SheetCodes
-from .status_copy import write_status_copy as write_status_copy
+from .status_copy import (
+    given_codes as given_codes,
+    write_status_copy as write_status_copy,
+)
 from .undo import (
     create_undo as create_undo,
     left_lines as left_lines,

@@ -194,6 +194,17 @@ def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:
     assert (titles.amount, titles.unread, titles.found, titles.difference) == (15, 7, 8, 0)
 
 
+def test_records_without_a_key_are_read_back_by_the_numbers_that_the_system_gave(
+    bench: Bench,
+) -> None:
+    notes = [{"codigoDoCliente": bench.customer(), "valorDoServico": 40}] * 2
+    bench.send("notas", bench.write("notas.xlsx", "nota-fiscal-servico", *notes), mode="records")
+    proof = closed(bench)
+    assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
+    found = table(proof, "nota-fiscal-servico", "Branch code").sum
+    assert (found.amount, found.unread, found.found, found.difference) == (80, 0, 80, 0)
+
+
 def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: Bench) -> None:
     path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")

@@ -13,8 +13,8 @@ from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
-from xlbridge.upload import RowOutcome, UploadContext, planned_rows, sent_rows
-from xlbridge.upload.lookup import RowSnapshot, comparable_value, look_up_rows
+from xlbridge.upload import Job, RowOutcome, UploadContext, given_codes, planned_rows, sent_rows
+from xlbridge.upload.lookup import CODE_SEPARATOR, RowSnapshot, comparable_value, look_up_rows
 from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]
@@ -172,6 +172,7 @@ def _rows_of_job(
             for file, sent in pairs
         ]
     keys = [columns for _, columns in unique_keys(resource)]
+    numbers = _given_numbers(context, resource, first.job)
     return [
         (
             ReadBackRow(
@@ -186,8 +187,21 @@ def _rows_of_job(
             row,
         )
         for file, sent in pairs
-        for row in (values[sent.position],)
+        for row in ({**values[sent.position], **numbers.get(sent.row, {})},)
     ]
+
+
+def _given_numbers(
+    context: UploadContext, resource: Resource, job: Job
+) -> Mapping[int, Mapping[str, str]]:
+    """Return the numbers that the system gave to records which nothing else tells apart, by row."""
+    declared = resource.read_back
+    if declared is None or not declared.number_operations:
+        return {}
+    return {
+        row: dict(zip(declared.codes, code.split(CODE_SEPARATOR), strict=True))
+        for row, code in given_codes(context.journal, job).items()
+    }
 
 
 def _plain_value(resource: Resource, column: str | None, row: RowValues) -> str | None:

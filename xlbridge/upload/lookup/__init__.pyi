@@ -10,6 +10,7 @@ from .links import (
     named_record as named_record,
 )
 from .online_check import OnlineCheck as OnlineCheck
+from .record_reader import CODE_SEPARATOR as CODE_SEPARATOR
 from .registries import Registries as Registries
 from .registry_lists import (
     listing_form as listing_form,
