@@ -16,10 +16,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits
-from xlbridge.ui.cell_texts import shown_text, typed_value
-from xlbridge.ui.row_remarks import Refusals, RowRemarks
-from xlbridge.ui.shown_findings import ShownFindings
+from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, shown_text, typed_value
+from xlbridge.ui.row_remarks import Refusals, RowRemarks, ShownFindings
 from xlbridge.validation import (
     ColumnMemo,
     ParseOptions,

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
-from xlbridge.ui.cell_texts import value_text
+from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.mapping_form import (
     chosen_column,
     confirmed_mapping,

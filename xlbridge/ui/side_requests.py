@@ -33,7 +33,7 @@ from xlbridge.profiles import (
     save_profile,
 )
 from xlbridge.ui.answers import download, json_of, posting, reading
-from xlbridge.ui.cell_texts import shown_text
+from xlbridge.ui.cell_edits import shown_text
 from xlbridge.ui.sending import Changed, Remote
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers

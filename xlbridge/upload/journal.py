@@ -8,7 +8,7 @@ it, in whatever file and company it comes.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -31,7 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     value_of_json,
 )
 from xlbridge.upload.record_writes import RecordTask, RecordWrites, WriteState
-from xlbridge.upload.row_plan import PlannedRow, RowPlan, RowReason, StoredAction
+from xlbridge.upload.row_plan import PlannedRow, RowPlan, StoredAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Journal:
                 self._make_way(whole.spec.place, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
             self._add_actions(job_id, [row.to_journal() for row in plan.rows])
-            first = {**note, **_part_note(whole), **plan_note(plan, self.now())}
+            first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
                 part_id = f"{job_id}-{number}"
@@ -193,7 +193,7 @@ class Journal:
         """
         for job_id, snapshot in before.items():
             self.store_snapshot(self.job(job_id), Moment.BEFORE, snapshot)
-        return self.record(job, job.state, **plan_note(plan, self.now()))
+        return self.record(job, job.state, **plan.note, **planned_note(self.now()))
 
     def unsent(self, new: JobSpec, parts: Sequence[int] = ()) -> Job | None:
         """Return the job of the same rows, mode and sizes of parts that has sent nothing yet."""
@@ -429,19 +429,6 @@ def _part_note(part: SheetPart) -> dict[str, Any]:
         rows = part.spec.rows
         note["items"] = {name: places.to_json(rows) for name, places in part.items.items()}
     return note
-
-
-def plan_note(plan: RowPlan, at: datetime) -> dict[str, Any]:
-    """Return what an event records of a plan."""
-    note = {
-        "plan": plan.counts,
-        "plan_digest": plan.digest,
-        "writes": len(plan.positions),
-        "not_records": sum(row.reason is RowReason.NO_RECORD for row in plan.rows),
-        **planned_note(at),
-    }
-    why = plan.unread_reason
-    return note if why is None else {**note, "unread": asdict(why)}
 
 
 def _job_changed_error(job: Job) -> JournalError:

@@ -312,6 +312,18 @@ class RowPlan:
         return {action.value: counted[action] for action in RowAction}
 
     @property
+    def note(self) -> dict[str, Any]:
+        """Record of the plan in an event."""
+        note = {
+            "plan": self.counts,
+            "plan_digest": self.digest,
+            "writes": len(self.positions),
+            "not_records": sum(row.reason is RowReason.NO_RECORD for row in self.rows),
+        }
+        why = self.unread_reason
+        return note if why is None else {**note, "unread": asdict(why)}
+
+    @property
     def positions(self) -> list[int]:
         """Positions of the rows that are sent."""
         return [at for at, row in enumerate(self.rows) if row.action.writes]
