@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ import openpyxl
 import pytest
 from batch_parts import report, states, write_profile
 from environment import ROOT, Xlbridge, clean_environment
+from forked import Zygote
 from sandboxes import sandbox_process
 
 from xlbridge.sandbox import RunningSandbox
@@ -175,3 +177,32 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     apart = {row[:3] for row in book["Not compared"].iter_rows(values_only=True)}
     given = "the system gives out this number or code"
     assert ("clientes", "codigoDoCliente", given) in apart
+
+
+_KILLS = 30
+_LONGEST = 15.0
+_MOST_RUNS = 20
+_KILLED = -9
+
+
+@pytest.mark.slow
+def test_the_demo_company_is_moved_though_killed_thirty_times(
+    tmp_path: Path, home: Path, batch_sandbox: RunningSandbox, forks: Zygote
+) -> None:
+    with sandbox_in(tmp_path / "new-environment") as new:
+        plan = moved(tmp_path / "mudanca", batch_sandbox, new, home)
+        asked = ["batch", "run", str(plan), "--yes", "--format", "json"]
+        environment = clean_environment(home, XLBRIDGE_SETTLE="0")
+        random, kills = Random(1), 0
+        for _ in range(_KILLS):
+            longest = random.uniform(0.5, _LONGEST)
+            ended = forks.run(plan.parent, environment, asked, longest=longest)
+            kills += ended.returncode == _KILLED
+        for _ in range(_MOST_RUNS):
+            ended = forks.run(plan.parent, environment, asked)
+            if ended.returncode == 0:
+                break
+        found = report(ended, 0)
+        assert set(states(found).values()) == {"done"}
+        assert kills > _KILLS // 2
+        assert found["rows"]["unknown"] == found["rows"]["rejected"] == found["rows"]["held"] == 0

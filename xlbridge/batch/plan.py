@@ -114,7 +114,22 @@ class CompareStep(Step):
     output: str
 
 
-AnyStep = WorkbookStep | ExportStep | CompareStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStep(Step):
+    """Records of a listing that are taken to their next state: those that the step ``records_of``
+    has sent, or those whose numbers ``file`` has, relative to the plan's folder."""
+
+    listing: str
+    records_of: str | None = None
+    file: str | None = None
+
+    @property
+    def source(self) -> str:
+        """Where the records' numbers come from."""
+        return self.records_of or self.file or ""
+
+
+AnyStep = WorkbookStep | ExportStep | CompareStep | ProcessStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +154,7 @@ class BatchPlan:
     def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
         """Yield the files that the batch writes, each after its key in the plan."""
         for step in self.steps:
-            if not isinstance(step, WorkbookStep):
+            if isinstance(step, ExportStep | CompareStep):
                 yield ("steps", step.name, "output"), self.file(step.output)
             if isinstance(step, ExportStep) and step.manifest is not None:
                 yield ("steps", step.name, "manifest"), self.file(step.manifest)
@@ -198,17 +213,19 @@ def referenced_steps(
 
 def steps_of_files(steps: Mapping[str, Mapping[str, Any]], name: str) -> list[str]:
     """Return the steps that write the workbooks of a step, and those that send the workbooks by
-    whose columns it names records; ``steps`` are the plan's, as they are written."""
+    whose columns it names records, or the records that it processes; ``steps`` are the plan's, as
+    they are written."""
     body = steps[name]
     links = map(sheet_link, body.get("links", {}).values())
     linked = {link.file.as_posix() for link in links if link is not None}
-    own = _texts(body.get("upload", body.get("validate", ())))
+    own = _texts(body.get("upload", body.get("validate", body.get("file", ()))))
     return [
         other
         for other, its in steps.items()
         if other != name
         and (
             ("export" in its and its["output"] in own)
+            or other == body.get("records_of")
             or any(fnmatch(file, one) for file in _texts(its.get("upload", ())) for one in linked)
         )
     ]
@@ -218,7 +235,12 @@ def _texts(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set(value)
 
 
-_ORDER: Mapping[type[Step], int] = {WorkbookStep: 0, ExportStep: 1, CompareStep: 2}
+_ORDER: Mapping[type[Step], int] = {
+    WorkbookStep: 0,
+    ProcessStep: 0,
+    ExportStep: 1,
+    CompareStep: 2,
+}
 """Order of steps that do not wait for each other."""
 
 

@@ -11,6 +11,7 @@ from xlbridge.batch.plan import (
     ComparedListing,
     CompareStep,
     ExportStep,
+    ProcessStep,
     SendOptions,
     WorkbookStep,
     find_cycle,
@@ -70,8 +71,13 @@ class StepReader:
             None if profile is None else self._document.text((*key_path, "profile"), profile)
         )
         make: Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep] = self._workbooks
-        if "export" in body or "compare" in body:
-            make = self._export if "export" in body else self._comparison
+        for kind, of_kind in (
+            ("export", self._export),
+            ("compare", self._comparison),
+            ("process", self._processing),
+        ):
+            if kind in body:
+                make = of_kind
         try:
             return make(key_path, body, common)
         except InvalidFilter as mistake:
@@ -247,6 +253,24 @@ class StepReader:
             output=self._document.text((*key_path, "output"), body["output"]),
         )
 
+    def _processing(
+        self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
+    ) -> ProcessStep:
+        steps = self._document.content[STEPS_KEY]
+        records_of, file = body.get("records_of"), body.get("file")
+        if (records_of is None) == (file is None):
+            self._document.add_mistake(key_path, _ONE_SOURCE)
+        sending = tuple(name for name, other in steps.items() if "upload" in other)
+        if records_of is not None and records_of not in sending:
+            what = unknown_value(records_of, sending)
+            self._document.add_mistake((*key_path, "records_of"), what)
+        return ProcessStep(
+            **common,
+            listing=body["process"],
+            records_of=records_of,
+            file=None if file is None else self._document.text((*key_path, "file"), file),
+        )
+
     def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
         given = {}
         for name, value in body.items():
@@ -256,6 +280,9 @@ class StepReader:
         return parse_filters(given)
 
 
+_ONE_SOURCE = Text(
+    pt="escreva records_of ou file, um dos dois.", en="write records_of or file, one of the two."
+)
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
     en="{mistake} Own resources from another folder: --schemas DIR.",

@@ -25,7 +25,7 @@ from xlbridge.resources.yaml_files import (
     format_yaml_path,
 )
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS
-from xlbridge.upload import RequestedMode
+from xlbridge.upload import KINDS, RequestedMode
 from xlbridge.validation import DateOrder, NumberStyle
 
 _NAME_SCHEMA: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
@@ -40,7 +40,7 @@ _ONE_OR_MORE: Schema = {
 _FLAG: Schema = {"type": "boolean"}
 _VALUE_SCHEMA: Schema = {"type": ["string", "integer"], "minLength": 1}
 
-STEP_KINDS = ("upload", "validate", "export", "compare")
+STEP_KINDS = ("upload", "validate", "export", "compare", "process")
 """The key of a step that says what it does, and to what."""
 
 
@@ -197,6 +197,16 @@ _BLOCKS: Mapping[str, Schema] = {
         **_COMMON,
         "with": described(_TEXT, "The environment to compare with, as profiles.toml calls it."),
         "output": described(_TEXT, "The workbook that the report is written into."),
+    },
+    "process": {
+        "process": described(
+            {"enum": sorted(KINDS)},
+            "The listing of the records to process: emission of invoices, processing of orders, "
+            "inventories, queued files. What is final is consented to when it is known.",
+        ),
+        **_COMMON,
+        "records_of": described(_TEXT, "The step whose records are processed: what it has sent."),
+        "file": described(_TEXT, "A workbook with the numbers of the records, in place of a step."),
     },
 }
 _REQUIRED: Mapping[str, tuple[str, ...]] = {

@@ -16,10 +16,12 @@ from xlbridge.batch.plan import (
     AnyStep,
     CompareStep,
     ExportStep,
+    ProcessStep,
     WorkbookFile,
     WorkbookStep,
     file_digest,
 )
+from xlbridge.batch.processing import run_processing
 from xlbridge.batch.sender import WorkbookSender
 from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
 from xlbridge.errors import (
@@ -33,7 +35,7 @@ from xlbridge.errors import (
 from xlbridge.files import report_local_failures
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
-from xlbridge.upload import UploadOptions
+from xlbridge.upload import Consent, UploadOptions
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
@@ -100,7 +102,8 @@ class ConsentRequest:
 class BatchRunOptions:
     """Options of a run.
 
-    ``consent`` is asked once, before anything is sent. ``upload`` are the options of each upload.
+    ``consent`` is asked once, before anything is sent, ``consent_to_processing`` before the records
+    of a step are processed, which only then are known. ``upload`` are the options of each upload.
     ``all_or_nothing`` sends nothing where any workbook has errors. ``executor_for`` opens the
     executor that validates the files, None for this process; ``cluster_executor`` the one that
     runs the exports. ``progress`` opens the display of a phase with a number of steps.
@@ -108,6 +111,7 @@ class BatchRunOptions:
 
     consent: Callable[[ConsentRequest], bool]
     upload: UploadOptions
+    consent_to_processing: Consent = lambda _request: False
     all_or_nothing: bool = False
     executor_for: ExecutorFor = _this_process
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
@@ -312,6 +316,10 @@ class BatchRun:
         if isinstance(step, CompareStep):
             self._worked = True
             run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
+        elif isinstance(step, ProcessStep):
+            self._worked = True
+            consent = self._options.consent_to_processing
+            run_processing(self._batch, step, replace(self._options.upload, consent=consent))
         elif isinstance(step, ExportStep):
             self._worked = True
             run_export(self._batch, PendingExport(step, unit.sha256), lambda _advance: None)

@@ -12,10 +12,12 @@ from xlbridge.batch.plan import (
     AnyStep,
     CompareStep,
     ExportStep,
+    ProcessStep,
     WorkbookFile,
     WorkbookStep,
     workbooks_of,
 )
+from xlbridge.batch.processing import processing_overview
 from xlbridge.i18n import Text
 from xlbridge.upload import ACTION_COUNTS
 
@@ -92,6 +94,8 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
     elif isinstance(step, CompareStep):
         sent = [unit for state in before.values() for unit in state.units]
         units, problem = [comparison_overview(batch, step, sent)], None
+    elif isinstance(step, ProcessStep):
+        units, problem = [processing_overview(batch, step)], None
     else:
         units, problem = _units_of_step(batch, step)
     shown = tuple(_with_failure(batch, step, unit) for unit in units)
@@ -256,6 +260,8 @@ def _step_line(head: str, state: StepOverview) -> Text:
             pt="{n} {n:listagem|listagens} com {other} → {o}",
             en="{n} {n:listing|listings} with {other} → {o}",
         ).format(n=len(state.step.listings), other=state.step.other, o=state.step.output)
+    elif isinstance(state.step, ProcessStep):
+        detail = _processed_text(state.step, state.rows)
     elif not _sends(state):
         detail = Text(
             pt="{n} {n:arquivo conferido|arquivos conferidos}",
@@ -265,6 +271,22 @@ def _step_line(head: str, state: StepOverview) -> Text:
         detail = _rows_text(state.rows, len(state.units))
     return Text(pt="{head}{summary} · {detail}", en="{head}{summary} · {detail}").format(
         head=head, summary=summary, detail=detail
+    )
+
+
+def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
+    return Text(
+        pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
+        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem prova",
+        en="{listing} of {source}: {done} processed, {already} were already, {rejected} rejected, "
+        "{unknown} without proof",
+    ).format(
+        listing=step.listing,
+        source=step.source,
+        done=rows.accepted,
+        already=rows.unchanged,
+        rejected=rows.rejected,
+        unknown=rows.unknown,
     )
 
 
@@ -349,6 +371,8 @@ def _step_json(state: StepOverview) -> dict[str, Any]:
 def _kind(step: AnyStep) -> str:
     if isinstance(step, WorkbookStep):
         return "upload" if step.sending else "validate"
+    if isinstance(step, ProcessStep):
+        return "process"
     return "export" if isinstance(step, ExportStep) else "compare"
 
 

@@ -21,7 +21,7 @@ from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import cluster_executor, executor_for
-from xlbridge.upload import UploadOptions
+from xlbridge.upload import Confirmed, ConsentRequest as JobConsentRequest, UploadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,33 @@ class BatchConsentPrompt:
         return any(
             self.batch.environments.client(profile).target.production for profile in profiles
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingConsentPrompt:
+    """Shows the records that a step will process, and asks for consent as ``process`` does."""
+
+    yes: bool
+    confirm: str | None
+
+    def __call__(self, request: JobConsentRequest) -> bool:
+        for line in request.lines():
+            remark(line)
+        hint = _PROCESSING_HINT.format(token=request.token)
+        if self.confirm is not None:
+            return Confirmed(self.confirm)(request)
+        if not request.target.production:
+            return self.yes or ask_yes_or_no(hint)
+        if self.yes:
+            raise yes_in_production(hint)
+        answer = ask_for_token(hint)
+        return bool(answer) and Confirmed(answer)(request)
+
+
+_PROCESSING_HINT = Text(
+    pt="Nada foi processado neste passo. A confirmação dele é --confirm {token}",
+    en="Nothing was processed in this step. Its confirmation is --confirm {token}",
+)
 
 
 def _request_lines(batch: Batch, request: ConsentRequest) -> Iterator[Text]:
@@ -120,6 +147,7 @@ def run(
     options = BatchRunOptions(
         consent=BatchConsentPrompt(batch, yes, confirm),
         upload=UploadOptions(consent=lambda _request: True),
+        consent_to_processing=ProcessingConsentPrompt(yes, confirm),
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),

@@ -47,10 +47,12 @@ from .process_plan import (
 )
 from .process_report import (
     has_rejected as has_rejected,
+    process_counts as process_counts,
     process_json as process_json,
     process_lines as process_lines,
     process_plan_json as process_plan_json,
     process_plan_lines as process_plan_lines,
+    processed_records as processed_records,
 )
 from .report import (
     job_headline as job_headline,
@@ -62,6 +64,7 @@ from .report import (
 from .retried_rows import (
     outcomes_with_retries as outcomes_with_retries,
     settled_rows as settled_rows,
+    with_retries as with_retries,
 )
 from .retry import (
     CorrectedRows as CorrectedRows,
@@ -80,6 +83,7 @@ from .row_plan import (
 from .sheet_codes import SheetCodes as SheetCodes
 from .status_copy import (
     given_codes as given_codes,
+    row_statuses as row_statuses,
     write_status_copy as write_status_copy,
 )
 from .undo import (

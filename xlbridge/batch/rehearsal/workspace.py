@@ -12,7 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.plan import BatchPlan, ExportStep, WorkbookStep, file_digest, workbooks_of
+from xlbridge.batch.plan import (
+    BatchPlan,
+    CompareStep,
+    ExportStep,
+    WorkbookStep,
+    file_digest,
+    workbooks_of,
+)
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text, active_language
 from xlbridge.resources import Column, Kind, Link, LinkName, Resource
@@ -224,10 +231,10 @@ def _copy_file(path: Path, target: Path) -> None:
 def _outputs(plan: BatchPlan) -> Iterator[tuple[str, str]]:
     yield "proof", plan.proof
     for step in plan.steps:
-        if isinstance(step, ExportStep):
+        if isinstance(step, ExportStep | CompareStep):
             yield step.name, step.output
-            if step.manifest is not None:
-                yield step.name, step.manifest
+        if isinstance(step, ExportStep) and step.manifest is not None:
+            yield step.name, step.manifest
 
 
 def _require_relative(plan: BatchPlan) -> None:
