@@ -1,7 +1,7 @@
-"""Take the pictures that the guides show, in both languages: the page, and a closing proof.
+"""Take the pictures that the guides show, in both languages: page, closing proofs, a marked copy.
 
-Usage: python docs/take_pictures.py [LANGUAGE]. Needs Chromium on the path and the extra ``dev``;
-works in a home of its own, against the embedded sandbox.
+Usage: python docs/take_pictures.py [LANGUAGE]. Needs Chromium, LibreOffice and poppler on the path,
+and the extra ``dev``; works in a home of its own, against the embedded sandbox.
 """
 
 import json
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +32,7 @@ steps:
     resource: contasreceber
 """
 _PATIENCE = 60
+_CROP = ("-x", "165", "-y", "178", "-W", "1686", "-H", "414")  # the cells on their page
 
 
 @contextmanager
@@ -55,9 +56,10 @@ def take(tab: Page, language: str) -> None:
     """Take the pictures of one language."""
     tab.set_input_files('[data-testid="drop"]', write_foreign())
     tab.get_by_test_id("mapping").locator("select").first.wait_for()
-    tab.screenshot(path=IMAGES / f"page-open.{language}.png")
+    tab.screenshot(path=IMAGES / f"page-mapping.{language}.png")
     tab.set_input_files('[data-testid="drop"]', SHEET)
     tab.locator("#to-mend:enabled").wait_for()
+    tab.screenshot(path=IMAGES / f"page-open.{language}.png")
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
     tab.get_by_test_id("next-error").click()
@@ -89,6 +91,11 @@ def take_sending(tab: Page, language: str) -> None:
     tab.get_by_test_id("send").click()
     tab.locator('[data-testid="outcome"]:not([hidden])').wait_for(timeout=_PATIENCE * 1000)
     tab.screenshot(path=IMAGES / f"page-sent.{language}.png")
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#listing").select_option("clientes")
+    tab.locator("#export").click()
+    tab.locator("#preview td").first.wait_for(timeout=_PATIENCE * 1000)
+    tab.screenshot(path=IMAGES / f"page-export.{language}.png")
 
 
 def take_proof(tab: Page, language: str) -> None:
@@ -97,15 +104,52 @@ def take_proof(tab: Page, language: str) -> None:
         folder = Path(name)
         shutil.copyfile(ROOT / "samples" / "contasreceber.xlsx", folder / "receber.xlsx")
         (folder / "plan.yaml").write_text(PLAN, "utf-8")
-        environment = os.environ | {
-            "XLBRIDGE_HOME": str(folder / "home"),
-            "XLBRIDGE_LANG": language,
-        }
-        command = [sys.executable, "-m", "xlbridge", "batch", "run", "plan.yaml", "--yes"]
-        subprocess.run(command, cwd=folder, env=environment, check=True)  # noqa: S603 - our own
+        run_xlbridge(folder, language, "batch", "run", "plan.yaml", "--yes")
         (proof,) = folder.glob("fechamento-*.html")
         tab.goto(proof.as_uri())
         tab.screenshot(path=IMAGES / f"proof.{language}.png")
+
+
+def take_month(tab: Page) -> None:
+    """Take the picture of the closing proof of the month of samples."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "month")
+        maker = [sys.executable, ROOT / "samples" / "make_month.py", folder, "--rows", "50"]
+        subprocess.run(maker, check=True)  # noqa: S603 - our own
+        options = ("--month", "2026-10", "--schemas", "schemas", "--yes")
+        run_xlbridge(folder, "en", "batch", "run", "plan.yaml", *options)
+        tab.goto((folder / "provas" / "2026-10.html").as_uri())
+        tab.screenshot(path=IMAGES / "closing-proof.png")
+
+
+def take_marked() -> None:
+    """Take the picture of a marked copy, as a spreadsheet program shows it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        marked = folder / "marked.xlsx"
+        run_xlbridge(folder, "en", "validate", SHEET, "--annotate", marked)
+        book = load_workbook(marked)
+        for other in book.sheetnames[1:]:
+            del book[other]
+        sheet = book.worksheets[0]
+        sheet.print_area = "A1:J23"
+        sheet.print_options.headings = sheet.print_options.gridLines = True
+        sheet.sheet_properties.pageSetUpPr.fitToPage = True
+        sheet.page_setup.fitToHeight = 0
+        book.save(marked)
+        for command in (
+            ("soffice", "--headless", "--convert-to", "pdf", marked),
+            ("pdftoppm", "-png", "-r", "240", *_CROP, "-singlefile", "marked.pdf", "marked"),
+        ):
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        shutil.copyfile(folder / "marked.png", IMAGES / "annotated-sheet.png")
+
+
+def run_xlbridge(folder: Path, language: str, *arguments: str | Path) -> None:
+    """Run a command in a folder, with a home of its own there."""
+    environment = os.environ | {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": language}
+    command = [sys.executable, "-m", "xlbridge", *arguments]
+    subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603 - our own
 
 
 def main() -> None:
@@ -121,6 +165,9 @@ def main() -> None:
                     tab.goto(link)
                     pictures(tab, language)
             take_proof(browser.new_page(viewport={"width": 1100, "height": 620}), language)
+        if "en" in languages:
+            take_marked()
+            take_month(browser.new_page(viewport={"width": 1180, "height": 760}))
         browser.close()
 
 

@@ -24,6 +24,7 @@ _ACTIVE_CLIENTS = range(1001, 1032)
 _BRANCHES = (1, 2, 3)
 _PRODUCTS = range(2001, 2061)
 _SECTIONS = [f"{letter}-{shelf:02}" for letter in "ABCD" for shelf in range(1, 21)]
+_WAREHOUSES = (2, 1)  # the small company has addresses in the first one already
 _ROWS_OF_NUMBER = 100_000
 
 
@@ -95,7 +96,7 @@ def _address(random: Random, workbook: int, row: int, month: Month) -> Row:
         **made,
         "codigoDaFilial": _BRANCHES[branch],
         "codigoDaFilialSecao": None,
-        "codigoDoAlmoxarifado": warehouse + 1,
+        "codigoDoAlmoxarifado": _WAREHOUSES[warehouse],
         "codigoDoAlmoxarifadoSecao": None,
         "codigoDaSecao": _SECTIONS[section],
         "idProd": _PRODUCTS[product],
