@@ -156,11 +156,18 @@ def test_the_last_lines_are_the_verdict_and_what_to_do(tmp_path: Path) -> None:
     ]
     assert calm.stdout.endswith("plan.yaml --set month=2026-10\n")
     assert "batch run" in calm.stdout.splitlines()[-1]
-    disturbed = month.rehearse("--faults", "expire@0.1")
+    page = tmp_path / "rehearsal.html"
+    disturbed = month.rehearse("--faults", "expire@0.1", "--format", "html", "-o", page)
     assert disturbed.returncode == 1
-    assert disturbed.stdout.splitlines()[-2].startswith("✗ The batch is not ready yet: fix what")
-    assert disturbed.stdout.splitlines()[-1].startswith("Next: xlbridge batch plan ")
-    assert "No faults were asked for" not in disturbed.stdout
+    told = disturbed.stderr.splitlines()[-3:]
+    assert told[0].startswith("✗ The batch is not ready yet: fix what")
+    assert told[1].startswith("Next: xlbridge batch plan ")
+    assert told[2] == f"Report in {page}"
+    report = page.read_text("utf-8")
+    assert all(line in report for line in ("✗ The batch is not ready yet", told[1], "expire@0.1"))
+    assert '<td data-label="Workbook">../books/one.xlsx</td>' in report
+    assert "<script" not in report
+    assert "No faults were asked for" not in report
 
 
 def test_a_workbook_that_is_held_as_a_whole_is_rehearsed_to_the_verdict(tmp_path: Path) -> None:

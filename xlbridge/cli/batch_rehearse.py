@@ -10,9 +10,11 @@ from xlbridge.batch import read_plan
 from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, schemas_option
-from xlbridge.cli.output import Report, print_report, remark
+from xlbridge.cli.options import schemas_option, validate_format_option
+from xlbridge.cli.output import Report, print_report, print_result, remark
 from xlbridge.cli.progress import show_progress
+from xlbridge.errors import UsageError
+from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
@@ -129,7 +131,19 @@ _EXIT_CODES = {
     ),
 )
 @schemas_option
-@format_option
+@validate_format_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help=str(
+        Text(
+            pt="Com --format html: grava a página nesse arquivo.",
+            en="With --format html: writes the page to that file.",
+        )
+    ),
+)
 def rehearse_command(
     plan: Path,
     month: str | None,
@@ -143,7 +157,10 @@ def rehearse_command(
     compare: bool,
     keep: Path | None,
     form: str,
+    output: Path | None,
 ) -> ExitCode:
+    if output is not None and form != "html":
+        raise UsageError(_ONLY_PAGES)
     require_extra()
     from xlbridge.batch.rehearsal import RehearsalOptions
 
@@ -162,12 +179,23 @@ def rehearse_command(
         compare=compare,
         keep=keep,
     )
-    return _rehearse(options, form)
+    return _rehearse(options, form, output)
 
 
-def _rehearse(options: "RehearsalOptions", form: str) -> ExitCode:
+_ONLY_PAGES = Text(
+    pt="-o grava a página: dê também --format html.", en="-o writes the page: add --format html."
+)
+
+
+def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> ExitCode:
     """Run a rehearsal, print its report, and return the exit code of its verdict."""
-    from xlbridge.batch.rehearsal import rehearsal_json, rehearsal_text, run_rehearsal
+    from xlbridge.batch.rehearsal import (
+        rehearsal_json,
+        rehearsal_page,
+        rehearsal_text,
+        run_rehearsal,
+        verdict_lines,
+    )
 
     about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     with show_progress(about.format(id=options.plan.batch)) as progress:
@@ -175,6 +203,15 @@ def _rehearse(options: "RehearsalOptions", form: str) -> ExitCode:
     if options.keep is not None:
         kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
         remark(kept.format(f=options.keep))
-    report = Report(lambda: rehearsal_json(rehearsed), lambda: rehearsal_text(rehearsed))
-    print_report(report, form)
+    if output is not None:
+        with replace_atomically(output) as partial:
+            partial.write_text(rehearsal_page(rehearsed), encoding="utf-8", newline="\n")
+        for line in verdict_lines(rehearsed):
+            remark(line)
+        remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
+    elif form == "html":
+        print_result(rehearsal_page(rehearsed))
+    else:
+        report = Report(lambda: rehearsal_json(rehearsed), lambda: rehearsal_text(rehearsed))
+        print_report(report, form)
     return _EXIT_CODES[rehearsed.state]

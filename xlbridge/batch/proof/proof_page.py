@@ -1,6 +1,6 @@
 """The closing proof as one page for a browser and for paper, without a script."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -51,11 +51,16 @@ def proof_page(proof: Proof) -> str:
         resource_lines=resource_lines(proof),
         open_items=list(open_items(proof)),
         facts=proof_facts(proof),
-        sections=[
-            (sheet, [_page_table(grid) for grid in grids])
-            for sheet, grids in groupby(proof_grids(proof), key=lambda grid: grid.sheet)
-        ],
+        sections=page_sections(proof_grids(proof), _CUT),
     )
+
+
+def page_sections(grids: Iterable[Grid], cut: Text) -> "list[tuple[Text, list[_PageTable]]]":
+    """Return tables as the page has them, by part; ``cut`` is said where lines are left out."""
+    return [
+        (sheet, [_page_table(grid, cut) for grid in parts])
+        for sheet, parts in groupby(grids, key=lambda grid: grid.sheet)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +92,15 @@ class _PageTable:
         ]
 
 
-def _page_table(grid: Grid) -> _PageTable:
+def _page_table(grid: Grid, cut: Text) -> _PageTable:
     lines, open_first = _shown_lines(grid.lines)
     body = sum(line.tone is not Tone.SUM for line in grid.lines)
     shown = sum(line.tone is not Tone.SUM for line in lines)
     if shown == body:
         return _PageTable(grid, lines, None)
     first = _OPEN_FIRST if open_first else ""
-    cut = _CUT.format(n=grouped_number(shown), all=grouped_number(body), first=first)
-    return _PageTable(grid, lines, cut)
+    told = cut.format(n=grouped_number(shown), all=grouped_number(body), first=first)
+    return _PageTable(grid, lines, told)
 
 
 def _cell_classes(heading: Heading, value: Value) -> str:

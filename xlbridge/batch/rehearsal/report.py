@@ -36,7 +36,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
 }
 """Assertions of a rehearsal, by its key in JSON, and its violations."""
 
-_OUTCOME_NAMES = {
+OUTCOME_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
@@ -45,6 +45,11 @@ _OUTCOME_NAMES = {
     RowOutcome.HELD: Text(pt="retida", en="held"),
     RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
     None: Text(pt="não enviada", en="not sent"),
+}
+
+PLACE_IN_DATABASE = {
+    True: Text(pt="está no sistema", en="is in the system"),
+    False: Text(pt="não está no sistema", en="is not in the system"),
 }
 
 
@@ -58,8 +63,8 @@ _UNDER_FAULTS = Text(
 )
 _VERDICTS = {
     RehearsalState.NOT_READY: Text(
-        pt="✗ O lote ainda não está pronto: corrija o que está acima e ensaie de novo.",
-        en="✗ The batch is not ready yet: fix what is named above, then rehearse again.",
+        pt="✗ O lote ainda não está pronto: corrija o que o relatório aponta e ensaie de novo.",
+        en="✗ The batch is not ready yet: fix what the report names, then rehearse again.",
     ),
     RehearsalState.IN_DOUBT: Text(
         pt="✗ O lote ainda não está pronto: {doubts} {doubts:linha ficou|linhas ficaram} em "
@@ -110,14 +115,16 @@ def _verdict(rehearsed: RehearsalResult) -> Text:
     return _PASSED.format(rows=counted.rows, faults=faults)
 
 
-def _verdict_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    """Yield a remark where nothing was disturbed, the verdict, and what to do next."""
-    if rehearsed.calm:
-        yield _NO_FAULTS
-    yield _verdict(rehearsed)
+def no_fault_remark(rehearsed: RehearsalResult) -> list[Text]:
+    """Return what to say where nothing was disturbed."""
+    return [_NO_FAULTS] if rehearsed.calm else []
+
+
+def verdict_lines(rehearsed: RehearsalResult) -> list[Text]:
+    """Return the verdict, and what to do next."""
     options = "".join(f" --set {name}={value}" for name, value in rehearsed.parameters.items())
     plan = f"{as_argument(rehearsed.plan)}{options}"
-    yield _NEXT_STEPS[rehearsed.state].format(plan=plan)
+    return [_verdict(rehearsed), _NEXT_STEPS[rehearsed.state].format(plan=plan)]
 
 
 def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
@@ -137,12 +144,12 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
         "assertions": {
             key: not rehearsed.violations(*kinds) for key, (_, kinds) in ASSERTIONS.items()
         },
-        "rows": _rows_json(counted.workbooks),
+        "rows": row_counts(counted.workbooks),
         "workbooks": [
             {
                 "step": w.step,
                 "workbook": w.name,
-                "rows": _rows_json([w]),
+                "rows": row_counts([w]),
                 "problem": _text_or_none(w.problem),
             }
             for w in counted.workbooks
@@ -174,7 +181,8 @@ def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     yield from _tables_text(rehearsed.counted)
     yield from _lists_text(rehearsed)
     yield from _assertions_text(rehearsed)
-    yield from _verdict_text(rehearsed)
+    yield from no_fault_remark(rehearsed)
+    yield from verdict_lines(rehearsed)
 
 
 def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
@@ -204,7 +212,7 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
 
 
 def _workbook_text(workbook: WorkbookResult) -> Text:
-    rows = _rows_json([workbook])
+    rows = row_counts([workbook])
     good = rows["accepted"] + rows["unchanged"] == rows["read"]
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
@@ -235,9 +243,7 @@ def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     doubts = (
         _row_text(
             doubt.row_id,
-            Text(pt="está no sistema", en="is in the system")
-            if doubt.there
-            else Text(pt="não está no sistema", en="is not in the system"),
+            PLACE_IN_DATABASE[doubt.there],
         )
         for doubt in tally.doubts
     )
@@ -300,7 +306,7 @@ def _row_text(row_id: RowId, text: Text) -> Text:
 
 def _difference_text(difference: RowDifference) -> Text:
     return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
-        calm=_OUTCOME_NAMES[difference.undisturbed], now=_OUTCOME_NAMES[difference.disturbed]
+        calm=OUTCOME_NAMES[difference.undisturbed], now=OUTCOME_NAMES[difference.disturbed]
     )
 
 
@@ -313,7 +319,8 @@ def _difference_json(difference: RowDifference) -> dict[str, Any]:
     }
 
 
-def _rows_json(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
+def row_counts(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
+    """Return how many rows of workbooks ended in which way, by the keys of JSON."""
     return {
         "read": sum(workbook.rows for workbook in workbooks),
         "accepted": sum(workbook.count(RowOutcome.ACCEPTED) for workbook in workbooks),

@@ -1,0 +1,156 @@
+"""Report of a rehearsal as a page for the browser, in the form of the closing proof's."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value
+from xlbridge.batch.proof.proof_page import page_sections
+from xlbridge.batch.rehearsal.report import (
+    ASSERTIONS,
+    OUTCOME_NAMES,
+    PLACE_IN_DATABASE,
+    no_fault_remark,
+    row_counts,
+    verdict_lines,
+)
+from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
+from xlbridge.i18n import Text
+from xlbridge.pages import render_page
+
+_STATES = {
+    RehearsalState.PASSED: "verified",
+    RehearsalState.NOT_READY: "open",
+    RehearsalState.IN_DOUBT: "partly_verified",
+    RehearsalState.BROKEN: "open",
+}
+"""States of a rehearsal as the page's style calls them."""
+
+_CUT = Text(
+    pt="Mostradas {n} de {all} linhas; --format json tem todas.",
+    en="Showing {n} of {all} lines; --format json has them all.",
+)
+
+
+def rehearsal_page(rehearsed: RehearsalResult) -> str:
+    """Return a rehearsal as an HTML page in the active language: the verdict first."""
+    title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
+    verdict, *after = verdict_lines(rehearsed)
+    return render_page(
+        "xlbridge.batch.proof",
+        title=title.format(id=rehearsed.batch),
+        verdict=verdict,
+        state=_STATES[rehearsed.state],
+        resource_lines=[*after, *no_fault_remark(rehearsed)],
+        open_items=[
+            _BROKEN.format(what=what)
+            for what, kinds in ASSERTIONS.values()
+            if rehearsed.violations(*kinds)
+        ],
+        facts=_facts(rehearsed),
+        sections=page_sections(list(_grids(rehearsed)), _CUT),
+    )
+
+
+_BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
+
+
+def _facts(rehearsed: RehearsalResult) -> list[tuple[Text, object]]:
+    trial = rehearsed.trial
+    none = Text(pt="nenhuma", en="none")
+    runs = Text(
+        pt="{faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} sem falhas",
+        en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
+    ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
+    return [
+        (Text(pt="Plano", en="Plan"), rehearsed.plan),
+        (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
+        (Text(pt="Falhas", en="Faults"), rehearsed.faults or none),
+        (Text(pt="Corridas", en="Runs"), runs),
+    ]
+
+
+def _grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
+    yield _workbook_grid(rehearsed.counted.workbooks)
+    yield from _row_grids(rehearsed)
+    yield _table_grid(rehearsed)
+
+
+def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
+    titles = (
+        *(_STEP, _WORKBOOK, Text(pt="Linhas", en="Rows"), Text(pt="Aceitas", en="Accepted")),
+        *(Text(pt="Rejeitadas", en="Rejected"), Text(pt="Em dúvida", en="In doubt")),
+        *(Text(pt="Não enviadas", en="Not sent"), Text(pt="Sem mudança", en="Unchanged")),
+        *(Text(pt="Retidas", en="Held"), Text(pt="Motivo", en="Reason")),
+    )
+    lines = []
+    for workbook in workbooks:
+        counts = row_counts([workbook])
+        good = counts["accepted"] + counts["unchanged"] == counts["read"]
+        values: tuple[Value, ...] = (workbook.step, workbook.name, *counts.values())
+        tone = Tone.PLAIN if good else Tone.OPEN
+        lines.append(Line((*values, workbook.problem), tone))
+    return _grid(Text(pt="Arquivos", en="Workbooks"), titles, lines)
+
+
+def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
+    """Yield the tables of rows that somebody has to look at; none where there are none."""
+    counted = rehearsed.counted
+    told: list[tuple[Text, Iterable[tuple[RowId | None, Value]]]] = [
+        (
+            Text(pt="Garantias quebradas", en="Broken assertions"),
+            ((one.row_id, one.message) for one in counted.tally.violations),
+        ),
+        (
+            Text(pt="Rejeitadas", en="Rejected"),
+            ((one.row_id, one.reason) for one in counted.refusals),
+        ),
+        (
+            Text(pt="Em dúvida até o fim", en="In doubt to the end"),
+            ((one.row_id, PLACE_IN_DATABASE[one.there]) for one in counted.tally.doubts),
+        ),
+        (
+            Text(pt="Já estavam no banco antes", en="In the database before the run"),
+            ((row_id, None) for row_id in counted.tally.preexisting),
+        ),
+        (
+            Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
+            (
+                (one.row_id, f"{OUTCOME_NAMES[one.undisturbed]} → {OUTCOME_NAMES[one.disturbed]}")
+                for one in rehearsed.differences or ()
+            ),
+        ),
+        (
+            Text(pt="Passos não concluídos", en="Steps that are not done"),
+            ((RowId(name, "", 0), text) for name, text in counted.open_steps.items()),
+        ),
+    ]
+    titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), Text(pt="Motivo", en="Reason"))
+    for title, rows in told:
+        lines = [
+            Line((row.step, row.workbook or None, row.row or None, why), Tone.OPEN)
+            if row is not None
+            else Line((None, None, None, why), Tone.OPEN)
+            for row, why in rows
+        ]
+        if lines:
+            yield _grid(title, titles, lines)
+
+
+def _table_grid(rehearsed: RehearsalResult) -> Grid:
+    titles = (
+        *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
+        *(Text(pt="Depois", en="After"), Text(pt="A mais, esperadas", en="Expected more")),
+    )
+    lines = [
+        Line((one.table, one.before, one.after, one.expected))
+        for one in rehearsed.counted.tally.tables
+    ]
+    return _grid(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
+
+
+_STEP = Text(pt="Etapa", en="Step")
+_WORKBOOK = Text(pt="Pasta de trabalho", en="Workbook")
+
+
+def _grid(title: Text, titles: Sequence[Text], lines: Sequence[Line]) -> Grid:
+    none = Text(pt="Nenhuma.", en="None.")
+    return Grid(title, tuple(Heading(one) for one in titles), lines, none)
