@@ -9,16 +9,33 @@ import pytest
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, LossyProxy, lossy_proxy
+from openpyxl import load_workbook
+from record_parts import amounts_of, make_invoices
 from sandboxes import sandbox_process
 from sheets import write_records
-from update_parts import Run, cell, differing, edit, titles, writes
+from update_parts import (
+    ExportEdit,
+    Run,
+    cell,
+    differing,
+    edit,
+    edits_of_exports,
+    titles,
+    writes,
+)
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
+from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.wire import OPERATIONS
+from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.wire.financial import PayableChange
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
+from xlbridge.wire.services import (
+    SERVICE_INVOICE_LIST,
+    SERVICE_INVOICE_PROCESS,
+    ServiceInvoiceQuery,
+)
 
 
 def test_an_edited_payable_is_changed_and_nothing_else(
@@ -182,40 +199,34 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
         yield running
 
 
-def changed(listing: str, resource: str, column: str, value: object, operation: str) -> Any:
-    """A cell that is edited, and the operation that then changes its record."""
-    known = (listing, resource, column, value, operation)
-    return pytest.param(*known, id=resource, marks=pytest.mark.exercises(operation))
+EDITS = tuple(edits_of_exports(load_catalogue()))
 
 
-@pytest.mark.parametrize(
-    ("listing", "resource", "column", "value", "operation"),
-    [
-        changed("contaspagar", "contaspagar", "historico", "Editado", "financial.payables.update"),
-        changed("clientes", "cliente", "idws", "MEU-1", "registry.clients.set_idws"),
-        changed("mapeamento", "enderecamento-de-produto", "ativo", None, "imports.addressing"),
-        changed("produtos", "produto", "descricaoDoProduto", "Editado", "registry.products.update"),
-    ],
-)
+def edited(*, changes: bool) -> list[Any]:
+    """The edits that change their record, each with the operation that does, or the others."""
+    return [
+        pytest.param(
+            one,
+            id=str(one),
+            marks=[pytest.mark.exercises(one.operation.name)] if changes else [],
+        )
+        for one in EDITS
+        if one.changes is changes
+    ]
+
+
+@pytest.mark.parametrize("edit_", edited(changes=True))
 def test_one_edited_cell_of_an_export_changes_one_record(
-    tmp_path: Path,
-    xlbridge: Xlbridge,
-    demo: RunningSandbox,
-    listing: str,
-    resource: str,
-    column: str,
-    value: object,
-    operation: str,
+    tmp_path: Path, xlbridge: Xlbridge, demo: RunningSandbox, edit_: ExportEdit
 ) -> None:
-    path = tmp_path / "exportado.xlsx"
+    path, column, change = tmp_path / "exportado.xlsx", edit_.column, edit_.resource.change
+    assert change is not None
     with lossy_proxy(demo.base_url) as proxy:
         known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
-        exported = xlbridge("export", listing, "-o", path, "--as-template", resource, **known)
+        exported = xlbridge(*edit_.export(path), **known)
         assert exported.returncode == 0, exported.stderr
         was = cell(path, column, 2)
-        if value is None:
-            value = not was
-        edit(path, column, 2, value)
+        edit(path, column, 2, edit_.value(was))
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
         report = json.loads(ended.stdout)
@@ -224,14 +235,15 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         assert (rows["created"], rows["updated"], rows["held"]) == (0, 1, 0)
         assert rows["unchanged"] == rows["read"] - 1 > 0
         ((method, asked),) = writes(proxy)
-        declared = OPERATIONS[operation]
-        assert (method, asked.startswith(declared.path)) == (declared.method, True)
+        declared = edit_.operation
+        opening = declared.path.partition("{")[0]
+        assert (method, asked.startswith(opening)) == (declared.method, True)
         again = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
         assert json.loads(again.stdout)["rows"]["unchanged"] == rows["read"]
         assert writes(proxy) == []
         undone = xlbridge("undo", report["job"], "--yes", "--format", "json", **known)
         counted = json.loads(undone.stdout)["rows"]
-        possible = column != "idws" or was is not None
+        possible = was is not None or change.can_empty(column)
         assert (counted["undone"], counted["left"]) == ((1, 0) if possible else (0, 1))
         assert undone.returncode == (0 if possible else 1)
         assert len(writes(proxy)) == counted["undone"]
@@ -240,47 +252,65 @@ def test_one_edited_cell_of_an_export_changes_one_record(
         assert json.loads(last.stdout)["rows"]["unchanged"] == rows["read"] - counted["left"]
 
 
-@pytest.mark.parametrize(
-    ("listing", "resource", "column", "value"),
-    [
-        ("contasreceber", "contasreceber", "historico", "Editado"),
-        ("contaspagar-baixados", "contaspagar", "historico", "Editado"),
-        ("clientes", "cliente", "nomeComercial", "Editado"),
-        ("fornecedores", "fornecedor", "nomeComercial", "Editado"),
-        ("planejamento", "planejamento", "valorLimite", 1.25),
-        ("tipos-produto", "tipo-de-produto", "descricaoDoTipoDeProduto", "Editado"),
-        ("tipos-cliente", "tipocliente", "descricaoDoTipoDeCliente", "Editado"),
-        ("categorias-cliente", "categoriacliente", "descricaoDaCategoriaDeCliente", "Editado"),
-        ("centros-custo", "centrodecusto", "descricaoDoCentroDeCusto", "Editado"),
-    ],
-)
+@pytest.mark.parametrize("edit_", edited(changes=False))
 def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
-    tmp_path: Path,
-    xlbridge: Xlbridge,
-    demo: RunningSandbox,
-    listing: str,
-    resource: str,
-    column: str,
-    value: object,
+    tmp_path: Path, xlbridge: Xlbridge, demo: RunningSandbox, edit_: ExportEdit
 ) -> None:
-    path = tmp_path / "exportado.xlsx"
+    path, column = tmp_path / "exportado.xlsx", edit_.column
     with lossy_proxy(demo.base_url) as proxy:
         known = credentials(demo) | {"XLBRIDGE_BASE_URL": proxy.base_url}
-        settled = ["--settled"] if listing.endswith("-baixados") else []
-        asked = ["export", listing, "-o", path, "--as-template", resource, *settled]
-        exported = xlbridge(*asked, **known)
+        exported = xlbridge(*edit_.export(path), **known)
         assert exported.returncode == 0, exported.stderr
-        edit(path, column, 2, value)
+        edit(path, column, 2, edit_.value(cell(path, column, 2)))
         proxy.seen.clear()
         ended = xlbridge("upload", path, "--update", "--yes", "--format", "json", **known)
         report = json.loads(ended.stdout)
         assert ended.returncode == 1, ended.stderr
         rows = report["rows"]
+        if edit_.is_read_one_by_one and rows["read"] > MAX_REQUESTS:
+            assert (rows["held"], writes(proxy)) == (rows["read"], [])
+            return
         assert (rows["held"], rows["unchanged"]) == (1, rows["read"] - 1), report
         held = [row for row in report["not_created"] if row["action"] == "held"]
         assert [(row["row"], row["reason"]) for row in held] == [(2, "cannot-change")]
         assert [one["column"] for one in held[0]["differences"]] == [column]
         assert writes(proxy) == []
+
+
+def test_every_listing_of_records_with_keys_is_edited_once_at_least() -> None:
+    edited = {(one.listing.name, one.resource.name) for one in EDITS}
+    assert ("contaspagar", "contaspagar") in edited
+    assert len(edited) >= 13
+    assert {one.resource.name for one in EDITS if one.changes} == {
+        resource.name for resource in load_catalogue().values() if resource.change is not None
+    }
+
+
+def test_a_pending_service_invoice_is_changed_and_an_emitted_one_held(
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+) -> None:
+    customer = client.registry.clients.create(nomeComercial="Ana", cnpj=new_cnpj()).codigoDoCliente
+    assert customer is not None
+    path = tmp_path / "nfse.xlsx"
+    code, report = run("upload", make_invoices(path, customer, [100.0, 200.0]), "--yes")
+    assert (code, report["rows"]["created"]) == (0, 2), report
+    query = ServiceInvoiceQuery(codigoDoCliente=customer)
+    pending, emitted = client.call(SERVICE_INVOICE_LIST, query=query)
+    client.call(SERVICE_INVOICE_PROCESS, path={"id": emitted.idNF})
+    book = load_workbook(path)
+    sheet = book.worksheets[0]
+    place = sheet.max_column + 1
+    for row, content in enumerate(("idNF", pending.idNF, emitted.idNF), start=1):
+        sheet.cell(row, place).value = content
+    book.save(path)
+    edit(edit(path, "valorDoServico", 2, 101.5), "valorDoServico", 3, 201.5)
+    proxy.seen.clear()
+    code, report = run("upload", path, "--update", "--yes")
+    assert (code, report["rows"]["updated"], report["rows"]["held"]) == (1, 1, 1), report
+    (held,) = [row for row in report["not_created"] if row["action"] == "held"]
+    assert (held["row"], held["reason"]) == (3, "cannot-change")
+    assert writes(proxy) == [("PUT", f"/v2/faturamento/nfse/{pending.idNF}")]
+    assert amounts_of(client, customer) == [101.5, 200.0]
 
 
 def test_an_identifier_is_set_on_a_client_that_is_there_and_on_no_new_one(

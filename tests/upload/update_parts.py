@@ -1,6 +1,8 @@
 """What the tests of changed records are made of: edited workbooks, titles, requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,10 @@ from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 
 from xlbridge.client import Client
+from xlbridge.export import LISTINGS
+from xlbridge.export.listing import Listing
+from xlbridge.resources import Catalogue, Kind, Resource
+from xlbridge.wire import Operation
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
@@ -48,3 +54,80 @@ def cell(path: Path, column: str, row: int) -> Any:
     sheet = load_workbook(path).worksheets[0]
     header = [str(one.value) for one in sheet[1]]
     return sheet.cell(row, header.index(column) + 1).value
+
+
+@dataclass(frozen=True, slots=True)
+class ExportEdit:
+    """Edit of one cell of an export as template, and whether its record can be changed so."""
+
+    listing: Listing
+    resource: Resource
+    column: str
+    changes: bool
+
+    def __str__(self) -> str:
+        return f"{self.listing.name}-{self.resource.name}-{self.column}"
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that changes the record."""
+        change = self.resource.change
+        assert change is not None
+        return self.resource.paths.direct if change.by_import else change.operation
+
+    @property
+    def is_read_one_by_one(self) -> bool:
+        """True where no listing has the records: each takes a request."""
+        return bool(self.listing.operation.path_parameters)
+
+    def export(self, path: Path) -> list[object]:
+        """Return the arguments of the export."""
+        settled = ["--settled"] if self.listing.is_settled else []
+        asked = ["--as-template", self.resource.name, *settled]
+        return ["export", self.listing.name, "-o", path, *asked]
+
+    def value(self, was: Any) -> object:
+        """Return another value than the cell's."""
+        kind = self.resource.by_name[self.column].kind
+        if kind is Kind.BOOLEAN:
+            return not was
+        if kind is Kind.DATE:
+            return datetime(2026, 11, 30)
+        return "EDITADO-1" if kind.is_text else 1.25
+
+
+def edits_of_exports(catalogue: Catalogue) -> Iterator[ExportEdit]:
+    """Yield edits for each listing that can be exported as template: one of a cell that can be
+    changed, and one of a cell that cannot, where there are such columns."""
+    for resource in catalogue.values():
+        declared, change = resource.read_back, resource.change
+        for listing in LISTINGS.values():
+            if declared is None or listing.operation.name not in declared.operation_names:
+                continue
+            found: dict[bool, str] = {}
+            for column in _editable(resource):
+                changes = change is not None and change.covers(listing.operation.name, [column])
+                found.setdefault(changes, column)
+            for changes, column in found.items():
+                yield ExportEdit(listing, resource, column, changes)
+
+
+_FREE_CHECKS = {"str_length", "no_repeats", "decimals"} | {
+    "greater_than", "greater_than_or_equal_to", "less_than",
+}  # fmt: skip
+"""Checks that the values of edits pass in every column."""
+
+
+def _editable(resource: Resource) -> Iterator[str]:
+    """Yield columns in which any text, amount or flag is as good as another, names first."""
+    assert resource.read_back is not None
+    free = [
+        resource.by_name[name]
+        for name in resource.read_back.compare
+        if resource.by_name[name].checks.keys() <= _FREE_CHECKS
+        and resource.by_name[name].references is None
+    ]
+    for kind in (Kind.TEXT, Kind.MONEY, Kind.BOOLEAN, Kind.DATE):
+        yield from (column.name for column in free if column.kind is kind)
+    if resource.change is not None:
+        yield from resource.change.columns

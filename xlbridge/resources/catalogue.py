@@ -176,6 +176,7 @@ def _change(body: _Content | None) -> RecordChange | None:
         delete_name=body.get("delete"),
         columns=tuple(body.get("columns", ())),
         not_listed=tuple(body.get("not_listed", ())),
+        until=tuple(body.get("until", ())),
     )
 
 

@@ -161,7 +161,8 @@ class RecordChange:
     ``operation_name`` changes one record, ``read_name`` reads it by its own number,
     ``delete_name`` removes it; without an operation the import replaces records. An operation that
     reads replaces the whole record. ``columns`` are those that can be changed, all of them where it
-    is empty. Records that a listing of ``not_listed`` holds cannot be changed.
+    is empty. Records that a listing of ``not_listed`` holds cannot be changed, nor can those that
+    have one of the fields of ``until``.
     """
 
     operation_name: str | None
@@ -169,6 +170,7 @@ class RecordChange:
     delete_name: str | None = None
     columns: tuple[str, ...] = ()
     not_listed: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
 
     @property
     def by_import(self) -> bool:

@@ -195,11 +195,12 @@ def _change() -> Schema:
 
     properties = {
         "operation": described(methods("PUT", "POST"), "Changes one record."),
-        "read": described(methods("GET"), "Reads one record by its own number."),
+        "read": described(methods("GET"), "Reads one record by its own number, or lists all."),
         "delete": described(methods("DELETE"), "Removes one record by its own number."),
         "by_import": described({"const": True}, "Importing a record again replaces it."),
         "columns": described(_NAMES, "The columns that can be changed; left out: all."),
         "not_listed": described(_NAMES, "Listings whose records cannot be changed."),
+        "until": described(_NAMES, "Fields: records that have one cannot be changed any more."),
     }
     return block_schema(properties)
 

@@ -211,7 +211,9 @@ class _Planner:
         differences = {name: Difference(*pair) for name, pair in record.differing.items()}
         row = replace(row, record=record.code, differences=differences)
         change = self._resource.change
-        if change is None or not change.covers(record.listing, record.differing):
+        if change is None or record.final:
+            return _held(row, RowReason.CANNOT_CHANGE)
+        if not change.covers(record.listing, record.differing):
             return _held(row, RowReason.CANNOT_CHANGE)
         if any(child.sheet in record.differing for child in self._resource.children):
             return _held(row, RowReason.CANNOT_CHANGE)

@@ -176,7 +176,9 @@ class RecordChanger:
             path = dict(zip(operation.path_parameters, number.values(), strict=True))
             return client.send(operation, path=path)
         operation = self._change.operation
-        return client.send(operation, body=_body(operation, task, number, present))
+        path = dict(zip(operation.path_parameters, number.values(), strict=False))
+        body = _body(operation, task, {} if path else number, present)
+        return client.send(operation, path=path, body=body)
 
     def _read(self, write: RecordWrite) -> PresentRecord | None:
         row: RowValues = self._rows[write.position]

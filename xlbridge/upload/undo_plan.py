@@ -181,7 +181,7 @@ class _JudgedRows:
 
     def _settled(self, record: FoundRecord) -> bool:
         change = self._resource.change
-        return change is not None and record.listing in change.not_listed
+        return record.final or (change is not None and record.listing in change.not_listed)
 
 
 class _CreatedRecords(_JudgedRows):

@@ -173,6 +173,7 @@ class _RecordReader:
         self._carried: set[str] = set()
         of_keys = [name for lookup in declared.lookups for name in lookup.key.values()]
         of_keys += declared.fields.values()
+        of_keys += () if resource.change is None else resource.change.until
         lists = (one.sheet for one in resource.children if any(row.get(one.sheet) for row in rows))
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
         self._sought: dict[int, _Sought] = {}

@@ -11,6 +11,7 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues
+from xlbridge.wire import Operation
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -41,7 +42,8 @@ class PresentRecord:
 class RecordReader:
     """Reader of the records of one resource, as its declared change reads them.
 
-    Where the interface has no operation that reads one by its code, the keys of its row find it.
+    Where the interface has no operation that reads one by its code, the declared listing has it
+    whole, or else the keys of its row find it.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class RecordReader:
         if self._change.read_name is None:
             return self._found_by_keys(code, row)
         operation = operation_named(self._change.read_name)
+        if not operation.path_parameters:
+            return self._found_in_listing(operation, code, row)
         path = dict(zip(operation.path_parameters, code.split(CODE_SEPARATOR), strict=True))
         try:
             records = list(self._client.records(operation, path=path, keep_unknown=True))
@@ -70,11 +74,26 @@ class RecordReader:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        if not records:
-            return None
-        there = self._as_row(records[0])
+        return self._present(records[0]) if records else None
+
+    def _present(self, record: Record) -> PresentRecord:
+        there = self._as_row(record)
         values = {name: self._matcher.comparable(name, value) for name, value in there.items()}
-        return PresentRecord(values, records[0])
+        return PresentRecord(values, record)
+
+    def _found_in_listing(
+        self, operation: Operation, code: str, row: RowValues
+    ) -> PresentRecord | None:
+        """Look for the record by its code in a listing: among those like its row, then in all."""
+        number = tuple(code.split(CODE_SEPARATOR))
+        fields = {} if operation.query is None else operation.query.model_fields
+        like = {name: row[name] for name in fields if row.get(name) is not None}
+        for filters in (like, {}) if like else ({},):
+            query = operation.query(**filters) if operation.query and filters else None
+            for record in self._client.records(operation, query=query, keep_unknown=True):
+                if tuple(str(record.get(name)) for name in self._codes) == number:
+                    return self._present(record)
+        return None
 
     def number(self, code: str) -> dict[str, str]:
         """Return the parts of a code by the names of the record's fields."""

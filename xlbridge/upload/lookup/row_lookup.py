@@ -122,6 +122,7 @@ class RowMatcher:
             child.sheet: {name: column.kind for name, column in child.by_name.items()}
             for child in resource.children
         }
+        self._until = () if resource.change is None else resource.change.until
         self._known: dict[tuple[str, type, Any], str | None] = {}
         self._shown: tuple[int, Sequence[str]] | None = None
 
@@ -260,6 +261,7 @@ class RowMatcher:
             unchanged=not differing,
             differing=differing,
             listing=listed.listing,
+            final=any(record.get(name) is not None for name in self._until),
         )
 
     def _differing_lists(

@@ -20,7 +20,8 @@ class FoundRecord:
 
     ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
     empty cells are empty there, too. ``differing`` maps the columns of which that is not so to the
-    row's value and the record's. ``listing`` names the operation that listed it.
+    row's value and the record's. ``listing`` names the operation that listed it; ``final`` says
+    that the interface does not change it any more.
     """
 
     code: str
@@ -29,6 +30,7 @@ class FoundRecord:
     unchanged: bool = False
     differing: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     listing: str = ""
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
