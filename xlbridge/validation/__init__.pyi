@@ -43,7 +43,6 @@ from .results import (
     RefusedFile as RefusedFile,
     ValidatedSheet as ValidatedSheet,
     ValidationResult as ValidationResult,
-    is_ok as is_ok,
 )
 from .schema_proposal import propose_schema as propose_schema
 from .sheet_findings import (
