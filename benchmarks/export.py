@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,24 +51,34 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
     return Cost(time.perf_counter() - begun, used.ru_utime + used.ru_stime, peak / 2**20)
 
 
+@contextmanager
+def recorded_orders(folder: Path, scale: int) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
+    """Yield the command of an export whose answers were recorded, and its environment; and what it
+    took while they were, from a sandbox of 2,000 orders times ``scale``."""
+    folder.mkdir(exist_ok=True)
+    environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
+    seed = ["--seed", "demo", "--scale", str(scale)]
+    with sandbox_process(folder / "home", seed, os.environ | environment) as sandbox:
+        recorder = Recorder(folder, sandbox.base_url)
+        environment |= {
+            "XLBRIDGE_BASE_URL": recorder.url,
+            "XLBRIDGE_EMAIL": sandbox.email,
+            "XLBRIDGE_PASSWORD": sandbox.password,
+        }
+        export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
+        command = [*export, str(folder / "ours.xlsx")]
+        first = cost_of(command, environment)
+        print(f"{2000 * scale} orders, {len(recorder.recorded)} answers", flush=True)
+        yield command, environment, first
+
+
 def main() -> None:
     """Print what each takes, and the ratios."""
     scale = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
-        seed = ["--seed", "demo", "--scale", str(scale)]
-        with sandbox_process(folder / "home", seed, os.environ | environment) as sandbox:
-            recorder = Recorder(folder, sandbox.base_url)
-            environment |= {
-                "XLBRIDGE_BASE_URL": recorder.url,
-                "XLBRIDGE_EMAIL": sandbox.email,
-                "XLBRIDGE_PASSWORD": sandbox.password,
-            }
-            export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
-            first = cost_of([*export, str(folder / "ours.xlsx")], environment)
-            print(f"{2000 * scale} orders, {len(recorder.recorded)} answers", flush=True)
-            costs = {OURS: cost_of([*export, str(folder / "ours.xlsx")], environment)}
+        with recorded_orders(folder, scale) as (command, environment, first):
+            costs = {OURS: cost_of(command, environment)}
         urls = str(folder / "urls")
         usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), urls]
         for label, engine in ((OPENPYXL, "openpyxl"), (XLSXWRITER, "xlsxwriter")):

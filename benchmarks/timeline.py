@@ -2,12 +2,12 @@
 
 Usage: python benchmarks/timeline.py [FOLDER [ROWS]]
 
-Runs ``validate`` on a sheet of ROWS (100,000 unless told) with 1 % bad cells, and ``upload`` of a
-fifth as many new titles through the queue of a sandbox, and writes ``timeline-validate.svg`` and
-``timeline-upload.svg`` into FOLDER (docs/images). Each lane is a process. From left to right pass
-the processor seconds of all together, not those of the clock: the picture is the same where the
-machine has other things to do. A bar as high as its lane is all that was done then; where bars of
-two lanes stand above each other, both worked. Linux only.
+Runs ``validate`` on a sheet of ROWS (100,000 unless told) with 1 % bad cells, ``upload`` of a fifth
+as many new titles through the queue of a sandbox, and ``export`` of as many orders, whose answers
+were recorded; writes ``timeline-validate.svg`` and the like into FOLDER (docs/images). Each lane is
+a process. From left to right pass the processor seconds of all together, not those of the clock:
+the picture is the same where the machine has other things to do. A bar as high as its lane is all
+that was done then; where bars of two lanes stand above each other, both worked. Linux only.
 """
 
 import os
@@ -21,6 +21,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from bad_sheet import write_sheet
+from export import recorded_orders
 from upload import running_site, write_titles
 
 _EVERY = 0.05
@@ -163,6 +164,9 @@ def main() -> None:
         _write(
             pictures, "upload", f"upload of {rows // 5:,} new titles through the queue", timeline
         )
+        with recorded_orders(folder / "export", max(1, rows // 10_000)) as (command, more, _):
+            timeline = watch(command, os.environ | more, {})
+        _write(pictures, "export", f"export of {rows // 5:,} orders, answers recorded", timeline)
 
 
 def _write(folder: Path, name: str, title: str, timeline: Timeline) -> None:
