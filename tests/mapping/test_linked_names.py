@@ -186,6 +186,33 @@ def test_what_a_template_with_lists_offers_becomes_codes(demo: Path, at_demo: Xl
     assert there["LN-2"]["codigoDoCentroDeCusto"] == "01.003"
 
 
+def test_the_sheets_of_lists_offer_records_too(demo: Path, at_demo: Xlbridge) -> None:
+    made = at_demo("template", "pedido", "--with-lists", "-o", str(demo))
+    assert "  the products: 120 in the list\n" in made.stderr
+    book = load_workbook(demo)
+    orders, items, registries = book["pedido"], book["produtos"], book["Cadastros"]
+    checks = {str(one.sqref): one.formula1 for one in items.data_validations.dataValidation}
+    first, last = checks["B2:B100001"].removeprefix("Cadastros!").replace("$", "").split(":")
+    bolt, nut = registries[first].value, registries[last].value
+    orders.append(["A-1", "2 – Filial Curitiba", "1311 – Pousada Nova Era Ltda"])
+    for item in (bolt, nut, "9999 – Nada"):
+        items.append(["A-1", item, 2])
+    book.save(demo)
+    assert at_demo("validate", "t.xlsx").returncode == 0
+    judged = json.loads(at_demo("validate", "t.xlsx", "--online", "--format", "json").stdout)
+    found = [(file["sheet"], one["cell"]) for file in judged["files"] for one in file["findings"]]
+    assert found == [("produtos", "B4")]
+    items.delete_rows(4)
+    book.save(demo)
+    sent = at_demo("upload", "t.xlsx", "--yes", "--format", "json")
+    assert sent.returncode == 0, sent.stderr
+    listed = json.loads(at_demo("api", "GET", "/v2/faturamento/pedido").stdout)["data"]
+    order = max(listed, key=lambda one: int(one["numeroDoPedido"]))
+    codes = [int(text.split(" ")[0]) for text in (bolt, nut)]
+    assert [item["idProduto"] for item in order["produtos"]] == codes
+    assert (order["codigoDaFilial"], order["codigoDoCliente"]) == (2, 1311)
+
+
 def test_refused_rows_are_sent_again_by_names_and_by_codes(demo: Path, at_demo: Xlbridge) -> None:
     link = ["--link", "codigoDoCliente=cliente"]
     named = {"codigoDoCliente": "CLI-01429", "numeroDoDocumento": "LN-R"}

@@ -28,6 +28,7 @@ from .links import (
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,
     linked_resource as linked_resource,
+    listable_columns as listable_columns,
     listing_resource as listing_resource,
     placed_links as placed_links,
     registry_called as registry_called,

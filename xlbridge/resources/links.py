@@ -181,7 +181,14 @@ def listing_resource(
 ) -> Resource:
     """Return the form of a resource whose ``columns`` take what lists of registries offer: the
     codes and names of their records. One that is linked already, or refers to no registry, stays.
+    Columns of a child sheet are named ``list.column``.
     """
+    children = tuple(
+        listing_resource(child, _columns_of_list(child.sheet, columns), catalogue)
+        for child in resource.children
+    )
+    if children != resource.children:
+        resource = replace(resource, children=children, base=resource.base or resource)
     linked = {
         column.name: _linked_column(
             column,
@@ -197,6 +204,18 @@ def listing_resource(
         if column.name in columns and column.references is not None
     }
     return _with_links(resource, linked)
+
+
+def listable_columns(resource: Resource) -> list[str]:
+    """Return the columns of a resource and its child sheets for which registries have lists, as
+    ``listing_resource`` takes them."""
+    own = [column.name for column in resource.columns if column.references]
+    lists = ((child.sheet, listable_columns(child)) for child in resource.children)
+    return [*own, *(f"{sheet}.{name}" for sheet, names in lists for name in names)]
+
+
+def _columns_of_list(sheet: str, columns: Collection[str]) -> set[str]:
+    return {name.removeprefix(f"{sheet}.") for name in columns if name.startswith(f"{sheet}.")}
 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:

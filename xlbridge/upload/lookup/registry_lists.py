@@ -2,12 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import ListingCache
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import REFERENCES, Catalogue, Link, Resource, listing_resource
+from xlbridge.resources import (
+    REFERENCES,
+    Catalogue,
+    Link,
+    Resource,
+    listable_columns,
+    listing_resource,
+)
 from xlbridge.upload.lookup.links import named_record
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
@@ -31,8 +39,7 @@ _PARTLY_READ = Text(
 
 def listing_form(resource: Resource, catalogue: Catalogue) -> Resource:
     """Return the form of a resource in which each column that refers to a registry takes names."""
-    columns = [column.name for column in resource.columns if column.references]
-    return listing_resource(resource, columns, catalogue)
+    return listing_resource(resource, listable_columns(resource), catalogue)
 
 
 def registry_lists(
@@ -47,7 +54,8 @@ def registry_lists(
     when the system cannot be asked.
     """
     registries = Registries(client, ListingCache(client))
-    links = {c.link.registry: c.link for c in form.columns if c.link is not None}
+    columns = chain(form.columns, *(child.columns for child in form.children))
+    links = {c.link.registry: c.link for c in columns if c.link is not None}
     lists = []
     for link in links.values():
         title = REFERENCES[link.registry].title

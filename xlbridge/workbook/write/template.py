@@ -265,7 +265,12 @@ def template_sheets(
     """
     offers = lists.ranges()
     mark = Fingerprint.parse(resource.fingerprint)
-    linked = tuple(c.name for c in resource.columns if c.link and c.link.registry in offers)
+    linked = tuple(
+        c.name if one is resource else f"{one.sheet}.{c.name}"
+        for one in (resource, *resource.children)
+        for c in one.columns
+        if c.link and c.link.registry in offers
+    )
     signature = (TEMPLATE_PROPERTY, str(mark and replace(mark, listed=linked)))
     with new_workbook(path, signature=signature, shared=shared) as book:
         yield book, add_data_sheets(book, resource, remarks or {}, offers)
