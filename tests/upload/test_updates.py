@@ -207,7 +207,7 @@ def edited(*, changes: bool) -> list[Any]:
     return [
         pytest.param(
             one,
-            id=str(one),
+            id=one.resource.name if changes else str(one),
             marks=[pytest.mark.exercises(one.operation.name)] if changes else [],
         )
         for one in EDITS
