@@ -107,8 +107,9 @@ def test_a_closed_stream_is_no_defect(home: Path, closed: str, code: int) -> Non
 def test_without_a_terminal_to_ask_on_nothing_is_sent(
     home: Path, empty_sandbox: RunningSandbox
 ) -> None:
+    # Other tests may have sent the same sheet to the same sandbox.
     done = subprocess.run(
-        f"{sys.executable} -m xlbridge upload samples/cliente.xlsx <&-",
+        f"{sys.executable} -m xlbridge upload samples/cliente.xlsx --again test <&-",
         shell=True,
         cwd=ROOT,
         env=clean_environment(home, **credentials(empty_sandbox)),
