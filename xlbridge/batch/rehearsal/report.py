@@ -41,7 +41,7 @@ OUTCOME_NAMES = {
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
     RowOutcome.UNKNOWN: Text(pt="em dúvida", en="in doubt"),
-    RowOutcome.UNCHANGED: Text(pt="sem mudança", en="unchanged"),
+    RowOutcome.UNCHANGED: Text(pt="sem alteração", en="unchanged"),
     RowOutcome.HELD: Text(pt="retida", en="held"),
     RowOutcome.UNSENT: Text(pt="não enviada", en="not sent"),
     None: Text(pt="não enviada", en="not sent"),

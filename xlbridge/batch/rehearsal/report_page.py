@@ -78,7 +78,7 @@ def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
     titles = (
         *(_STEP, _WORKBOOK, Text(pt="Linhas", en="Rows"), Text(pt="Aceitas", en="Accepted")),
         *(Text(pt="Rejeitadas", en="Rejected"), Text(pt="Em dúvida", en="In doubt")),
-        *(Text(pt="Não enviadas", en="Not sent"), Text(pt="Sem mudança", en="Unchanged")),
+        *(Text(pt="Não enviadas", en="Not sent"), Text(pt="Sem alteração", en="Unchanged")),
         *(Text(pt="Retidas", en="Held"), Text(pt="Motivo", en="Reason")),
     )
     lines = []
