@@ -44,7 +44,8 @@ def run(program: Path, home: Path, *arguments: object) -> "subprocess.CompletedP
     """Run a command of the application that tells what it found as JSON."""
     return subprocess.run(
         [program, *map(str, arguments), "--format", "json"],
-        env=without_python(home),
+        # How long it takes is not asked: no line of its progress belongs to what it tells.
+        env=without_python(home) | {"XLBRIDGE_PROGRESS_SECONDS": str(_MOST_SECONDS)},
         capture_output=True,
         encoding="utf-8",
         timeout=_MOST_SECONDS,
