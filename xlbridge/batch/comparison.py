@@ -9,17 +9,19 @@ beside each other. What is not compared is named, with the reason.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.plan import ComparedListing
 from xlbridge.client import Client
 from xlbridge.export import ExportRequest, Listing, export_frames, find_listing
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Catalogue, Kind, Resource, key_fields, registry_called
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_PAIRED = 300
 """Records of a side that are left over and still compared with each one of the other."""
@@ -240,7 +242,7 @@ def carried_fields(resource: Resource) -> frozenset[str]:
 
 
 def _records(
-    listing: Listing, frames: Mapping[str, pd.DataFrame], dates: frozenset[str]
+    listing: Listing, frames: "Mapping[str, pd.DataFrame]", dates: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of an export as texts, each with its lists."""
     lists: dict[str, defaultdict[tuple[str, ...], list[dict[str, str]]]] = {}
@@ -257,9 +259,17 @@ def _records(
         yield {**row, **{name: of_key.get(key, []) for name, of_key in lists.items()}}
 
 
-def _rows(frame: pd.DataFrame, dates: frozenset[str]) -> Iterator[dict[str, str]]:
+def _rows(frame: "pd.DataFrame", dates: frozenset[str]) -> Iterator[dict[str, str]]:
     names = list(map(str, frame))
-    columns = [[_text(value, name in dates) for value in frame[name].tolist()] for name in names]
+    columns = [
+        [
+            _text(value, name in dates) if is_there else ""
+            for value, is_there in zip(
+                frame[name].tolist(), frame[name].notna().tolist(), strict=True
+            )
+        ]
+        for name in names
+    ]
     for row in zip(*columns, strict=True):
         yield dict(zip(names, row, strict=True))
 
@@ -268,11 +278,9 @@ def _text(value: Any, is_day: bool) -> str:
     """Return a value as a text in which equal ones are equal; of a day without its time."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    if value is None or pd.isna(value):
-        return ""
     if isinstance(value, float | Decimal):
         return f"{Decimal(str(value)).normalize():f}"
-    if isinstance(value, pd.Timestamp):
+    if isinstance(value, datetime):
         return value.isoformat()[:10] if is_day else value.isoformat()
     return str(value)
 

@@ -17,7 +17,6 @@ from xlbridge.batch.plan import (
     WorkbookStep,
     workbooks_of,
 )
-from xlbridge.batch.processing import processing_overview
 from xlbridge.i18n import Text
 from xlbridge.upload import ACTION_COUNTS
 
@@ -95,6 +94,9 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
         sent = [unit for state in before.values() for unit in state.units]
         units, problem = [comparison_overview(batch, step, sent)], None
     elif isinstance(step, ProcessStep):
+        # What processes records judges sheets of them, too, which takes long to import.
+        from xlbridge.batch.processing import processing_overview
+
         units, problem = [processing_overview(batch, step)], None
     else:
         units, problem = _units_of_step(batch, step)
