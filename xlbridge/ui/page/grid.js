@@ -235,7 +235,7 @@ export class Grid {
       return;
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
-      this.clear();
+      this.eraseSelected();
     } else if (event.key === "Home" && event.ctrlKey) {
       this.move(0, 0);
     } else if (event.key === "End" && event.ctrlKey) {
@@ -281,7 +281,7 @@ export class Grid {
     if (!isSame) this.change([{ at, column, value }], windows);
   }
 
-  clear() {
+  eraseSelected() {
     const cells = [];
     this.eachSelected((at, column) => cells.push({ at, column, value: "" }));
     this.change(cells);
