@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from environment import Xlbridge, credentials
+from environment import Xlbridge, clean_environment, credentials
 from sheets import write_records
 
 from xlbridge.sandbox import RunningSandbox
@@ -100,13 +100,24 @@ def test_powershell_completes_paths_itself(xlbridge: Xlbridge) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a bash may be older than completion is")
-def test_bash_takes_its_script(xlbridge: Xlbridge) -> None:
+def test_bash_completes_by_its_script(xlbridge: Xlbridge, home: Path, tmp_path: Path) -> None:
     script = xlbridge(_XLBRIDGE_COMPLETE="bash_source").stdout
+    program = tmp_path / "xlbridge"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m xlbridge "$@"\n')
+    program.chmod(0o755)
+    asks = f"""{script}
+complete -p xlbridge
+COMP_WORDS=(xlbridge template clientec) COMP_CWORD=2
+_xlbridge_completion "{program}"
+echo "told: ${{COMPREPLY[*]}}"
+"""
     done = subprocess.run(
-        ["bash", "-c", f"{script}\ncomplete -p xlbridge"],
+        ["bash", "-c", asks],
+        env=clean_environment(home),
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    assert (done.returncode, "_xlbridge_completion" in done.stdout) == (0, True), done.stderr
+    assert done.stdout.splitlines()[-1] == "told: clientecontato", done.stderr
+    assert "-F _xlbridge_completion xlbridge" in done.stdout

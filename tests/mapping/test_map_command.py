@@ -69,6 +69,9 @@ def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_n
     assert columns["dataDeVencimento"] == {"from": "Vencto"}
     assert columns["valorDoLancamento"] == {"from": "Valor"}
     assert columns["codigoDoCliente"] == {"from": "CNPJ/CPF", "link": "cliente"}
+    declared = xlbridge("map", "t.csv", "--resource", "contasreceber", "--numbers", "pt")
+    body = yaml.safe_load(declared.stdout)["columns"]["valorDoLancamento"]
+    assert body == {"from": "Valor", "numbers": "pt"}
     # Names are texts, as codes of cost centres are.
     assert columns["codigoDoCentroDeCusto"] == {"from": "CC", "link": "centrodecusto"}
 

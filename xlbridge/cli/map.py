@@ -5,12 +5,20 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import csv_options, force_option, option, schemas_option, sheet_options
+from xlbridge.cli.options import (
+    csv_options,
+    force_option,
+    numbers_option,
+    option,
+    schemas_option,
+    sheet_options,
+)
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.progress import show_progress
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
+from xlbridge.validation import NumberStyle
 
 
 def _print_format(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -42,6 +50,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
 @force_option
 @sheet_options
 @csv_options
+@numbers_option
 @schemas_option
 @option(
     "--json-schema",
@@ -53,7 +62,12 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     en="Prints what a mapping may hold, as a JSON Schema for editors.",
 )
 def command(
-    file: Path, output: Path | None, force: bool, resource: str | None, sheet: str | None
+    file: Path,
+    output: Path | None,
+    force: bool,
+    resource: str | None,
+    sheet: str | None,
+    numbers: NumberStyle | None,
 ) -> None:
     require_distinct([output], [file])
     if output is not None and not force:
@@ -64,7 +78,7 @@ def command(
         from xlbridge.cli.map_run import known_mapping, propose, tell
     with show_progress(Text(pt="Lendo {f}", en="Reading {f}").format(f=file)):
         known = known_mapping(file, settings, resource, sheet)
-        offered = known or propose(file, settings, resource, sheet)
+        offered = known or propose(file, settings, resource, sheet, numbers)
     text = tell(offered)
     if output is None:
         print_result(text.rstrip())

@@ -9,7 +9,7 @@ from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.validation import ValidatedSheet, ValidationResult
+from xlbridge.validation import NumberStyle, ValidatedSheet, ValidationResult
 from xlbridge.validation.mapping import (
     CONFIDENCE_WORDS,
     MappingProposal,
@@ -37,7 +37,11 @@ def known_mapping(
 
 
 def propose(
-    file: Path, settings: Settings, resource: str | None, sheet: str | None
+    file: Path,
+    settings: Settings,
+    resource: str | None,
+    sheet: str | None,
+    numbers: NumberStyle | None,
 ) -> MappingProposal:
     """Propose a mapping of a file. Raises what ``propose_mapping`` raises."""
     return propose_mapping(
@@ -47,6 +51,7 @@ def propose(
         resource=resource,
         sheet=sheet,
         earlier=remembered_mappings(settings.mappings),
+        numbers=numbers,
     )
 
 

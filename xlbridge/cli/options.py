@@ -172,6 +172,13 @@ csv_options = combined(
     ]
 )
 
+numbers_option = option(
+    "--numbers",
+    type=click.Choice(get_args(NumberStyle)),
+    pt="A escrita dos números em texto: pt é 1.234,56; en é 1,234.56.",
+    en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
+)
+
 parse_options = combined(
     [
         csv_options,
@@ -181,12 +188,7 @@ parse_options = combined(
             pt="A ordem de dia e mês nas datas em texto.",
             en="The order of day and month in text dates.",
         ),
-        option(
-            "--numbers",
-            type=click.Choice(get_args(NumberStyle)),
-            pt="A escrita dos números em texto: pt é 1.234,56; en é 1,234.56.",
-            en="The style of text numbers: pt is 1.234,56; en is 1,234.56.",
-        ),
+        numbers_option,
     ]
 )
 

@@ -173,11 +173,13 @@ _KNOWN_VALUES: dict[str, dict[str, Scalar]] = {
 @dataclass(frozen=True)
 class ForeignColumn:
     """A column of a foreign sheet: its header, the first of its filled cells, and the share of the
-    sheet's rows in which it is filled."""
+    sheet's rows in which it is filled; ``declared`` is how the user says that its numbers are
+    written."""
 
     header: str
     cells: CellColumn
     filled: float
+    declared: NumberStyle | None = None
 
     @classmethod
     def of(cls, header: str, cells: SheetCells, place: int, rows: Sequence[int]) -> "ForeignColumn":
@@ -225,7 +227,8 @@ class ForeignColumn:
         texts = [value for value in self.values if isinstance(value, str)]
         pt = any(map(_PT_CENTS.search, texts))
         en = any(map(_EN_CENTS.search, texts))
-        return None if pt == en else ("pt" if pt else "en")
+        told: NumberStyle = "pt" if pt else "en"
+        return told if pt != en else self.declared if texts else None
 
 
 def record_rows(cells: SheetCells, position: int) -> list[int]:

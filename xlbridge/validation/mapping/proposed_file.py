@@ -23,6 +23,7 @@ from xlbridge.validation.mapping.proposal import (
     propose,
 )
 from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
+from xlbridge.validation.request import NumberStyle
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2
@@ -46,12 +47,14 @@ def propose_mapping(
     earlier: Sequence[SheetMapping] = (),
     header_row: int | None = None,
     workbook: WorkbookSource | None = None,
+    numbers: NumberStyle | None = None,
 ) -> MappingProposal:
     """Propose a mapping of the sheet of a workbook with most headers and data.
 
     ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's
     number of the header's row where a person told it; ``workbook`` gives the cells where the file
-    was read already. Raises ``UsageError`` when
+    was read already; ``numbers`` is how text numbers are written where they do not tell. Raises
+    ``UsageError`` when
     there is no such file, sheet or resource, no header row with rows below it, or when nothing
     tells the resource; ``WorkbookRefused`` as reading does.
     """
@@ -66,6 +69,7 @@ def propose_mapping(
         raise _no_header(path)
     _, cells, position = max(found, key=lambda each: each[0])
     columns, repeated = foreign_columns(cells, position)
+    columns = [replace(column, declared=numbers) for column in columns]
     proposals = [
         propose(
             each,
