@@ -179,8 +179,8 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     assert ("clientes", "codigoDoCliente", given) in apart
 
 
-_KILLS = 30
-_LONGEST = 15.0
+_KILLS_OF_EXPORTS, _KILLS_OF_LOADS = 5, 25
+_LONGEST = 30.0
 _MOST_RUNS = 20
 _KILLED = -9
 
@@ -193,16 +193,22 @@ def test_the_demo_company_is_moved_though_killed_thirty_times(
         plan = moved(tmp_path / "mudanca", batch_sandbox, new, home)
         asked = ["batch", "run", str(plan), "--yes", "--format", "json"]
         environment = clean_environment(home, XLBRIDGE_SETTLE="0")
-        random, kills = Random(1), 0
-        for _ in range(_KILLS):
-            longest = random.uniform(0.5, _LONGEST)
-            ended = forks.run(plan.parent, environment, asked, longest=longest)
-            kills += ended.returncode == _KILLED
+        random = Random(1)
+
+        def killed(times: int) -> int:
+            moments = [random.uniform(0.5, _LONGEST) for _ in range(times)]
+            ends = [forks.run(plan.parent, environment, asked, longest=m) for m in moments]
+            return sum(ended.returncode == _KILLED for ended in ends)
+
+        kills = killed(_KILLS_OF_EXPORTS)
+        # Without consent a run ends once everything is exported and checked.
+        assert forks.run(plan.parent, environment, asked[:3]).returncode == 2
+        kills += killed(_KILLS_OF_LOADS)
         for _ in range(_MOST_RUNS):
             ended = forks.run(plan.parent, environment, asked)
             if ended.returncode == 0:
                 break
         found = report(ended, 0)
         assert set(states(found).values()) == {"done"}
-        assert kills > _KILLS // 2
+        assert kills > _KILLS_OF_LOADS // 2
         assert found["rows"]["unknown"] == found["rows"]["rejected"] == found["rows"]["held"] == 0
