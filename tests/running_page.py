@@ -66,3 +66,10 @@ def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
+
+
+def followed(client: httpx.Client) -> dict[str, Any]:
+    """Follow the work that runs until it ends; return what it came to."""
+    with client.stream("GET", "/api/events") as events:
+        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
+        return next(state for state in told if not state["running"])

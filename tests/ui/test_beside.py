@@ -2,14 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import httpx
 from browser import Page
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from playwright.sync_api import expect
-from running_page import RunningPage, running_page
+from running_page import RunningPage, followed, running_page
 from sheets import write_records
 
 from xlbridge.profiles import PasswordSource, Profile, save_profile, store_password
@@ -28,13 +27,6 @@ steps:
 """
 
 
-def ended(client: httpx.Client) -> dict[str, Any]:
-    """Follow the work that runs until it ends."""
-    with client.stream("GET", "/api/events") as events:
-        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
-        return next(state for state in told if not state["running"])
-
-
 def test_an_export_keeps_what_its_filters_ask_for(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
@@ -44,7 +36,7 @@ def test_an_export_keeps_what_its_filters_ask_for(
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
     asked = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
     assert client.post("/api/export", json=asked).status_code == 200
-    outcome = ended(client)["outcome"]
+    outcome = followed(client)["outcome"]
     header, *rows = outcome["preview"]
     names = [row[header.index("nomeComercial")] for row in rows]
     assert (outcome["manifest"]["records"], names) == (1, [f"Loja {documents[1]}"])

@@ -12,7 +12,7 @@ from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import lossy_proxy
 from openpyxl import load_workbook
-from running_page import RunningPage, opened, running_page
+from running_page import RunningPage, followed, opened, running_page
 from sheets import GOOD, Formula, write_records, write_workbook
 
 from xlbridge import validate
@@ -29,9 +29,7 @@ def sent(client: httpx.Client) -> dict[str, Any]:
     assert "token" in planned, planned
     answer = client.post("/api/send", json={"token": planned["token"]})
     assert answer.status_code == 200
-    with client.stream("GET", "/api/events") as events:
-        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
-        state = next(state for state in told if not state["running"])
+    state = followed(client)
     assert state["error"] is None, state
     outcome: dict[str, Any] = state["outcome"]
     return outcome
@@ -177,10 +175,7 @@ def test_a_job_that_nobody_confirmed_is_not_sent_by_a_click(
     assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
     (job,) = client.get("/api/jobs").json()["jobs"]
     assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
-    with client.stream("GET", "/api/events") as events:
-        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
-        ended = next(state for state in told if not state["running"])
-    assert "is not confirmed yet" in ended["error"]["message"]
+    assert "is not confirmed yet" in followed(client)["error"]["message"]
     assert client.get("/api/jobs").json()["jobs"] == [job]
 
 
@@ -260,8 +255,8 @@ def test_a_doubt_is_settled_by_what_a_person_saw(
         at = proxy.base_url
         own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=at, XLBRIDGE_SETTLE="0")
         proxy.lose_once("401 after", "preview=false")
-        sent = xlbridge("upload", path, "--yes", "--create-unread", "--mode", "direct", **own)
-        assert sent.returncode == 5, sent.stderr
+        lost = xlbridge("upload", path, "--yes", "--create-unread", "--mode", "direct", **own)
+        assert lost.returncode == 5, lost.stderr
         page = running_page(forks, tmp_path, home, clean_environment(home, **own))
         with page as ui, ui.client() as client:
             (job,) = client.get("/api/jobs").json()["jobs"]
@@ -371,3 +366,51 @@ def test_an_empty_sheet_of_a_list_takes_a_block_of_rows(
     report = validate(copy)
     assert report.ok
     assert list(load_workbook(copy)["produtos"].values)[-1][1] == 7
+
+
+def test_the_plan_is_shown_in_the_grid_with_what_differs(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    record = {"cnpj": None, "seuCodigo": "PLAN-1", "nomeComercial": "Padaria"}
+    path = tmp_path / "clientes.xlsx"
+    opened(client, write_records(path, "cliente", [record]))
+    assert sent(client)["state"] == "done"
+    other = {**record, "nomeComercial": "Confeitaria"}
+    new = {**record, "seuCodigo": "PLAN-2"}
+    sheet = opened(client, write_records(path, "cliente", [other, new]))
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
+    shown = client.get("/api/rows", params={"view": "plan:held", "renew": 1}).json()["rows"]
+    place = [column["name"] for column in sheet["columns"]].index("nomeComercial")
+    assert [row["row"] for row in shown] == [2]
+    (mark,) = shown[0]["marks"][str(place)]
+    assert (mark["severity"], mark["message"]) == ("planned", "in the system: Padaria")
+
+
+def test_dates_and_numbers_are_read_otherwise_by_a_click(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    record = {"dataDeVencimento": "03/04/2030", "valorDoLancamento": "1,234"}
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [record])
+    sheet = opened(client, path)
+    found = {rule["code"] for rule in sheet["rules"]}
+    assert {"date-ambiguous", "number-ambiguous"} <= found
+    read = client.post("/api/reading", json={"dates": "mdy", "numbers": "en"}).json()
+    assert (read["dates"], read["numbers"], read["errors"]) == ("mdy", "en", 0)
+    assert found.isdisjoint(rule["code"] for rule in read["rules"] if rule["severity"] == "error")
+
+
+def test_a_job_of_the_command_line_ends_in_the_page(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    record = {"cnpj": None, "seuCodigo": "BOTH-WAYS"}
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [record])
+    own = credentials(empty_sandbox)
+    begun = xlbridge("upload", path, "--yes", "--mode", "queue", "--no-wait", **own)
+    assert begun.returncode == 0, begun.stderr
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    assert (job["sent"], job["final"]) == (True, False)
+    assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
+    assert followed(client)["outcome"]["state"] == "done"
+    ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
+    assert (ended["state"], ended["rows"]["created"]) == ("done", 1)

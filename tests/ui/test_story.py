@@ -212,8 +212,8 @@ def tab_to(tab: Tab, selector: str) -> None:
 
 def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "clientes.xlsx"
-    record = {"cnpj": None, "seuCodigo": "KEYS-1", "nomeComercial": None}
-    write_records(path, "cliente", [record])
+    records = [{"cnpj": None, "seuCodigo": f"KEYS-{n}", "nomeComercial": None} for n in range(2)]
+    write_records(path, "cliente", records)
     tab = begin(page, ui, path)
     tab_to(tab, "#to-mend")
     tab.keyboard.press("Enter")
@@ -221,6 +221,9 @@ def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: P
     tab.keyboard.press("Enter")
     tab.locator("#remark", has_text="required").wait_for()
     tab.keyboard.type("Padaria")
+    tab.keyboard.press("F8")
+    tab.locator("#remark", has_text="A3 · ").wait_for()
+    tab.keyboard.type("Bar")
     tab.keyboard.press("Enter")
     tab.locator("#counts", has_text="errors: 0").wait_for()
     tab.keyboard.press("Shift+Tab")
