@@ -132,6 +132,7 @@ def test_the_lists_of_an_order_are_corrected_in_the_grid(
     for name, cell, value in (("produtos", "C2", "2"), ("pedido", "C2", "1001")):
         tab.locator("#part").select_option(name)
         tab.locator(f'[data-cell="{cell}"].error').click()
+        expect(tab.locator("#problem")).to_be_hidden()
         tab.keyboard.type(value)
         tab.keyboard.press("Enter")
         tab.locator("#counts", has_text="errors: 0").wait_for()
@@ -142,8 +143,13 @@ def test_the_lists_of_an_order_are_corrected_in_the_grid(
     for _ in range(2):
         tab.locator("#redo").click()
     expect(tab.locator("#part option")).to_have_text(["pedido · 0", "produtos · 0"])
+    tab.locator("[data-view=begin]").click()
+    tab.locator("#dates").select_option("dmy")
+    tab.locator("#choices:enabled").wait_for()
+    tab.locator("[data-view=mend]").click()
     tab.locator("#to-send").click()
     tab.get_by_test_id("send").wait_for()
+    expect(tab.locator("#counts")).to_contain_text("cells changed: 2")
 
 
 def test_cells_are_text_whatever_they_contain(page: Page, ui: RunningPage, tmp_path: Path) -> None:

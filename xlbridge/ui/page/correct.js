@@ -33,8 +33,11 @@ export function showSheet(answer) {
 }
 
 // A record's lists are sheets of their own, judged, corrected and sent with it.
-export function showPart(name) {
-  return change("/api/part", () => ({ sheet: name }));
+// Until the other one is there, no row is shown: what is typed now would be meant for it.
+export async function showPart(name) {
+  grid.commit();
+  if (name !== state.sheet.shown) grid.clear();
+  if (!(await change("/api/part", () => ({ sheet: name })))) await grid.load();
 }
 
 function update(answer) {
@@ -69,7 +72,7 @@ function change(path, findContent, { renew = false } = {}) {
     const content = await findContent();
     const answer = content === null ? null : await ofSheet(path, { content, sheet });
     if (answer === null) return false;
-    if (answer.id !== sheet.id || answer.shown !== state.sheet.shown) {
+    if (answer.id !== sheet.id) {
       await showSheet(answer);
       return true;
     }
