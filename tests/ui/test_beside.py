@@ -36,7 +36,9 @@ def test_an_export_keeps_what_its_filters_ask_for(
     assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 0
     asked = {"listing": "clientes", "filters": {"document": documents[1], "from": ""}}
     assert client.post("/api/export", json=asked).status_code == 200
-    outcome = followed(client)["outcome"]
+    ended = followed(client)
+    assert any("1" in line for line in ended["lines"]), ended
+    outcome = ended["outcome"]
     header, *rows = outcome["preview"]
     names = [row[header.index("nomeComercial")] for row in rows]
     assert (outcome["manifest"]["records"], names) == (1, [f"Loja {documents[1]}"])

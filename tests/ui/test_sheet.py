@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import httpx
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
-from lossy_proxy import lossy_proxy
+from lossy_proxy import Fate, lossy_proxy
 from openpyxl import load_workbook
 from running_page import RunningPage, followed, opened, running_page
 from sheets import GOOD, Formula, write_records, write_workbook
@@ -234,7 +234,7 @@ def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> 
     assert client.post("/api/step", json={"step": "undo"}).json()["rows"] == 1
 
 
-def test_rows_of_totals_are_set_aside(client: httpx.Client, tmp_path: Path) -> None:
+def test_rows_of_totals_are_set_aside_and_taken_back(client: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "titulos.xlsx"
     total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 20}
     write_records(path, "contasreceber", [{"valorDoLancamento": 10}] * 2 + [total])
@@ -244,6 +244,10 @@ def test_rows_of_totals_are_set_aside(client: httpx.Client, tmp_path: Path) -> N
     assert client.get("/api/rows", params={"renew": 1}).json()["total"] == 1
     client.post("/api/set-aside", json={"rule": rule["key"]})
     assert client.get("/api/rows", params={"renew": 1}).json()["total"] == 0
+    client.post("/api/edit", json=[{"row": 2, "column": 0, "value": "2"}])
+    for step, edited, wrong in (("undo", 0, 0), ("undo", 0, 1), ("redo", 0, 0), ("redo", 1, 0)):
+        assert client.post("/api/step", json={"step": step}).json()["edited"] == edited
+        assert client.get("/api/rows").json()["total"] == wrong
 
 
 def test_a_doubt_is_settled_by_what_a_person_saw(
@@ -316,6 +320,9 @@ def test_refused_items_are_marked_in_the_sheet_of_their_list(
     sheet = client.post("/api/part", json={"sheet": "produtos"}).json()
     assert (sheet["refused"], sheet["errors"]) == (3, 0)
     rows = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    (rule,) = [rule for rule in sheet["rules"] if rule["severity"] == "refused"]
+    assert rule["count"] == 3
+    assert client.get("/api/rows", params={"view": rule["key"]}).json()["total"] == 3
     place = [column["name"] for column in sheet["columns"]].index("idProduto")
     marks = {row["row"]: row["marks"][str(place)] for row in rows}
     assert {row: [mark["severity"] for mark in own] for row, own in marks.items()} == {
@@ -414,3 +421,55 @@ def test_a_job_of_the_command_line_ends_in_the_page(
     assert followed(client)["outcome"]["state"] == "done"
     ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
     assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
+
+
+def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    original = path.read_bytes()
+    assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 1
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    sheet = client.post("/api/job-workbook", json={"job": job["job"]}).json()
+    assert (sheet["file"], sheet["refused"], sheet["errors"]) == (path.name, 1, 0)
+    assert "987654" in sheet["rules"][0]["message"]
+    place = [column["name"] for column in sheet["columns"]].index("codigoDoCliente")
+    (row,) = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    assert row["marks"][str(place)][0]["severity"] == "refused"
+    client.post("/api/edit", json=[{"row": row["row"], "column": place, "value": "987655"}])
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["retry_of"], planned["writes"]) == (job["job"], 1)
+    assert path.read_bytes() == original
+    path.unlink()
+    gone = client.post("/api/job-workbook", json={"job": job["job"]})
+    assert "no longer the file that was sent" in gone.json()["error"]["message"]
+
+
+def test_a_job_that_is_stopped_in_the_page_ends_on_the_command_line(
+    tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"cnpj": None}])
+    with lossy_proxy(empty_sandbox.base_url) as proxy:
+        own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
+        page = running_page(forks, tmp_path, home, clean_environment(home, **own))
+        with page as ui, ui.client() as client:
+
+            def decide(method: str, asked: str) -> Fate:
+                if "preview=true" in asked:
+                    client.post("/api/cancel", json={})
+                return "pass"
+
+            opened(client, path)
+            token = client.post("/api/plan", json={}).json()["token"]
+            proxy.decide = decide
+            client.post("/api/send", json={"token": token})
+            stopped = followed(client)
+            (job,) = client.get("/api/jobs").json()["jobs"]
+            assert (stopped["outcome"], stopped["error"]) == (None, None)
+            assert "nothing was written" in stopped["lines"][-1]
+            assert (job["sent"], job["final"]) == (False, False)
+        proxy.decide = lambda _method, _asked: "pass"
+        resumed = xlbridge("resume", job["job"], "--yes", **own)
+        assert resumed.returncode == 0, resumed.stderr
+        ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
+        assert (ended["state"], ended["rows"]["created"]) == ("done", 1)

@@ -3,7 +3,7 @@
 A cell shows a text, and a text that a person types stands for a value.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -180,14 +180,24 @@ class CellEdits:
         return self._cells.columns[place[1] - self._cells.first_column]
 
 
+@dataclass(frozen=True, slots=True)
+class _SheetStep:
+    """Step in a sheet: cells that were edited at once, or rows that were set aside."""
+
+    sheet: str
+    aside: frozenset[int] = frozenset()
+
+
 class WorkbookEdits:
-    """Edits of the sheets of a workbook, in steps that are taken back across the sheets."""
+    """Edits of the sheets of a workbook, and rows set aside in them as no records, in steps that
+    are taken back across the sheets."""
 
     def __init__(self, sheet_named: Callable[[str], SheetCells]) -> None:
         self._sheet_named = sheet_named
-        self._done: list[str] = []
-        self._undone: list[str] = []
+        self._done: list[_SheetStep] = []
+        self._undone: list[_SheetStep] = []
         self.by_sheet: dict[str, CellEdits] = {}
+        self.aside: dict[str, set[int]] = {}
 
     @property
     def count(self) -> int:
@@ -203,8 +213,27 @@ class WorkbookEdits:
     def make(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Put values into cells of a sheet, as one step."""
         self.of(sheet).make(values)
-        self._done.append(sheet)
+        self._done.append(_SheetStep(sheet))
         self._undone.clear()
+
+    def put_aside(self, sheet: str, rows: Iterable[int]) -> None:
+        """Set rows of a sheet aside, as one step."""
+        known = self.aside.setdefault(sheet, set())
+        new = frozenset(rows) - known
+        if new:
+            known |= new
+            self._done.append(_SheetStep(sheet, new))
+            self._undone.clear()
+
+    def kept_parts(self) -> dict[str, KeptPart]:
+        """Return the edits by sheet as plain data, to be kept."""
+        return {
+            name: {
+                "edits": self.of(name).records(),
+                "set_aside": sorted(self.aside.get(name, ())),
+            }
+            for name in {*self.by_sheet, *self.aside}
+        }
 
     def repeat(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
         """Make the edits of a sheet that were kept, as one step; return its cells."""
@@ -213,19 +242,28 @@ class WorkbookEdits:
             self.make(sheet, values)
         return list(values)
 
-    def undo(self, shown: str) -> tuple[str, list[CellPosition]]:
-        """Take the last step back; return its sheet and cells, none where there is no step."""
+    def undo(self) -> tuple[str, list[CellPosition]] | None:
+        """Take the last step back; return its sheet, and its cells where it edited any. None is
+        returned where there is no step."""
         if not self._done:
-            return shown, []
-        self._undone.append(self._done.pop())
-        return self._undone[-1], self.of(self._undone[-1]).undo()
+            return None
+        step = self._done.pop()
+        self._undone.append(step)
+        if step.aside:
+            self.aside[step.sheet] -= step.aside
+            return step.sheet, []
+        return step.sheet, self.of(step.sheet).undo()
 
-    def redo(self, shown: str) -> tuple[str, list[CellPosition]]:
-        """Make the last step again that was taken back; return its sheet and cells."""
+    def redo(self) -> tuple[str, list[CellPosition]] | None:
+        """Make the last step again that was taken back; return as ``undo`` does."""
         if not self._undone:
-            return shown, []
-        self._done.append(self._undone.pop())
-        return self._done[-1], self.of(self._done[-1]).redo()
+            return None
+        step = self._undone.pop()
+        self._done.append(step)
+        if step.aside:
+            self.aside[step.sheet] |= step.aside
+            return step.sheet, []
+        return step.sheet, self.of(step.sheet).redo()
 
 
 def _stated(value: CorrectedValue) -> tuple[str, str]:

@@ -4,6 +4,7 @@ Findings come by rule, by row and by cell; remarks say why the system refused a 
 does.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,6 +126,12 @@ def _rule_text(rule: RuleKey) -> str:
 Refusals = Mapping[str, Mapping[CellPosition, str]]
 """Reasons for which the system refuses cells, by their sheets."""
 
+REFUSED = "refused:"
+"""Begins the key of a rule that the system, not the sheet, keeps."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_MOST_REASONS = 100
+
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
 
@@ -175,6 +182,36 @@ class RowRemarks:
         for row, cells in sorted(self._refused.get(sheet, {}).items()):
             yield from ((row, column) for column in sorted(cells))
 
+    def rules(self, sheet: str) -> list[dict[str, Any]]:
+        """Return the refusals of a sheet by reason, as ``ShownFindings.rules`` does its rules.
+
+        Reasons that differ in their numbers alone are one.
+        """
+        reasons: dict[str, list[str]] = {}
+        for row, column in self.refused(sheet):
+            text = self._refused[sheet][row][column]
+            reasons.setdefault(_reason_key(text), []).append(text)
+        listed = sorted(reasons.items(), key=lambda one: -len(one[1]))[:_MOST_REASONS]
+        return [
+            {
+                "key": key,
+                "column": None,
+                "code": "refused",
+                "severity": "refused",
+                "message": texts[0] if len(set(texts)) == 1 else key.removeprefix(REFUSED),
+                "hint": "",
+                "count": len(texts),
+                "fixable": 0,
+                "cell": None,
+            }
+            for key, texts in listed
+        ]
+
+    def rows_of(self, sheet: str, rule: str) -> list[int]:
+        """Return the rows that are refused for a reason, by the key that ``rules`` gives it."""
+        cells = self._refused.get(sheet, {})
+        return sorted(row for row, own in cells.items() if rule in map(_reason_key, own.values()))
+
     @property
     def refused_sheets(self) -> list[str]:
         """The sheets with refused cells."""
@@ -206,6 +243,10 @@ class RowRemarks:
         if plan is not None:
             for name, text in (plan.differences or {"": plan.message}).items():
                 yield columns.get(name, first), told_mark("planned", text)
+
+
+def _reason_key(text: str) -> str:
+    return REFUSED + _NUMBER.sub("…", text)
 
 
 def kept_refusals(sheet: str, kept: Iterable[Sequence[Any]]) -> Refusals:

@@ -70,6 +70,11 @@ _STOPPED = Text(
     pt="Interrompido. O envio {job} pode continuar em Envios.",
     en="Stopped. The upload {job} can be continued under Uploads.",
 )
+_STOPPED_UNSENT = Text(
+    pt="Interrompido; nada foi gravado. Veja o plano para enviar.",
+    en="Stopped; nothing was written. See the plan to send.",
+)
+_STOPPED_OTHER = Text(pt="Interrompido.", en="Stopped.")
 _LISTED = 200
 _RETRIED = frozenset({State.PARTIAL, State.REJECTED})
 Changed = Callable[[], None]
@@ -140,7 +145,8 @@ class Remote:
             raise UsageError(BUSY)
         try:
             if self._client is None:
-                self._client = self._stack.enter_context(connect(self.settings, self._note))
+                client = connect(self.settings, lambda text: self.state.lines.append(str(text)))
+                self._client = self._stack.enter_context(client)
             with open_context(self.settings) as context:
                 yield context, self._client
         finally:
@@ -150,13 +156,12 @@ class Remote:
     def following(self, work: str, changed: Changed, job: str | None = None) -> Iterator[None]:
         """Keep in ``state`` how the block goes, and what goes wrong in it: nobody waits for it."""
         self.state = SendingState(running=True, work=work, job=job)
-        self._cancelled = False
         try:
             yield
         except XlbridgeError as error:
             self.state.error = error_json(error)
         except Cancelled:
-            self.state.lines.append(str(_STOPPED.format(job=self.state.job or "–")))
+            self.state.lines.append(str(self._stopped()))
         finally:
             self.state.running = False
             changed()
@@ -167,17 +172,30 @@ class Remote:
         def progress(text: Text) -> None:
             if self._cancelled:
                 raise Cancelled
-            self.state.lines.append(str(text))
+            if self.state.lines[-1:] != [str(text)]:
+                self.state.lines.append(str(text))
             changed()
 
         return progress
+
+    def begin(self) -> None:
+        """Take note that a work begins. Raises ``UsageError`` while another one runs."""
+        if self.state.running:
+            raise UsageError(BUSY)
+        self.state.running = True
+        self._cancelled = False
 
     def cancel(self) -> None:
         """Stop the work that runs, before its next step; an upload can be resumed."""
         self._cancelled = True
 
-    def _note(self, text: Text) -> None:
-        self.state.lines.append(str(text))
+    def _stopped(self) -> Text:
+        """Return what became of the work that was stopped."""
+        if self.state.job is None or self.state.work == "batch":
+            return _STOPPED_OTHER
+        with open_context(self.settings) as context:
+            job = context.journal.job(self.state.job)
+        return _STOPPED_UNSENT if job.state.is_unsent else _STOPPED.format(job=job.id)
 
 
 class SheetUploads:

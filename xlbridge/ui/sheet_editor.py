@@ -17,7 +17,7 @@ from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, shown_text, typed_value
-from xlbridge.ui.row_remarks import Refusals, RowRemarks, ShownFindings
+from xlbridge.ui.row_remarks import REFUSED, Refusals, RowRemarks, ShownFindings
 from xlbridge.validation import (
     ColumnMemo,
     ParseOptions,
@@ -96,7 +96,6 @@ class SheetEditor:
         """The workbook of a batch that this one is a copy of."""
         self.version = 0
         """Number of choices and steps so far: a plan goes for the version that it was made of."""
-        self._set_aside: dict[str, set[int]] = {}
 
     @property
     def copy(self) -> Path:
@@ -155,7 +154,7 @@ class SheetEditor:
     @property
     def set_aside(self) -> set[int]:
         """Rows of the sheet that is shown that are no records, as a person has seen."""
-        return self._set_aside.setdefault(self.found.sheet.sheet, set())
+        return self._edits.aside.get(self.found.sheet.sheet, set())
 
     @property
     def shows_chosen(self) -> bool:
@@ -201,7 +200,7 @@ class SheetEditor:
                 self._validate()
             self._sheet = self._shown = self.validated.sheet
             self._edits = WorkbookEdits(self.sheet_named)
-            self.remarks, self._set_aside, self.job = RowRemarks(), {}, None
+            self.remarks, self.job = RowRemarks(), None
             self._find_shown()
         self._views.clear()
 
@@ -273,33 +272,36 @@ class SheetEditor:
         """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
         not_records = self.found.sheet.not_records
         rows = row_numbers(self.found.of_rule(rule))
-        self.set_aside.update(row for row in rows if row in not_records)
+        self._edits.put_aside(self._shown, (row for row in rows if row in not_records))
         self._views.clear()
 
     def kept_parts(self) -> dict[str, KeptPart]:
         """Return the edits by sheet as plain data, to be kept."""
-        names = {*self._edits.by_sheet, *self._set_aside}
-        return {
-            name: {
-                "edits": self._edits.of(name).records(),
-                "set_aside": sorted(self._set_aside.get(name, ())),
-            }
-            for name in names
-        }
+        return self._edits.kept_parts()
 
     def repeat(self, parts: Mapping[str, KeptPart]) -> None:
         """Make the edits that were kept."""
         for name, part in parts.items():
             self._step(name, self._edits.repeat(name, part["edits"]))
-            self._set_aside[name] = set(part["set_aside"])
+            self._edits.aside[name] = set(part["set_aside"])
 
     def undo(self) -> None:
         """Take the last step back, where there is one, and show its sheet."""
-        self._step(*self._edits.undo(self._shown))
+        self._show_step(self._edits.undo())
 
     def redo(self) -> None:
         """Do the last step again that was taken back, and show its sheet."""
-        self._step(*self._edits.redo(self._shown))
+        self._show_step(self._edits.redo())
+
+    def _show_step(self, step: tuple[str, Sequence[CellPosition]] | None) -> None:
+        if step is None:
+            return
+        sheet, places = step
+        if places:
+            self._step(sheet, places)
+        else:
+            self.show_part(sheet)
+            self._views.clear()
 
     def _step(self, sheet: str, places: Sequence[CellPosition]) -> None:
         if not places:
@@ -332,6 +334,8 @@ class SheetEditor:
             action = name.removeprefix(_PLANNED)
             planned = self.remarks.planned if self.shows_chosen else {}
             return sorted(row for row, it in planned.items() if it.action == action)
+        if name.startswith(REFUSED):
+            return self.remarks.rows_of(self._shown, name)
         header = self.found.sheet.header_row or 0
         rows = {row for row in self.found.rows(None if name == WRONG else name) if row > header}
         if name == WRONG:

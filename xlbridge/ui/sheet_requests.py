@@ -313,7 +313,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,
             "columns": editor.columns(),
-            "rules": editor.found.rules(),
+            "rules": [*editor.remarks.rules(shown.sheet), *editor.found.rules()],
             "dates": editor.choice.reading.dates,
             "numbers": editor.choice.reading.numbers,
             "mapping": used_form(editor, mapping),

@@ -54,7 +54,7 @@ _TEXTS: Mapping[str, Text] = {
     "rules": Text(pt="O que foi encontrado", en="What was found"),
     "only_wrong": Text(pt="Só linhas com problema", en="Rows with findings only"),
     "all_rows": Text(pt="Todas as linhas", en="All rows"),
-    "of_rule": Text(pt="Linhas desta regra", en="Rows of this rule"),
+    "of_rule": Text(pt="Linhas escolhidas", en="Chosen rows"),
     "next_error": Text(pt="Próximo erro (F8)", en="Next error (F8)"),
     "undo": Text(pt="Desfazer", en="Undo"),
     "redo": Text(pt="Refazer", en="Redo"),

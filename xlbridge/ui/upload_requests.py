@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,11 +15,25 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
 from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
-from xlbridge.ui.sending import BUSY, Changed, Remote, SheetUploads
+from xlbridge.ui.mapping_form import known_mapping
+from xlbridge.ui.row_remarks import refusals
+from xlbridge.ui.sending import Changed, Remote, SheetUploads
+from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
+from xlbridge.ui.sheet_requests import sheet_json
 from xlbridge.ui.workspace import Workspace
+from xlbridge.upload import ensure_evidence, job_json, open_context, require_unchanged
 
 _EVENT_SECONDS = 15
+_OWN_HEADERS = Text(
+    pt="A planilha do envio {job} tem cabeçalhos próprios.",
+    en="The workbook of the upload {job} has headers of its own.",
+)
+_HOW_TO_MAP = Text(
+    pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas recusadas vêm à grade.",
+    en="Open it under Open and confirm the columns once; then the refused rows come to the grid.",
+)
 
 
 class Following:
@@ -32,9 +49,7 @@ class Following:
 
         Raises ``UsageError`` while another one runs.
         """
-        if self._remote.state.running:
-            raise UsageError(BUSY)
-        self._remote.state.running = True
+        self._remote.begin()
         task = asyncio.ensure_future(run_in_threadpool(work, self._changed_from_thread()))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -85,6 +100,7 @@ class UploadRequests:
             Route("/api/events", self._following.events),
             reading("/api/jobs", self.jobs),
             reading("/api/job", self.job),
+            posting("/api/job-workbook", self.open_workbook),
             posting("/api/resume", self.resume),
             posting("/api/resolve", self.resolve),
             reading("/api/rejects", self.rejects),
@@ -125,6 +141,35 @@ class UploadRequests:
         """Answer what is known of a job."""
         job = request.query_params["job"]
         return await json_of(lambda: self._uploads.job(job))
+
+    async def open_workbook(self, request: Request) -> Response:
+        """Open a copy of the workbook of a job in the grid, with the rows that were refused."""
+        job = (await request.json())["job"]
+        return await json_of(lambda: sheet_json(self._open_workbook(job)))
+
+    def _open_workbook(self, job_id: str) -> SheetEditor:
+        with open_context(self._remote.settings) as context:
+            job = ensure_evidence(context, context.journal.job(job_id))
+            job.require_upload()
+            source = Path(job.what.file)
+            require_unchanged(job, source)
+            rejected = job_json(job, context.journal.plan_of(job))["rejected"]
+        workspace = self._workspace
+        path = workspace.new_folder() / source.name
+        shutil.copyfile(source, path)
+        editor = workspace.read_file(path, workspace.catalogue, workspace.settings.limits)
+        choice = SheetChoice(job.what.resource, job.what.sheet)
+        editor.choose(choice)
+        if not editor.validated.readable:
+            mapping = known_mapping(editor, workspace.settings, job.what.resource)
+            if mapping is None:
+                raise UsageError(_OWN_HEADERS.format(job=job.id), _HOW_TO_MAP)
+            editor.choose(replace(choice, resource=None, mapping=mapping))
+        editor.job = job.id
+        editor.refuse(refusals(editor.validated, rejected))
+        workspace.show(editor)
+        workspace.save_edits(editor)
+        return editor
 
     async def resolve(self, request: Request) -> Response:
         """Record what a person saw in the system of a job in doubt."""

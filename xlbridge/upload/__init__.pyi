@@ -83,6 +83,7 @@ from .row_plan import (
 from .sheet_codes import SheetCodes as SheetCodes
 from .status_copy import (
     given_codes as given_codes,
+    require_unchanged as require_unchanged,
     row_statuses as row_statuses,
     write_status_copy as write_status_copy,
 )

@@ -66,7 +66,7 @@ def write_status_copy(
     if client is not None:
         store_remote_codes(context, client, job)
     source = Path(job.what.file)
-    _require_unchanged(job, source)
+    require_unchanged(job, source)
     resource = context.catalogue.named(job.what.resource)
     (cells,) = read_workbook(source, context.settings.limits, job.what.sheet).sheets
     header = find_header_row(cells, resource)
@@ -193,7 +193,8 @@ def _remote_code(
     return next(iter([*fresh, *same]), None)
 
 
-def _require_unchanged(job: Job, source: Path) -> None:
+def require_unchanged(job: Job, source: Path) -> None:
+    """Raise ``UsageError`` where the file of a job is gone, or was changed since it was sent."""
     known = job.events[0].detail.get("file_hash")
     if known is not None and source.is_file() and file_hash(source) == known:
         return

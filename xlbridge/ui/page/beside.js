@@ -1,6 +1,7 @@
 // Beside the sheet: uploads and their doubts, exports, processing, profiles.
 
-import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, show, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, replacing, show, tableLine, texts, whenShown } from "./core.js";
+import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
 // Uploads
@@ -44,12 +45,24 @@ async function showJob(id) {
   history.append(...job.history.map((one) => tableLine([one.at, one.state])));
   const told = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
+  if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
   const parts = [element("h2", job.job), ...told, ...links, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));
   const shown = byId("job-shown");
   shown.hidden = false;
   shown.replaceChildren(...parts);
   shown.focus();
+}
+
+// A copy of the job's workbook is opened, wherever it was sent from, with the refused rows marked.
+function openWorkbook(job) {
+  return replacing(
+    () => post("/api/job-workbook", { job }),
+    (answer) => {
+      showKnown(answer);
+      show("mend");
+    },
+  );
 }
 
 // A doubt is settled by what a person saw in the system; the reason is recorded.

@@ -117,6 +117,7 @@ async function goToNextError() {
 export async function changeView(name) {
   state.view = name;
   byId("view").value = ["wrong", "all"].includes(name) ? name : "rule";
+  byId("remark").textContent = "";
   byId("view").options[2].hidden = byId("view").value !== "rule";
   await grid.load({ view: name, renew: true, keep: false });
 }

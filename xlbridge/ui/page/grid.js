@@ -57,7 +57,8 @@ export class Grid {
     const cells = [cell("number", this.root.dataset.row, "columnheader")];
     for (const column of columns) {
       const text = `${column.letters} · ${column.header}`;
-      const one = cell("", text, "columnheader");
+      const one = cell("", "", "columnheader");
+      one.append(...breakable(text));
       one.title = column.name ? `${text} → ${column.name}` : text;
       cells.push(one);
     }
@@ -346,6 +347,11 @@ function element(name, classes, text) {
   if (classes) one.className = classes;
   if (text !== undefined) one.textContent = text;
   return one;
+}
+
+// Names of columns are long words: they break before a capital letter.
+function breakable(text) {
+  return text.split(/(?<=\p{Ll})(?=\p{Lu})/u).flatMap((part) => [part, element("wbr")]).slice(0, -1);
 }
 
 function cell(classes, text, role) {

@@ -134,12 +134,13 @@ function showOutcome(outcome) {
   const reasons = rejected.map((row) => element("p", `✗ ${row.cell ?? row.row}: ${row.message}`));
   shown.dataset.state = outcome.state;
   shown.hidden = false;
-  shown.replaceChildren(element("h2", outcome.headline), ...reasons, ...outcomeLinks(outcome));
+  const parts = [element("h2", outcome.headline)];
   const [refused] = outcome.in_grid || [];
   if (refused && state.sheet) {
-    shown.append(element("p", texts.back_to_grid));
-    shown.append(button(texts.to_refused, () => showRefused(refused), "main"));
+    parts.push(element("p", texts.back_to_grid));
+    parts.push(button(texts.to_refused, () => showRefused(refused), "main"), " ");
   }
+  shown.replaceChildren(...parts, ...outcomeLinks(outcome), ...reasons);
 }
 
 async function showRefused(sheet) {
