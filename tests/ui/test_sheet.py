@@ -333,6 +333,9 @@ def test_refused_items_are_marked_in_the_sheet_of_their_list(
     assert (first["row"], first["column"]) == (2, place)
     typed = [{"row": 2, "column": place, "value": "987653"}]
     assert client.post("/api/edit", json=typed).json()["refused"] == 2
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    again = client.post("/api/job-workbook", json={"job": job["job"]}).json()
+    assert (again["file"], again["edited"]) == ("p.xlsx", 1)
     (draft,) = client.get("/api/drafts").json()["drafts"]
     again = client.post("/api/continue", json={"id": draft["id"]}).json()
     assert {it["sheet"]: it["refused"] for it in again["parts"]} == {"pedido": 2, "produtos": 2}

@@ -143,7 +143,8 @@ class UploadRequests:
         return await json_of(lambda: self._uploads.job(job))
 
     async def open_workbook(self, request: Request) -> Response:
-        """Open a copy of the workbook of a job in the grid, with the rows that were refused."""
+        """Open the workbook of a job in the grid, with the rows that were refused: its kept edits
+        where the page sent it, else a copy."""
         job = (await request.json())["job"]
         return await json_of(lambda: sheet_json(self._open_workbook(job)))
 
@@ -152,6 +153,8 @@ class UploadRequests:
             job = ensure_evidence(context, context.journal.job(job_id))
             job.require_upload()
             source = Path(job.what.file)
+            if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
+                return self._workspace.continue_draft(source.parent.name)
             require_unchanged(job, source)
             rejected = job_json(job, context.journal.plan_of(job))["rejected"]
         workspace = self._workspace

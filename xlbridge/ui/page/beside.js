@@ -54,7 +54,7 @@ async function showJob(id) {
   shown.focus();
 }
 
-// A copy of the job's workbook is opened, wherever it was sent from, with the refused rows marked.
+// The job's workbook is opened, wherever it was sent from, with the refused rows marked.
 function openWorkbook(job) {
   return replacing(
     () => post("/api/job-workbook", { job }),
