@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from xlbridge.batch.proof.grids import Grid, Heading, Line
 from xlbridge.batch.rehearsal.reconciliation import ExpectedRow, compare_tables
 from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
-from xlbridge.sandbox.rehearsal import RowDigest, StoredRows
+from xlbridge.i18n import Text
+from xlbridge.sandbox.rehearsal import RowDigest, StoredRows, table_title
 from xlbridge.upload import RowOutcome
 
 A, R, N, U = RowOutcome.ACCEPTED, RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNKNOWN
@@ -103,6 +105,26 @@ def test_rows_in_doubt_are_named_and_looked_for(replaces: bool) -> None:
 def test_accepted_rows_that_were_there_before_are_named() -> None:
     found = counted([("a", A), ("b", A)], "a", "aab")
     assert (broken(found), [row_id.row for row_id in found.preexisting]) == ([], [2])
+
+
+def test_tables_are_called_as_the_reader_calls_them() -> None:
+    one, two = (
+        StoredRows("receivables", Counter(rows)) for rows in ({}, {form_of("a", replaces=False): 2})
+    )
+    found = compare_tables({}, [one], [two])
+    assert found.tables[0].table == "receivables"
+    assert found.violations[0].message.pt == "contas a receber: 2 linhas a mais do que foi enviado"
+    assert table_title("own_records:frota") == "frota"
+
+
+def test_the_header_of_reasons_stands_with_its_words_where_there_are_none() -> None:
+    headings = (
+        Heading(Text(pt="Retidas", en="Held")),
+        Heading(Text(pt="Motivo", en="Reason"), words=True),
+    )
+    none = Text(pt="Nenhuma.", en="None.")
+    grid = Grid(none, headings, [Line((1, None))], none)
+    assert (grid.is_numeric(0), grid.is_numeric(1)) == (True, False)
 
 
 def test_a_table_that_nothing_was_sent_for_must_stay_as_it_is() -> None:

@@ -364,6 +364,17 @@ columns:
     return read_schema_file(path)
 
 
+def test_the_key_of_lists_is_no_wider_than_people_write_it(tmp_path: Path) -> None:
+    path = tmp_path / "template.xlsx"
+    resource = next(one for one in RESOURCES if one.name == "pedido")
+    write_template(path, resource)
+    book = openpyxl.load_workbook(path)
+    for one in (resource, *resource.children):
+        sheet = book[one.sheet]
+        [cell] = [cell for cell in sheet[1] if cell.value == "chave"]
+        assert sheet.column_dimensions[cell.column_letter].width < 20
+
+
 @each_resource
 def test_the_instructions_say_whose_column_it_is_in_full(
     tmp_path: Path, resource: Resource

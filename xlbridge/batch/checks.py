@@ -114,6 +114,7 @@ def _repeat_finding(
         column=column,
         cell=cell_address(row, sheet.columns[column]),
         details={"first": cell_reference(earlier, _first_column(earlier), first, sheet)},
+        header=sheet.headers.get(column),
     )
 
 
@@ -276,7 +277,10 @@ def check_all(
 
 
 class _GatheredSheets:
-    """Judged sheets without their cells, which are dropped once their keys are compared."""
+    """Judged sheets, of which only the cells that name records stay once their keys are compared.
+
+    A good one needs them too: the batch may still find an error in it.
+    """
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch

@@ -232,6 +232,7 @@ def _validate_rows(
             *_hidden_sheets(choice, header.row),
         ]
     own = {n for n, c in wanted.by_name.items() if c.kind.is_code or c.link or c.sheet_link}
+    own |= header.converted
     return ValidatedSheet(
         path,
         wanted,

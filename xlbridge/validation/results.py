@@ -52,7 +52,7 @@ class ValidatedSheet:
     unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
     position in the sheet of each column that is there; ``numbers`` has the columns of the system's
     own number of each row, where the sheet carries it; ``own`` the cells as they are of those that
-    hold codes. ``findings`` are those of the layout, then
+    hold codes, or whose values a mapping converts. ``findings`` are those of the layout, then
     those of the cells ordered by row and column. ``resource`` is None only where the workbook is
     empty and nothing tells what it is for. ``not_records`` are Excel's numbers of the rows that are
     no records (totals, notes, struck-through rows, repeated headers), each with the code of its one

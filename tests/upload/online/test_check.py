@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from environment import ROOT, Xlbridge, credentials
-from sheets import GOOD, write_records
+from sheets import GOOD, write_records, write_rows
 from stdnum.br import cnpj
 
 from xlbridge.client import Client, Record, RetryPolicy, Target
@@ -18,6 +18,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import OnlineCheck
 from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.mapping import read_mapping
 from xlbridge.wire import Operation
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
 from xlbridge.wire.registry import CLIENT_LIST
@@ -203,6 +204,38 @@ def test_a_title_with_the_same_document_is_a_warning(
     [finding] = sheet.findings
     assert (finding.kind.code, sheet.ok) == ("record-exists", True)
     assert "holds the row" in str(finding.message)
+
+
+def test_findings_on_values_that_a_mapping_converts_keep_the_words_of_the_sheet(
+    tmp_path: Path, catalogue: Catalogue, client: Client
+) -> None:
+    given: dict[str, Any] = {**GOOD["contasreceber"], "numeroDoDocumento": "ONLINE-MAPPED"}
+    due = given["dataDeVencimento"].isoformat()
+    sent = client.raw(
+        "POST",
+        "/v2/financeiro/contasreceber",
+        body={**given, "dataDeEmissao": None, "dataDeVencimento": due},
+    )
+    assert sent.is_success, sent.text
+    kept = {name: value for name, value in given.items() if name != "codigoDaFilial"}
+    header = ["Loja", *kept]
+    columns: dict[str, Any] = {name: {"from": name} for name in kept}
+    columns["codigoDaFilial"] = {
+        "from": "Loja",
+        "values": {"Matriz São Paulo": given["codigoDaFilial"], "Fechada": 999},
+    }
+    content = {"version": 1, "resource": "contasreceber", "header": header, "columns": columns}
+    mapping = tmp_path / "m.yaml"
+    mapping.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    rows = [[shop, *kept.values()] for shop in ("Matriz São Paulo", "Fechada")]
+    path = write_rows(tmp_path / "a.xlsx", header, rows)
+    sheet = validate_workbook(path, catalogue, mapping=read_mapping(mapping))
+    assert sheet.ok, sheet.findings
+    OnlineCheck(client).add_findings(sheet)
+    assert {(f.cell, f.kind.code, f.value, f.header) for f in sheet.findings} == {
+        ("A2", "record-exists", "Matriz São Paulo", "Loja"),
+        ("A3", "reference-unknown", "Fechada", "Loja"),
+    }
 
 
 def test_what_is_wrong_already_is_not_asked_about(

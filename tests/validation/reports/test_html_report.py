@@ -17,7 +17,8 @@ from xlbridge.i18n import Text, set_language
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import CATALOGUE, Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import FORMS, Report
+from xlbridge.validation.reports import FORMS, Report, without_cells
+from xlbridge.validation.reports.model import SheetReport
 from xlbridge.validation.results import FixedCell, FixedCopy
 
 SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
@@ -294,6 +295,18 @@ def test_a_finding_has_the_name_of_its_record_beside_it(
         "NF-20260001",
     ]
     assert page.run(beside.format("N3")) == ""
+
+
+def test_a_good_sheet_names_its_records_when_an_error_comes_later(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    row = {"nomeComercial": "Padaria", "cnpj": "11.222.333/0001-81"}
+    judged = validate_workbook(write_records(tmp_path / "a.xlsx", "cliente", [row]), catalogue)
+    assert judged.ok
+    kept = without_cells(judged)
+    kept.add([judged.finding("duplicate-across-sheets", "cnpj", 0, {"first": "b.xlsx · A!C2"})])
+    assert SheetReport(kept).name_of(2) == ["Padaria", "11222333000181"]
+    assert set(kept.frame) < set(judged.frame)
 
 
 def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(

@@ -49,7 +49,7 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Ausentes", en="Missing"), 12, alarming=True),
     Heading(Text(pt="Mais de uma vez", en="More than once"), 12, alarming=True),
     Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 12),
-    Heading(Text(pt="Observação", en="Note"), 28),
+    Heading(Text(pt="Observação", en="Note"), 28, words=True),
 )
 
 

@@ -16,7 +16,7 @@ _LOCATION = (_STEP, _WORKBOOK, _SHEET)
 _ROW = Heading(Text(pt="Linha", en="Row"), 8)
 _CELL = Heading(Text(pt="Célula", en="Cell"), 9)
 _COLUMN = Heading(Text(pt="Coluna", en="Column"), 22)
-_CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24)
+_CODE = Heading(Text(pt="Código no sistema", en="Code in the system"), 24, words=True)
 _FIXED_ELSEWHERE = Text(
     pt="{file} (linha {row} de {workbook})", en="{file} (row {row} of {workbook})"
 )

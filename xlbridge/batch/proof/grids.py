@@ -27,8 +27,8 @@ class Heading:
     """A column.
 
     ``alarming`` means that anything but nothing is open; ``digest`` that its values are long and
-    meant for a machine, ``path`` that they are long without a blank. ``width`` is how many digits
-    are likely.
+    meant for a machine, ``path`` that they are long without a blank, ``words`` that they are texts
+    even where all are missing. ``width`` is how many digits are likely.
     """
 
     title: Text
@@ -36,6 +36,7 @@ class Heading:
     alarming: bool = False
     digest: bool = False
     path: bool = False
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Grid:
     def is_numeric(self, column: int) -> bool:
         """Return whether a column has numbers, or nothing beside columns that have."""
         values = [line.values[column] for line in self.lines]
+        if self.headings[column].words:
+            return False
         if any(map(is_number, values)):
             return True
         return column > 0 and all(value is None for value in values) and self.is_numeric(column - 1)

@@ -29,6 +29,7 @@ from xlbridge.sandbox.rehearsal import (
     one_resource_per_table,
     read_stored_rows,
     table_name_of,
+    table_title,
 )
 from xlbridge.sandbox.storage import Storage
 from xlbridge.upload import RowOutcome, UploadContext, load_payload
@@ -88,7 +89,7 @@ class _TableCheck(ABC):
 
     def __init__(self, before: StoredRows, after: StoredRows, rows: Sequence[ExpectedRow]) -> None:
         self.before, self.after, self.rows = before, after, rows
-        self.name = after.table
+        self.title = table_title(after.table)
         self.accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
         self.in_doubt = [row for row in rows if row.outcome is RowOutcome.UNKNOWN]
 
@@ -100,7 +101,7 @@ class _TableCheck(ABC):
     def table(self) -> TableCount:
         """Return the table's counts."""
         before, after = self.before.rows.total(), self.after.rows.total()
-        return TableCount(self.name, before, after, self.expected())
+        return TableCount(self.after.table, before, after, self.expected())
 
     @abstractmethod
     def expected(self) -> int:
@@ -146,19 +147,19 @@ class _AddingTableCheck(_TableCheck):
 
     def violations(self) -> Iterator[Violation]:
         for row in self._lost:
-            yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.row_id)
+            yield Violation(ViolationKind.LOST, _LOST.format(table=self.title), row.row_id)
         left = Counter({digest: n for digest, n in self._left.items() if n > 0})
         by_digest: defaultdict[RowDigest, list[ExpectedRow]] = defaultdict(list)
         for row in self.rows:
             if row.digest is not None and row.digest in left:
                 by_digest[row.digest].append(row)
         for digest, rows in by_digest.items():
-            yield _surplus_violation(self.name, rows)
+            yield _surplus_violation(self.title, rows)
             del left[digest]
         if stray := left.total():
-            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
+            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.title, n=stray))
         if gone := -sum(n for n in self._left.values() if n < 0):
-            yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
+            yield Violation(ViolationKind.LOST, _GONE.format(table=self.title, n=gone))
 
     def _take(self, row: ExpectedRow) -> bool:
         if row.digest is None or self._left[row.digest] <= 0:
@@ -193,20 +194,20 @@ class _ReplacingTableCheck(_TableCheck):
     def violations(self) -> Iterator[Violation]:
         for row in self.accepted:
             if not self._stands(row):
-                yield Violation(ViolationKind.LOST, _LOST.format(table=self.name), row.row_id)
+                yield Violation(ViolationKind.LOST, _LOST.format(table=self.title), row.row_id)
         for row in self.rows:
             if row.outcome in _NOT_IN_TABLE and self._is_new(row):
                 yield Violation(
                     ViolationKind.WRONGLY_REFUSED,
-                    _WRONGLY_REFUSED.format(table=self.name),
+                    _WRONGLY_REFUSED.format(table=self.title),
                     row.row_id,
                 )
         sent = {row.digest.key for row in self.rows if row.digest is not None}
         changed = {key for key in self._there if self._there[key] != self._earlier.get(key)}
         if stray := len(changed - sent):
-            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.name, n=stray))
+            yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.title, n=stray))
         if gone := len(self._earlier.keys() - self._there.keys()):
-            yield Violation(ViolationKind.LOST, _GONE.format(table=self.name, n=gone))
+            yield Violation(ViolationKind.LOST, _GONE.format(table=self.title, n=gone))
 
     def _stands(self, row: ExpectedRow) -> bool:
         """Return whether the row is there, or another that was sent with its key."""
@@ -224,15 +225,15 @@ class _ReplacingTableCheck(_TableCheck):
         return self._earlier.get(key) != content and content not in self._said[key]
 
 
-def _surplus_violation(table: str, rows: Sequence[ExpectedRow]) -> Violation:
+def _surplus_violation(title: Text | str, rows: Sequence[ExpectedRow]) -> Violation:
     """Say what it means that rows of one content were added more often than any was accepted."""
     accepted = [row for row in rows if row.outcome is RowOutcome.ACCEPTED]
     if accepted or any(row.outcome is RowOutcome.UNKNOWN for row in rows):
         return Violation(
-            ViolationKind.TWICE, _TWICE.format(table=table), (accepted or rows)[0].row_id
+            ViolationKind.TWICE, _TWICE.format(table=title), (accepted or rows)[0].row_id
         )
     return Violation(
-        ViolationKind.WRONGLY_REFUSED, _WRONGLY_REFUSED.format(table=table), rows[0].row_id
+        ViolationKind.WRONGLY_REFUSED, _WRONGLY_REFUSED.format(table=title), rows[0].row_id
     )
 
 

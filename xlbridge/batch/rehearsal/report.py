@@ -17,7 +17,7 @@ from xlbridge.batch.rehearsal.result import (
 )
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
-from xlbridge.sandbox.rehearsal import REGISTRY_TITLES
+from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, table_title
 from xlbridge.upload import RowOutcome
 
 _MOST_SHOWN = 10
@@ -233,7 +233,7 @@ def _tables_text(counted: TrialCounts) -> Iterator[Text]:
         yield Text(
             pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
             en="  table {table}: {before} before, {after} after; expected: {expected} more",
-        ).format(**asdict(table))
+        ).format(**asdict(table) | {"table": table_title(table.table)})
 
 
 def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:

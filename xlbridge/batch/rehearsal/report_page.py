@@ -15,6 +15,7 @@ from xlbridge.batch.rehearsal.report import (
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
 from xlbridge.i18n import Text
 from xlbridge.pages import render_page
+from xlbridge.sandbox.rehearsal import table_title
 
 _STATES = {
     RehearsalState.PASSED: "verified",
@@ -79,7 +80,7 @@ def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
         *(_STEP, _WORKBOOK, Text(pt="Linhas", en="Rows"), Text(pt="Aceitas", en="Accepted")),
         *(Text(pt="Rejeitadas", en="Rejected"), Text(pt="Em dúvida", en="In doubt")),
         *(Text(pt="Não enviadas", en="Not sent"), Text(pt="Sem alteração", en="Unchanged")),
-        *(Text(pt="Retidas", en="Held"), Text(pt="Motivo", en="Reason")),
+        *(Text(pt="Retidas", en="Held"), _REASON),
     )
     lines = []
     for workbook in workbooks:
@@ -123,7 +124,7 @@ def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
             ((RowId(name, "", 0), text) for name, text in counted.open_steps.items()),
         ),
     ]
-    titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), Text(pt="Motivo", en="Reason"))
+    titles = (_STEP, _WORKBOOK, Text(pt="Linha", en="Row"), _REASON)
     for title, rows in told:
         lines = [
             Line((row.step, row.workbook or None, row.row or None, why), Tone.OPEN)
@@ -141,7 +142,7 @@ def _table_grid(rehearsed: RehearsalResult) -> Grid:
         *(Text(pt="Depois", en="After"), Text(pt="A mais, esperadas", en="Expected more")),
     )
     lines = [
-        Line((one.table, one.before, one.after, one.expected))
+        Line((table_title(one.table), one.before, one.after, one.expected))
         for one in rehearsed.counted.tally.tables
     ]
     return _grid(Text(pt="Linhas no banco", en="Rows in the database"), titles, lines)
@@ -149,8 +150,10 @@ def _table_grid(rehearsed: RehearsalResult) -> Grid:
 
 _STEP = Text(pt="Etapa", en="Step")
 _WORKBOOK = Text(pt="Pasta de trabalho", en="Workbook")
+_REASON = Text(pt="Motivo", en="Reason")
 
 
 def _grid(title: Text, titles: Sequence[Text], lines: Sequence[Line]) -> Grid:
     none = Text(pt="Nenhuma.", en="None.")
-    return Grid(title, tuple(Heading(one) for one in titles), lines, none)
+    headings = tuple(Heading(one, words=one is _REASON) for one in titles)
+    return Grid(title, headings, lines, none)

@@ -11,4 +11,5 @@ from .stored_rows import (
     one_resource_per_table as one_resource_per_table,
     read_stored_rows as read_stored_rows,
     table_name_of as table_name_of,
+    table_title as table_title,
 )

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Connection, Table, select
 
+from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource, row_model
 from xlbridge.sandbox.areas.financial.tables import payables, receivables
 from xlbridge.sandbox.areas.registry.tables import clients
@@ -83,6 +84,14 @@ _TABLE_SPECS: Mapping[type[WireModel], _TableSpec] = {
     AddressingInput: _TableSpec(addressings, frozenset({"ultimaAtualizacao"}), replaces=True),
 }
 
+_TITLES: Mapping[str, Text] = {
+    clients.name: Text(pt="clientes", en="clients"),
+    receivables.name: Text(pt="contas a receber", en="receivables"),
+    payables.name: Text(pt="contas a pagar", en="payables"),
+    service_invoices.name: Text(pt="notas fiscais de serviço", en="service invoices"),
+    addressings.name: Text(pt="endereçamentos de produtos", en="product addresses"),
+}
+
 
 def table_name_of(resource: Resource) -> str:
     """Return what the table of a resource's rows is called."""
@@ -90,6 +99,11 @@ def table_name_of(resource: Resource) -> str:
     return (
         f"{own_records.name}:{resource.name}" if model is None else _TABLE_SPECS[model].table.name
     )
+
+
+def table_title(name: str) -> Text | str:
+    """Return what reports call a table; the records of an own resource by the resource's name."""
+    return _TITLES.get(name, name.removeprefix(f"{own_records.name}:"))
 
 
 def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:

@@ -163,9 +163,9 @@ def _naming_columns(resource: Resource) -> tuple[list[str], list[str]]:
 
 
 def without_cells(sheet: ValidatedSheet) -> ValidatedSheet:
-    """Return a sheet without its cells; those that name its records stay where it has errors."""
+    """Return a sheet without its cells but those that name its records."""
     names: list[str] = []
-    if sheet.resource is not None and not sheet.ok:
+    if sheet.resource is not None:
         texts, keys = _naming_columns(sheet.resource)
         names = [name for name in sheet.frame.columns if name in {*texts, *keys}]
     return replace(sheet, frame=sheet.frame[names])

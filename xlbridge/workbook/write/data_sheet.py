@@ -16,7 +16,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import KEY, Column, Kind, Resource
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address, column_letters
@@ -189,7 +189,7 @@ def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
-_FREE_TEXT_WIDTH, _WIDEST = 40, 48
+_KEY_WIDTH, _FREE_TEXT_WIDTH, _WIDEST = 16, 40, 48
 _NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
 
@@ -293,6 +293,8 @@ def _width(column: Column) -> int:
     content = min(text_length, _FREE_TEXT_WIDTH) if column.kind is Kind.TEXT else 0
     if column.link is not None:
         content = _FREE_TEXT_WIDTH
+    if column.name == KEY:
+        content = _KEY_WIDTH
     return min(
         _WIDEST,
         max(
