@@ -41,6 +41,7 @@ def test_an_export_keeps_what_its_filters_ask_for(
     outcome = ended["outcome"]
     header, *rows = outcome["preview"]
     names = [row[header.index("nomeComercial")] for row in rows]
+    assert [row[header.index("ativo")] for row in rows] == ["TRUE"]
     assert (outcome["manifest"]["records"], names) == (1, [f"Loja {documents[1]}"])
     assert client.get("/api/exported?listing=clientes").content.startswith(b"PK")
     wrong = {"listing": "clientes", "filters": {"from": "amanhã"}}

@@ -26,6 +26,8 @@ def shown_text(cells: SheetCells, place: CellPosition) -> str:
     value = cells.columns[place[1] - cells.first_column].value(place[0] - 1)
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         return display(value.date())
+    if isinstance(value, bool) and active_language() != "pt-BR":
+        return str(value).upper()
     if isinstance(value, float):
         return str(localized_number(display(value)))
     return display(value)
