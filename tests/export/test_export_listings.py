@@ -86,7 +86,7 @@ def test_a_columns_kind_follows_from_the_model(listing: str, field: str, kind: K
     ("listing", "filters"),
     [
         ("pedidos", (Filter.FROM, Filter.TO, Filter.BRANCH, Filter.LIMIT)),
-        ("estoque", (Filter.BRANCH, Filter.PRODUCT)),
+        ("estoque", (Filter.BRANCH, Filter.PRODUCT, Filter.WITH_BALANCE)),
         ("clientes", (Filter.FROM, Filter.TO, Filter.DOCUMENT, Filter.IDWS)),
         (
             "contasreceber",

@@ -66,6 +66,14 @@ def test_a_code_unlike_the_others_is_named(
     assert places(after) == places(judged)
 
 
+def test_a_null_character_hides_no_shape(tmp_path: Path, catalogue: Catalogue) -> None:
+    codes = ["CLI-0001", "CLI-0002", "CLI-\0" + "0003", "CLI-0004", "CLI-5"]
+    judged, changed, _ = fixed(sheet(tmp_path, "cliente", "seuCodigo", codes), catalogue)
+    found = {finding.row: finding.kind.code for finding in judged.findings}
+    assert found == {4: "invisible-character", 6: "code-shape"}
+    assert [cell.new for cell in changed] == ["CLI-0003"]
+
+
 @pytest.mark.parametrize(
     ("resource", "column", "values"),
     [

@@ -33,7 +33,7 @@ _SHAPE = str.maketrans(
     | dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "A")
 )
 _JOINT = "\0"
-"""No cell can hold it."""
+"""No code that is sent can hold it."""
 _SEPARATORS = re.compile(r"[^9A]")
 _DECIMALS = re.compile(r"^(\d+)[.,](\d+)$", re.ASCII | re.MULTILINE)
 _NO_CENTS = re.compile(
@@ -84,7 +84,8 @@ def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> N
 
 
 def _as_sent(texts: Sequence[str]) -> list[str]:
-    if "".join(texts).isascii():
+    joined = "".join(texts)
+    if joined.isascii() and joined.isprintable():
         return list(map(str.strip, texts))
     return [strip_invisible(normalise_width(text))[0].strip() for text in texts]
 
