@@ -197,7 +197,10 @@ def test_a_key_that_is_not_there_is_named(
     assert told["missing"] == [key]
     assert bool(told["records"]) is there
     (number,) = key.values()
-    assert f"Not there: {number}" in capsys.readouterr().err
+    lacking, verdict, advice = capsys.readouterr().err.splitlines()[-3:]
+    assert lacking == f"Not there: {number}"
+    assert verdict.startswith("✗ ")
+    assert advice.startswith("Next: check the numbers")
 
 
 def test_keys_that_are_not_there_are_told_in_order(

@@ -250,4 +250,15 @@ def _report(exported: ExportResult, output: Path) -> ExitCode:
         )
     for problem in exported.attachment_problems:
         remark(problem)
-    return ExitCode.GOOD if exported.is_whole else ExitCode.DATA_ERRORS
+    if exported.is_whole:
+        return ExitCode.GOOD
+    remark(_NOT_WHOLE.format(file=output))
+    for text in exported.next_steps:
+        remark(text)
+    return ExitCode.DATA_ERRORS
+
+
+_NOT_WHOLE = Text(
+    pt="✗ {file} não tem, ou pode não ter, tudo o que foi pedido.",
+    en="✗ {file} lacks, or may lack, some of what was asked for.",
+)

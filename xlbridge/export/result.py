@@ -73,6 +73,17 @@ class ExportResult:
         return not lacking
 
     @property
+    def next_steps(self) -> list[Text]:
+        """Sentences on how to get what is lacking; none where nothing is."""
+        seen = [_GIVE_FILTER.format(name=self.seen.filter)] if self.seen else []
+        return [
+            *([_ASK_FOR_LESS] if self.holes else []),
+            *seen,
+            *([_CHECK_KEYS] if self.missing else []),
+            *([_ASK_AGAIN] if self.attachment_problems else []),
+        ]
+
+    @property
     def remarks(self) -> list[Text]:
         """Sentences on what may be missing and why, and on what is not as it came."""
         limited = [_LIMITED.format(n=self.limited)] if self.limited else []
@@ -125,6 +136,22 @@ def _hole_text(hole: FetchedWindow) -> Text:
     ).format(records=hole.records, span=_span(hole.window))
 
 
+_ASK_FOR_LESS = Text(
+    pt="A seguir: exporte em partes, cada uma com um filtro que pede menos de uma vez.",
+    en="Next: export in parts, each with a filter that asks for less at once.",
+)
+_GIVE_FILTER = Text(
+    pt="A seguir: o mesmo comando com --{name} e todos os valores que há.",
+    en="Next: the same command with --{name} and all values that there are.",
+)
+_CHECK_KEYS = Text(
+    pt="A seguir: confira os números que não existem; o resto está no arquivo.",
+    en="Next: check the numbers that are not there; the rest is in the file.",
+)
+_ASK_AGAIN = Text(
+    pt="A seguir: o mesmo comando com --force pede os anexos de novo.",
+    en="Next: the same command with --force asks for the attached files again.",
+)
 _LIMITED = Text(
     pt="{n:Veio|Vieram} {n} {n:registro|registros}, tantos quantos --limit pediu; pode haver mais.",
     en="{n} {n:record|records} came, as many as --limit asked for; there may be more.",
