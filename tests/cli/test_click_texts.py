@@ -256,10 +256,11 @@ def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Comm
 
 
 def test_helps_end_with_examples_that_can_be_typed() -> None:
-    known = dict(commands(root))
-    assert known.keys() >= EXAMPLES.keys()
+    known = {"": root, **dict(commands(root))}
+    assert known.keys() == EXAMPLES.keys()
     for name, lines in EXAMPLES.items():
-        assert known[name].epilog
+        end = known[name].get_help(click.Context(known[name])).splitlines()[-len(lines) :]
+        assert [line.strip() for line in end] == [f"xlbridge {line}" for line in lines]
         for line in lines:
             words = shlex.split(line)
             assert words[: len(name.split())] == name.split()

@@ -6,6 +6,8 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+from bad_sheet import write_sheet
 from browser import Page
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab, expect
@@ -249,3 +251,28 @@ def test_a_lost_connection_is_told(page: Page, ui: RunningPage, samples: Path) -
     os.kill(ui.pid, signal.SIGKILL)
     tab.get_by_test_id("next-error").click()
     tab.locator("#problem", has_text="xlbridge ui again").wait_for()
+
+
+@pytest.mark.parametrize("rows", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_long_sheet_is_seen_and_corrected_to_its_end(
+    page: Page, ui: RunningPage, tmp_path: Path, rows: int
+) -> None:
+    written = write_sheet(tmp_path / "longa.xlsx", rows, 0.01)
+    tab = begin(page, ui, written.path)
+    tab.locator("#to-mend").click()
+    tab.locator("#grid .error").first.wait_for()
+    errors = len(written.bad_cells)
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="A2"]').wait_for()
+    tab.evaluate("top => { document.getElementById('grid').scrollTop = top; }", rows * 28)
+    tab.locator(f'[data-cell="A{rows + 1}"]').wait_for()
+    cell = next(f"B{row}" for row in range(rows, 1, -1) if f"B{row}" not in written.bad_cells)
+    tab.locator(f'[data-cell="{cell}"]').click()
+    tab.keyboard.type("wrong")
+    tab.keyboard.press("Enter")
+    tab.locator(f'[data-cell="{cell}"].error').wait_for()
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors + 1} ")
+    tab.keyboard.press("Control+z")
+    tab.locator(f'[data-cell="{cell}"]:not(.error)').wait_for()
+    expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")

@@ -242,6 +242,7 @@ _UNWRAPPED = "\b"
 
 _JOB = "20261101-093000-a1b2"
 EXAMPLES: Mapping[str, Sequence[str]] = {
+    "": ("ui", "validate receber.xlsx", "upload receber.xlsx"),
     "resources": ("resources", "resources --format json"),
     "resources new": ("resources new --from fornecedores.xlsx -o fornecedor.yaml",),
     "template": ("template cliente", "template contasreceber --with-lists -o receber.xlsx"),
@@ -286,7 +287,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "api": ("api GET /v2/sistema/info",),
     "doctor": ("doctor", "doctor --format json"),
 }
-"""Command lines without the program's name, by command."""
+"""Command lines without the program's name, by command; of the program itself by no name."""
 
 
 def examples_of(command: str) -> str | None:

@@ -130,6 +130,10 @@ class _LazyGroup(click.Group):
         with formatter.section(str(Text(pt="Comandos", en="Commands"))):
             formatter.write_dl([(name, str(text)) for name, text in _COMMANDS.items()])
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = examples_of("")
+        super().format_epilog(ctx, formatter)
+
 
 def _with_environment(name: str, command: click.Command) -> click.Command:
     """Add the options of an environment to a command, and to those below it, that are for one."""
