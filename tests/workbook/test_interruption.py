@@ -105,6 +105,32 @@ def test_the_parsing_process_does_not_outlive_a_killed_command(
     assert {path.name for path in tmp_path.iterdir()} - {"home"} == {large.name}
 
 
+_INTERRUPTED_IMPORT = """
+import threading
+from xlbridge.cli.process import treat_signals_as_interrupts
+
+treat_signals_as_interrupts()
+held = threading.Lock()
+held.acquire()
+import interrupted
+held.acquire()
+"""
+
+
+def test_an_interrupt_within_an_import_ends_the_wait_that_follows(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    ended = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED_IMPORT],
+        cwd=tmp_path,
+        env=without_coverage(clean_environment(tmp_path / "home")),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_PATIENCE,
+        check=False,
+    )
+    assert "KeyboardInterrupt" in ended.stderr
+
+
 def interrupted_in_closing(workbook: Path) -> None:
     with edit_package(workbook):
         try:

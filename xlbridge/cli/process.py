@@ -72,11 +72,19 @@ def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
 
 
 def _repeat(number: int) -> None:
-    """Deliver a signal to the main thread again a little later."""
+    """Deliver a signal to the main thread again a little later.
+
+    A real one where there are such: it ends the wait for a lock, too, which the main thread may
+    have come to meanwhile.
+    """
+    main = _thread.get_ident()
 
     def interrupt() -> None:
         time.sleep(_REPEAT_SECONDS)
-        _thread.interrupt_main(signal.Signals(number))
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(main, number)
+        else:
+            _thread.interrupt_main(signal.Signals(number))
 
     _thread.start_new_thread(interrupt, ())
 
