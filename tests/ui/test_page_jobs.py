@@ -1,0 +1,117 @@
+"""Jobs in the page and on the command line: begun there, ended here, and the other way round."""
+
+import json
+from pathlib import Path
+
+import httpx
+from environment import Xlbridge, clean_environment, credentials
+from forked import Zygote
+from lossy_proxy import Fate, lossy_proxy
+from running_page import followed, opened, running_page
+from sheets import write_records
+
+from xlbridge.sandbox import RunningSandbox
+
+
+def test_a_job_that_nobody_confirmed_is_not_sent_by_a_click(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"cnpj": None, "seuCodigo": "UNCONFIRMED"}])
+    assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
+    assert "is not confirmed yet" in followed(client)["error"]["message"]
+    assert client.get("/api/jobs").json()["jobs"] == [job]
+
+
+def test_a_doubt_is_settled_by_what_a_person_saw(
+    tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"cnpj": None, "seuCodigo": None, "nomeComercial": "Lost"}])
+    with lossy_proxy(empty_sandbox.base_url) as proxy:
+        at = proxy.base_url
+        own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=at, XLBRIDGE_SETTLE="0")
+        proxy.lose_once("401 after", "preview=false")
+        lost = xlbridge("upload", path, "--yes", "--create-unread", "--mode", "direct", **own)
+        assert lost.returncode == 5, lost.stderr
+        page = running_page(forks, tmp_path, home, clean_environment(home, **own))
+        with page as ui, ui.client() as client:
+            (job,) = client.get("/api/jobs").json()["jobs"]
+            assert job["doubtful"]
+            assert "Lost" in client.get("/api/doubt", params={"job": job["job"]}).text
+            seen = {"job": job["job"], "as": "applied", "reason": " "}
+            assert client.post("/api/resolve", json=seen).status_code == 422
+            answer = client.post("/api/resolve", json={**seen, "reason": "it is in the list"})
+            assert (answer.json()["state"], answer.json()["doubtful"]) == ("done", False)
+            again = client.post("/api/resolve", json={**seen, "reason": "twice"})
+            assert "is not in doubt" in again.json()["error"]["message"]
+
+
+def test_a_job_of_the_command_line_ends_in_the_page(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    record = {"cnpj": None, "seuCodigo": "BOTH-WAYS"}
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [record])
+    own = credentials(empty_sandbox)
+    begun = xlbridge("upload", path, "--yes", "--mode", "queue", "--no-wait", **own)
+    assert begun.returncode == 0, begun.stderr
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    assert (job["sent"], job["final"]) == (True, False)
+    assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
+    assert followed(client)["outcome"]["state"] == "done"
+    ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
+    assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
+
+
+def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(
+    client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "titulos.xlsx", "contasreceber", [{"codigoDoCliente": 987654}])
+    original = path.read_bytes()
+    assert xlbridge("upload", path, "--yes", **credentials(empty_sandbox)).returncode == 1
+    (job,) = client.get("/api/jobs").json()["jobs"]
+    sheet = client.post("/api/job-workbook", json={"job": job["job"]}).json()
+    assert (sheet["file"], sheet["refused"], sheet["errors"]) == (path.name, 1, 0)
+    assert "987654" in sheet["rules"][0]["message"]
+    place = [column["name"] for column in sheet["columns"]].index("codigoDoCliente")
+    (row,) = client.get("/api/rows", params={"view": "wrong", "renew": 1}).json()["rows"]
+    assert row["marks"][str(place)][0]["severity"] == "refused"
+    client.post("/api/edit", json=[{"row": row["row"], "column": place, "value": "987655"}])
+    planned = client.post("/api/plan", json={}).json()
+    assert (planned["retry_of"], planned["writes"]) == (job["job"], 1)
+    assert path.read_bytes() == original
+    path.unlink()
+    gone = client.post("/api/job-workbook", json={"job": job["job"]})
+    assert "no longer the file that was sent" in gone.json()["error"]["message"]
+
+
+def test_a_job_that_is_stopped_in_the_page_ends_on_the_command_line(
+    tmp_path: Path, home: Path, forks: Zygote, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
+) -> None:
+    path = write_records(tmp_path / "clientes.xlsx", "cliente", [{"cnpj": None}])
+    with lossy_proxy(empty_sandbox.base_url) as proxy:
+        own = credentials(empty_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
+        page = running_page(forks, tmp_path, home, clean_environment(home, **own))
+        with page as ui, ui.client() as client:
+
+            def decide(method: str, asked: str) -> Fate:
+                if "preview=true" in asked:
+                    client.post("/api/cancel", json={})
+                return "pass"
+
+            opened(client, path)
+            token = client.post("/api/plan", json={}).json()["token"]
+            proxy.decide = decide
+            client.post("/api/send", json={"token": token})
+            stopped = followed(client)
+            (job,) = client.get("/api/jobs").json()["jobs"]
+            assert (stopped["outcome"], stopped["error"]) == (None, None)
+            assert "nothing was written" in stopped["lines"][-1]
+            assert (job["sent"], job["final"]) == (False, False)
+        proxy.decide = lambda _method, _asked: "pass"
+        resumed = xlbridge("resume", job["job"], "--yes", **own)
+        assert resumed.returncode == 0, resumed.stderr
+        ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
+        assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
