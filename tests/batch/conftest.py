@@ -12,7 +12,6 @@ from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 
 from xlbridge.client import Client, Target
-from xlbridge.client.listings import ListingCache
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import Registries
@@ -36,7 +35,7 @@ def client(batch_sandbox: RunningSandbox) -> Iterator[Client]:
 
 @pytest.fixture
 def registries(client: Client) -> Registries:
-    return Registries(client, ListingCache(client))
+    return Registries(client)
 
 
 @pytest.fixture

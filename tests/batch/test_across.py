@@ -21,7 +21,6 @@ from sheets import write_records, write_rows
 
 from xlbridge.batch.checks import CrossWorkbookChecks
 from xlbridge.client import Client
-from xlbridge.client.listings import ListingCache
 from xlbridge.resources import REFERENCES, Catalogue, linked_catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
 from xlbridge.upload.lookup import Registries
@@ -191,11 +190,11 @@ def test_each_listing_is_asked_for_once(batch: Batch, client: Client) -> None:
         batch.write("receber", f"r{number}.xlsx", "contasreceber", named[number * 10 :])
     batch.write("notas", "n.xlsx", "nota-fiscal-servico", titles(ACTIVE_OWN, "AX-77"))
     with CountingClient(client.target, timeout=20) as counting:
-        found = batch.told(Registries(counting, ListingCache(counting)))
+        found = batch.told(Registries(counting))
         asked = counting.asked
     assert [code for file, _, code in found if file == "n.xlsx"] == ["reference-unknown-in-batch"]
     with CountingClient(client.target, timeout=20) as counting:
-        once = Registries(counting, ListingCache(counting))
+        once = Registries(counting)
         once.listed(REFERENCES["cliente"])
         assert asked["registry.clients.list"] == counting.asked["registry.clients.list"] > 1
     assert asked["stock.balances.of_branch"] == 1

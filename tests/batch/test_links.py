@@ -11,7 +11,6 @@ from hypothesis import given, strategies as st
 from sheets import write_records, write_rows
 
 from xlbridge.client import Client
-from xlbridge.client.listings import ListingCache
 from xlbridge.resources import (
     REFERENCES,
     Catalogue,
@@ -46,7 +45,7 @@ def codes(sheet: ValidatedSheet) -> list[tuple[str | None, str]]:
 
 
 def filled_in(sheet: ValidatedSheet, client: Client) -> ValidatedSheet:
-    return LinkResolver(Registries(client, ListingCache(client))).fill_in(sheet)
+    return LinkResolver(Registries(client)).fill_in(sheet)
 
 
 @pytest.fixture
@@ -203,7 +202,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 ) -> None:
     inactive = next(
         record
-        for record in Registries(client, ListingCache(client)).listed(CLIENTS).records
+        for record in Registries(client).listed(CLIENTS).records
         if record["codigoDoCliente"] == INACTIVE
     )
     twice = [new_client("LK-TWICE"), new_client("LK-TWICE")]
@@ -225,7 +224,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    listed = Registries(client, ListingCache(client)).listed(CLIENTS)
+    listed = Registries(client).listed(CLIENTS)
     assert listed.complete
     firms = [
         record

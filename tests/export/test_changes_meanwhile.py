@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from xlbridge.client import Client, RetryPolicy, Target
-from xlbridge.client.listings import ListingCache
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
 from xlbridge.export.attachments import AttachmentDownloads, safe_name
@@ -214,8 +213,9 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
     tmp_path: Path, client: Client, business: Business
 ) -> None:
     business.told = in_words
-    listed = ListingCache(client).all(CLIENT_LIST, 500)
-    assert (len({r["codigoDoCliente"] for r in listed.records}), listed.complete) == (1_300, True)
+    answers = [(list(records), whole) for records, whole in client.all_records(CLIENT_LIST, 500)]
+    codes = {record["codigoDoCliente"] for records, _ in answers for record in records}
+    assert (len(codes), all(whole for _, whole in answers)) == (1_300, True)
     listing = LISTINGS["clientes"]
     with closing(Spool(tmp_path, sheets=1)) as spool:
         fetcher = Fetcher(client, listing, Filters(), spool, keys_only_spec(listing))

@@ -17,7 +17,6 @@ from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
-from xlbridge.client.listings import ListingCache
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
@@ -325,7 +324,7 @@ class _GatheredSheets:
             registries = None
             if step.sending is not None:
                 client = self._batch.environments.client(step.profile)
-                registries = Registries(client, ListingCache(client))
+                registries = Registries(client)
             steps = [each.name for each in self._batch.plan.ordered]
             self._checks[key] = CrossWorkbookChecks(steps, self._batch.plan.folder, registries)
         return self._checks[key]

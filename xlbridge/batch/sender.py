@@ -11,7 +11,6 @@ from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus, workbook_overv
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan import SendOptions, file_digest
-from xlbridge.client.listings import ListingCache
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
@@ -168,7 +167,7 @@ class WorkbookSender:
             environments, profile = self.batch.environments, target.step.profile
             client = environments.client(profile)
             self._resolvers[target.step.name] = LinkResolver(
-                Registries(client, ListingCache(client)),
+                Registries(client),
                 SheetCodes(environments.context(profile), client).of,
             )
         return self._resolvers[target.step.name].fill_in(judged)

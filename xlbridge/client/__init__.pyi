@@ -17,5 +17,8 @@ from .outcomes import (
 )
 from .retry import RetryPolicy as RetryPolicy
 from .session import TokenFile as TokenFile
-from .target import Target as Target, parse_base_url as parse_base_url
-from .transport import UploadFile as UploadFile
+from .transport import (
+    Target as Target,
+    UploadFile as UploadFile,
+    parse_base_url as parse_base_url,
+)

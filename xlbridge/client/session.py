@@ -26,8 +26,15 @@ from xlbridge.client.outcomes import (
     parse_json,
 )
 from xlbridge.client.retry import RetryPolicy
-from xlbridge.client.target import Target
-from xlbridge.client.transport import Call, NoAnswer, Reply, Transport, call_of, pause_after_reply
+from xlbridge.client.transport import (
+    Call,
+    NoAnswer,
+    Reply,
+    Target,
+    Transport,
+    call_of,
+    pause_after_reply,
+)
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from xlbridge.client import Client
-from xlbridge.client.listings import ListingCache
 from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
@@ -60,7 +59,7 @@ class Uploads:
         self._context = context
         self._client = client
         codes = SheetCodes(context, client).of
-        self._links = LinkResolver(Registries(client, ListingCache(client)), codes)
+        self._links = LinkResolver(Registries(client), codes)
 
     def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet with the codes of the records that its linked cells name.

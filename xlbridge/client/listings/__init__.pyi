@@ -4,13 +4,6 @@ from .answer import (
     is_plain_success as is_plain_success,
     shape_of as shape_of,
 )
-from .complete import (
-    CompleteListing as CompleteListing,
-    ListingCache as ListingCache,
-    complete_listings_for as complete_listings_for,
-    listing_cap as listing_cap,
-    listing_parts as listing_parts,
-)
 from .stream import (
     FieldTest as FieldTest,
     ListingReader as ListingReader,
@@ -24,5 +17,7 @@ from .windows import (
     UPDATE_FIELD as UPDATE_FIELD,
     Window as Window,
     WindowSplitter as WindowSplitter,
+    complete_listings_for as complete_listings_for,
+    listing_cap as listing_cap,
     update_time as update_time,
 )

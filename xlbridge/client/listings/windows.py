@@ -11,7 +11,10 @@ Source: the spec, Limits.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_origin
+
+from xlbridge.resources import REFERENCES
+from xlbridge.wire import OPERATIONS, Operation, record_model
 
 MINUTE = timedelta(minutes=1)
 """The finest step of a window: the interface takes ``dd/MM/yyyy HH:mm``."""
@@ -161,3 +164,29 @@ def _minute(moment: datetime) -> int:
 
 def _moment(minute: int) -> datetime:
     return _EPOCH + minute * MINUTE
+
+
+def listing_cap(operation: Operation) -> int | None:
+    """Return the most records that one answer of a listing can hold, None where it holds all."""
+    return next((r.cap for r in REFERENCES.values() if r.operation is operation), None)
+
+
+def complete_listings_for(operation: Operation) -> tuple[Operation, ...]:
+    """Return an operation that lists all its records; of one that finds some, those that do."""
+    if _lists_all_records(operation) and not operation.path_parameters:
+        return (operation,)
+    model = record_model(operation.data)
+    return tuple(
+        other
+        for other in OPERATIONS.values()
+        if other.method == "GET"
+        and not other.path_parameters
+        and _lists_all_records(other)
+        and record_model(other.data) is model
+    )
+
+
+def _lists_all_records(operation: Operation) -> bool:
+    """Say whether an operation lists all records when it is called without filters."""
+    parts = getattr(operation.data, "__args__", (operation.data,))
+    return any(get_origin(part) is list for part in (operation.data, *parts))

@@ -14,7 +14,6 @@ from xlbridge.client.listings import (
     FieldTest,
     complete_listings_for,
     listing_cap,
-    listing_parts,
 )
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
@@ -310,7 +309,7 @@ class _RecordReader:
         """Yield the answers to a listing; one that the system does not find is empty."""
         cap, wanted = listing_cap(operation), self._wanted(sought)
         try:
-            yield from listing_parts(self._client, operation, cap, wanted)
+            yield from self._client.all_records(operation, cap, wanted)
         except RemoteRejected as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from xlbridge.client import Client
-from xlbridge.client.listings import ListingCache
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Resource
 from xlbridge.resources.findings import CATALOGUE, Finding
@@ -46,7 +45,7 @@ class OnlineCheck:
         self._client = client
         self._progress = progress
         self._most = most_requests
-        self.registries = Registries(client, ListingCache(client), most_requests)
+        self.registries = Registries(client, most_requests)
         self._links = LinkResolver(self.registries)
 
     def add_findings(

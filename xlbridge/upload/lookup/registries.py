@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import CompleteListing, ListingCache
 from xlbridge.errors import RemoteRejected
 from xlbridge.resources import Reference
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
@@ -36,17 +35,23 @@ class RegistryCodes:
         return code in self.active or (self.whole and code not in self.not_asked)
 
 
+@dataclass(slots=True)
+class RegistryRecords:
+    """All records of a registry; ``complete`` says that there are surely no others."""
+
+    records: list[Record] = field(default_factory=list)
+    complete: bool = True
+
+
 class Registries:
     """Lookup of codes in registries, each at most once; in one listing where there is one.
 
     Of a registry that has none, ``most_requests`` codes are asked for at most.
     """
 
-    def __init__(
-        self, client: Client, listings: ListingCache, most_requests: int = MAX_REQUESTS
-    ) -> None:
+    def __init__(self, client: Client, most_requests: int = MAX_REQUESTS) -> None:
         self._client = client
-        self._listings = listings
+        self._listed: dict[str, RegistryRecords] = {}
         self._most = most_requests
         self._one_by_one: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self._registered: dict[str, RegistryCodes] = {}
@@ -66,16 +71,23 @@ class Registries:
             self._registered[name] = RegistryCodes(active, listed.complete)
         return self._registered[name]
 
-    def listed(self, reference: Reference) -> CompleteListing:
+    def listed(self, reference: Reference) -> RegistryRecords:
         """Return all records of a registry, with what they are called.
 
         Raises what ``Client.records`` raises.
         """
-        return self._listings.all(reference.listing, reference.cap)
+        operation = reference.listing
+        if operation.name not in self._listed:
+            listed = RegistryRecords()
+            for records, complete in self._client.all_records(operation, reference.cap):
+                listed.records += records
+                listed.complete &= complete
+            self._listed[operation.name] = listed
+        return self._listed[operation.name]
 
     def is_listed(self, reference: Reference) -> bool:
         """Return whether all records of a registry were read before."""
-        return self._listings.has(reference.listing)
+        return reference.listing.name in self._listed
 
     def asked(self, reference: Reference, field: str, value: str) -> list[Record]:
         """Return the records that a registry lists for one value of a field of its query.

@@ -5,7 +5,6 @@ from datetime import datetime
 from itertools import chain
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import ListingCache
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import (
@@ -53,7 +52,7 @@ def registry_lists(
     ``tell`` is told of what the lists lack. Raises ``TransportError`` or ``AuthenticationFailed``
     when the system cannot be asked.
     """
-    registries = Registries(client, ListingCache(client))
+    registries = Registries(client)
     columns = chain(form.columns, *(child.columns for child in form.children))
     links = {c.link.registry: c.link for c in columns if c.link is not None}
     lists = []
