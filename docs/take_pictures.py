@@ -116,8 +116,7 @@ def take_month(tab: Page) -> None:
         folder = Path(name, "month")
         maker = [sys.executable, ROOT / "samples" / "make_month.py", folder, "--rows", "50"]
         subprocess.run(maker, check=True)  # noqa: S603 - our own
-        options = ("--month", "2026-10", "--schemas", "schemas", "--yes")
-        run_xlbridge(folder, "en", "batch", "run", "plan.yaml", *options)
+        run_xlbridge(folder, "en", "batch", "run", "plan.yaml", "--month", "2026-10", "--yes")
         tab.goto((folder / "provas" / "2026-10.html").as_uri())
         tab.screenshot(path=IMAGES / "closing-proof.png")
 

@@ -1,5 +1,7 @@
 """A month of workbooks for ``samples/month/plan.yaml``: eight resources, made up, all of it good.
 
+Receivables, payables and orders name the clients, suppliers and products of the same month.
+
 Usage: python samples/make_month.py FOLDER [--month 2026-10] [--workbooks 40] [--rows 5000]
                                     [--bad 0.01]
 
@@ -9,23 +11,33 @@ that a month without bad ones is the same month, mended.
 
 import argparse
 import shutil
-import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from random import Random
 
 import xlsxwriter
-from good_rows import Row, addressing, client, payable, receivable, service_invoice
+from good_records import product, sales_order, supplier
+from good_rows import (
+    Row,
+    addressing,
+    client,
+    payable,
+    receivable,
+    rows_of_child,
+    service_invoice,
+)
 
 _HERE = Path(__file__).parent / "month"
-_ACTIVE_CLIENTS = range(1001, 1032)
 _BRANCHES = (1, 2, 3)
 _PRODUCTS = range(2001, 2061)
 _SECTIONS = [f"{letter}-{shelf:02}" for letter in "ABCD" for shelf in range(1, 21)]
 _WAREHOUSES = (2, 1)  # the small company has addresses in the first one already
 _ROWS_OF_NUMBER = 100_000
+_LISTS = ("produtos", "parcelas")
+_FIRST_OF = {"clientes": 0, "fornecedores": 1, "produtos": 2}
+"""The first workbook of each registry, which every size of month has."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Month:
 
 
 def write_month(folder: Path, month: Month) -> list[Path]:
-    """Write plan, schemas and workbooks into a folder, over what is there; return the workbooks."""
+    """Write plan and workbooks into a folder, over what is there; return the workbooks."""
     shutil.copytree(_HERE, folder, dirs_exist_ok=True)
     written = []
     for number in range(month.workbooks):
@@ -72,14 +84,37 @@ def _client(random: Random, workbook: int, row: int, month: Month) -> Row:
     return {**made, "cnpj": _document(workbook, row, month), "cpf": None}
 
 
+def _supplier(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = supplier(random, 20 * (_ROWS_OF_NUMBER * workbook + row) + 1)
+    return {**made, "cnpj": _document(workbook, row, month)}
+
+
+def _product(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = product(random, _ROWS_OF_NUMBER * workbook + row)
+    number = f"{workbook:02}{row:06}"
+    code = _internal_code(workbook, row, month)
+    return {**made, "codigoInterno": code, "codigoDeBarras": f"78910{number}"}
+
+
 def _receivable(random: Random, workbook: int, row: int, month: Month) -> Row:
     made = receivable(random, _ROWS_OF_NUMBER * workbook + row)
-    # A client of this very month, from a workbook that every size of month has.
-    return {**made, "codigoDoCliente": _document(0, random.randint(1, month.rows), month)}
+    return {**made, "codigoDoCliente": _any_document("clientes", random, month)}
 
 
-def _payable(random: Random, workbook: int, row: int, _month: Month) -> Row:
-    return payable(random, _ROWS_OF_NUMBER * workbook + row)
+def _payable(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = payable(random, _ROWS_OF_NUMBER * workbook + row)
+    return {**made, "codigoDoFornecedor": _any_document("fornecedores", random, month)}
+
+
+def _order(random: Random, workbook: int, row: int, month: Month) -> Row:
+    made = sales_order(random, _ROWS_OF_NUMBER * workbook + row)
+    items = [
+        {**item, "idProduto": _internal_code(_FIRST_OF["produtos"], at % month.rows + 1, month)}
+        for at, item in enumerate(made["produtos"], start=row)
+    ]
+    own = {"chave": f"PV-{workbook:03}-{row:06}", "produtos": items}
+    client_of_order = {"codigoDoCliente": _any_document("clientes", random, month)}
+    return {"codigoDaFilial": made["codigoDaFilial"], **made, **client_of_order, **own}
 
 
 def _invoice(random: Random, workbook: int, row: int, _month: Month) -> Row:
@@ -103,49 +138,31 @@ def _address(random: Random, workbook: int, row: int, month: Month) -> Row:
     }
 
 
-def _contract(random: Random, workbook: int, row: int, _month: Month) -> Row:
-    return {
-        "numero": f"CT-{workbook:03}-{row:06}",
-        "codigoDoCliente": random.choice(_ACTIVE_CLIENTS),
-        "inicio": date(2026, 1, 1) + timedelta(days=random.randrange(300)),
-        "valorMensal": random.randrange(10_000, 900_000) / 100,
-    }
-
-
-def _vehicle(random: Random, workbook: int, row: int, _month: Month) -> Row:
-    letters = "".join(random.choices(string.ascii_uppercase, k=3))
-    return {
-        "placa": f"{letters[0]}{workbook:02}{row:05}"[:8],
-        "codigoDaFilial": random.choice(_BRANCHES),
-        "ano": random.randint(2008, 2026),
-        "emUso": random.random() < 0.9,
-    }
-
-
-def _target(random: Random, workbook: int, row: int, _month: Month) -> Row:
-    return {
-        "codigo": f"M-{workbook:03}-{row:06}",
-        "codigoDaFilial": random.choice(_BRANCHES),
-        "mes": date(2026, 10, 1),
-        "valor": float(random.randrange(1_000, 90_000)),
-    }
-
-
 _STEPS: Mapping[str, Callable[[Random, int, int, Month], Row]] = {
     "clientes": _client,
+    "fornecedores": _supplier,
+    "produtos": _product,
     "receber": _receivable,
     "pagar": _payable,
     "notas": _invoice,
+    "pedidos": _order,
     "enderecos": _address,
-    "contratos": _contract,
-    "veiculos": _vehicle,
-    "metas": _target,
 }
 """The steps of the plan that upload, and how a row of each is made."""
 
 
+def _any_document(registry: str, random: Random, month: Month) -> str:
+    """Return the CNPJ of one of the month's clients or suppliers."""
+    return _document(_FIRST_OF[registry], random.randint(1, month.rows), month)
+
+
+def _internal_code(workbook: int, row: int, month: Month) -> str:
+    """Return the internal code of a product of the month."""
+    return f"P{month.month.replace('-', '')}-{workbook:02}-{row:05}"
+
+
 def _document(workbook: int, row: int, month: Month) -> str:
-    """Return the CNPJ of a client of the month."""
+    """Return the CNPJ of a client or supplier of the month."""
     base = f"{int(month.month.replace('-', '')) % 100_00:04}{workbook:02}{row:06}"
     return base + _check_digits(base)
 
@@ -172,20 +189,28 @@ def _spoilt(row: Row, chance: Random) -> Row:
 
 
 def _write(path: Path, rows: list[Row]) -> None:
-    columns = list(rows[0])
+    lists = [name for name in _LISTS if name in rows[0]]
+    main = [{n: v for n, v in row.items() if n not in lists} for row in rows]
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
-        sheet = book.add_worksheet("Plan1")
-        day = book.add_format({"num_format": "dd/mm/yyyy"})
-        sheet.write_row(0, 0, columns)
-        for number, row in enumerate(rows, start=1):
-            for place, name in enumerate(columns):
-                value = row[name]
-                if isinstance(value, date):
-                    sheet.write_datetime(number, place, value, day)
-                elif isinstance(value, str):
-                    sheet.write_string(number, place, value)
-                elif value is not None:
-                    sheet.write(number, place, value)
+        _write_sheet(book, "pedido" if lists else "Plan1", main)
+        for name in lists:
+            _write_sheet(book, name, rows_of_child(rows, name))
+
+
+def _write_sheet(book: xlsxwriter.Workbook, name: str, rows: list[Row]) -> None:
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    sheet = book.add_worksheet(name)
+    day = book.add_format({"num_format": "dd/mm/yyyy"})
+    sheet.write_row(0, 0, columns)
+    for number, row in enumerate(rows, start=1):
+        for place, column in enumerate(columns):
+            value = row.get(column)
+            if isinstance(value, date):
+                sheet.write_datetime(number, place, value, day)
+            elif isinstance(value, str):
+                sheet.write_string(number, place, value)
+            elif value is not None:
+                sheet.write(number, place, value)
 
 
 def main() -> None:

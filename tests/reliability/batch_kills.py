@@ -32,10 +32,17 @@ RESOURCES = {
     "receivables": "numeroDoDocumento, codigoDaFilial, historico, valorDoLancamento, "
     "dataDeVencimento, (SELECT cnpjcpf FROM clients WHERE clients.codigoDoCliente = "
     "receivables.codigoDoCliente)",
-    "payables": "numeroDoDocumento, codigoDoFornecedor, historico, valorDoLancamento, ValorBruto",
+    "payables": "numeroDoDocumento, historico, valorDoLancamento, ValorBruto, (SELECT document "
+    "FROM suppliers WHERE suppliers.code = payables.codigoDoFornecedor)",
     "addressings": "codigoDaFilial, codigoDoAlmoxarifado, codigoDaSecao, idProd, ativo",
     "service_invoices": "codigoDaFilial, codigoDoCliente, codigoDoServicoPrestado, valorDoServico",
-    "own_records": "resource, record",
+    "suppliers": "document, name, email, telephone",
+    "products": "internal_code, barcode, name, price, ncm",
+    "sales_orders": "codigoDaFilial, dataDaOrdem, observacao, (SELECT cnpjcpf FROM clients WHERE "
+    "clients.codigoDoCliente = sales_orders.codigoDoCliente)",
+    "sales_order_items": "seq, quantidade, valorUnitario, (SELECT internal_code FROM products "
+    "WHERE products.code = sales_order_items.idProduto)",
+    "sales_order_installments": "numeroDaParcela, dataDeVencimento, percentual, valor",
 }
 """What the rows of the month become: tables, and what is compared of them."""
 
@@ -45,8 +52,11 @@ _TABLES = {
     "contaspagar": "payables",
     "enderecamento-de-produto": "addressings",
     "nota-fiscal-servico": "service_invoices",
+    "fornecedor": "suppliers",
+    "produto": "products",
+    "pedido": "sales_orders",
 }
-"""The tables of the shipped resources; those of others are in ``own_records``."""
+"""The tables of the resources."""
 
 _MOST_RUNS = 60
 _SETTLED = 20.0
@@ -104,12 +114,23 @@ class Workshop:
         database = folder / "sandbox.db"
         written = folder / "month"
         write_month(written, month)
-        options = ["--db", f"sqlite:///{database}", "--schemas", str(written / "schemas")]
+        options = ["--db", f"sqlite:///{database}"]
         with sandbox_process(folder, options, clean_environment(folder)) as sandbox:
+            _mark_exclusive(written / "home", sandbox)
             course = Course(written, database, sandbox, self.zygote)
             course.count_records()
             yield course
         shutil.rmtree(folder)
+
+
+def _mark_exclusive(home: Path, sandbox: RunningSandbox) -> None:
+    """Say of the sandbox that nobody else writes there: orders in doubt are counted then."""
+    home.mkdir()
+    (home / "profiles.toml").write_text(
+        f'[profiles.rehearsal]\nbase_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n'
+        "exclusive = true\n",
+        encoding="utf-8",
+    )
 
 
 @dataclass
@@ -174,13 +195,8 @@ class Course:
             self.counted[resource] = self._count(resource)
 
     def _count(self, resource: str) -> int:
-        table = _TABLES.get(resource)
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-            if table is None:
-                query = "SELECT COUNT(*) FROM own_records WHERE resource = ?"
-                (there,) = db.execute(query, (resource,)).fetchone()
-            else:
-                (there,) = db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
+            (there,) = db.execute(f"SELECT COUNT(*) FROM {_TABLES[resource]}").fetchone()
         return int(there)
 
     def _records(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -205,8 +221,6 @@ class Course:
         self, *arguments: str, longest: float | None = None
     ) -> "subprocess.CompletedProcess[str]":
         environment = clean_environment(
-            self.folder / "home",
-            **credentials(self.sandbox, XLBRIDGE_SETTLE="0"),
-            XLBRIDGE_SCHEMAS=str(self.folder / "schemas"),
+            self.folder / "home", **credentials(self.sandbox, XLBRIDGE_SETTLE="0")
         )
         return self.zygote.run(self.folder, environment, list(arguments), longest=longest)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.resources import Kind, Resource
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.cells.column_cells import ColumnCells, Positions
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
@@ -101,6 +101,11 @@ class _Marks:
     def positions_of_rows(self, rows: Collection[int]) -> list[int]:
         positions: list[int] = np.flatnonzero(np.isin(self.typed.rows, list(rows))).tolist()
         return positions
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that the sheet has."""
+        return [one for one in self.resource.columns if one.name in self.header.columns]
 
     def filled_columns(self, position: int) -> list[str]:
         """Return the columns that are filled in a row, in the sheet's order."""
@@ -208,7 +213,7 @@ def _says_total(text: str) -> bool:
 def _positions_of_sums(marks: _Marks) -> list[int]:
     """Return the positions at which an amount is the sum of two or more rows just above."""
     found: set[int] = set()
-    for column in marks.resource.columns:
+    for column in marks.columns:
         if column.kind is not Kind.MONEY:
             continue
         cents = np.round(100 * marks.typed.frame[column.name].to_numpy(float, na_value=0.0))
@@ -224,7 +229,7 @@ def _positions_of_sums(marks: _Marks) -> list[int]:
 
 def _mark_lines(marks: _Marks) -> None:
     """Mark the rows whose filled cells hold nothing but lines of dashes or the like."""
-    typed, columns = marks.typed, marks.resource.columns
+    typed, columns = marks.typed, marks.columns
     without_values = np.ones(len(typed.rows), dtype=bool)
     for column in columns:
         if not column.kind.is_text:
@@ -245,7 +250,7 @@ def _mark_lines(marks: _Marks) -> None:
 def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
     """Return the rows that have few cells filled beside numbers, and how many; they have hardly
     any number either, or lack a required value."""
-    typed, columns = marks.typed, marks.resource.columns
+    typed, columns = marks.typed, marks.columns
     rows = np.arange(len(typed.rows))
     filled = np.zeros(len(rows), dtype=np.intp)
     for column in columns:
@@ -259,7 +264,7 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
     for column in columns:
         if column.kind in _NUMBER_KINDS:
             whole += _is_filled(typed, column.name, rows)
-        if column.required and column.name in marks.header.columns:
+        if column.required:
             lacks |= ~_is_filled(typed, column.name, rows)
     kept = (whole <= _MOST_CELLS) | lacks
     return rows[kept], filled[kept]

@@ -101,8 +101,11 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
         values = frame[column.name]
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
+        is_empty = bool(values.isna().all())
         for name, check in column_checks(column).items():
             rule = RULES[name]
+            if is_empty and not rule.whole_column:
+                continue
             failing = partial(_failing if rule.whole_column else _failing_cells, check, values)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)

@@ -1,0 +1,118 @@
+"""Orders with their items in child sheets against flat sheets of as many cells, in one run.
+
+Usage: python benchmarks/child_sheets.py [ORDERS] [--runs RUNS] [--bad PERCENT]
+
+ORDERS (20,000 unless told) orders of four or five items each, every third with two instalments,
+are validated, and flat sheets with as many cells: receivables in rows of twelve, and stock entries
+in rows of four, as the items have them. The commands take turns. Printed are seconds, processor
+seconds and memory of whole processes, and processor time for a million cells. Nothing is asserted.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+from bad_sheet import COLUMNS, write_sheet
+from processes import costs
+
+_HEADERS = {
+    "pedido": ("chave", "codigoDaFilial", "codigoDoCliente", "dataDaOrdem", "observacao"),
+    "produtos": ("chave", "idProduto", "quantidade", "valorUnitario"),
+    "parcelas": ("chave", "numeroDaParcela", "dataDeVencimento", "valor"),
+}
+_ENTRY = ("codigoDaFilial", "dataDaEntrada", "quantidade", "idProd")
+_FIRST_DAY = datetime(2026, 1, 1)
+
+
+def main() -> None:
+    """Print what a cell costs in either form."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("orders", nargs="?", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--bad", type=float, default=0, metavar="PERCENT")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        orders, wide, narrow = (Path(name, f"{n}.xlsx") for n in ("orders", "wide", "narrow"))
+        cells = _write_orders(orders, asked.orders, asked.bad / 100)
+        write_sheet(wide, round(cells / len(COLUMNS)), asked.bad / 100)
+        _write_entries(narrow, round(cells / len(_ENTRY)), asked.bad / 100)
+        sizes = {
+            "orders with their lists": (orders, cells),
+            "flat, rows of twelve": (wide, cells),
+            "flat, rows of four": (narrow, cells),
+        }
+        command = [sys.executable, "-m", "xlbridge", "validate", "--format", "json"]
+        found = costs({way: [*command, str(path)] for way, (path, _) in sizes.items()}, asked.runs)
+    per_million = {way: 1e6 * found[way].processor_seconds / sizes[way][1] for way in sizes}
+    for way, (_, count) in sizes.items():
+        cost, megabytes = found[way], found[way].megabytes or 0
+        print(
+            f"{way:25} {count:>10,} cells {cost.seconds:7.2f} s "
+            f"{cost.processor_seconds:7.2f} s of processors {megabytes:6.0f} MB, "
+            f"{per_million[way]:6.2f} s a million cells"
+        )
+    ours, *flat = per_million.values()
+    ratios = " and ".join(f"{ours / one:.2f}" for one in flat)
+    print(f"a cell of the orders costs {ratios} times one of the flat sheets")
+
+
+def _write_orders(path: Path, count: int, bad: float) -> int:
+    """Write orders and their lists; return how many cells are filled."""
+    rng = random.Random(7)
+    filled = 0
+    with xlsxwriter.Workbook(path) as book:
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        sheets = {name: book.add_worksheet(name) for name in _HEADERS}
+        next_row = dict.fromkeys(_HEADERS, 1)
+        for name, header in _HEADERS.items():
+            sheets[name].write_row(0, 0, header)
+        for number in range(1, count + 1):
+            for name, row in _order(rng, number):
+                for column, value in enumerate(row):
+                    value = "dez" if column and rng.random() < bad else value
+                    if isinstance(value, datetime):
+                        sheets[name].write_datetime(next_row[name], column, value, day)
+                    else:
+                        sheets[name].write(next_row[name], column, value)
+                next_row[name] += 1
+                filled += len(row)
+    return filled
+
+
+def _write_entries(path: Path, count: int, bad: float) -> None:
+    rng = random.Random(8)
+    with xlsxwriter.Workbook(path) as book:
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        sheet = book.add_worksheet("entrada")
+        sheet.write_row(0, 0, _ENTRY)
+        for row in range(1, count + 1):
+            amount = "dez" if rng.random() < bad else rng.randrange(1, 9_000) / 100
+            sheet.write(row, 0, rng.randrange(1, 4))
+            sheet.write_datetime(row, 1, _FIRST_DAY + timedelta(days=rng.randrange(300)), day)
+            sheet.write(row, 2, amount)
+            sheet.write(row, 3, rng.randrange(1, 500))
+
+
+def _order(rng: random.Random, number: int) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the rows of an order, each with the name of its sheet."""
+    key, ordered = f"PV-{number:06}", _FIRST_DAY + timedelta(days=rng.randrange(300))
+    header = (key, rng.randrange(1, 4), rng.randrange(1, 1300), ordered, f"Pedido {number}")
+    prices = [(rng.randrange(1, 90), rng.randrange(100, 9_000)) for _ in range(4 + number % 2)]
+    rows: list[tuple[str, tuple[Any, ...]]] = [("pedido", header)]
+    for amount, cents in prices:
+        rows.append(("produtos", (key, rng.randrange(1, 500), amount, cents / 100)))
+    if number % 3 == 0:
+        total = sum(amount * cents for amount, cents in prices)
+        for place, part in enumerate((total // 2, total - total // 2), start=1):
+            due = ordered + timedelta(days=30 * place)
+            rows.append(("parcelas", (key, place, due, part / 100)))
+    return rows
+
+
+if __name__ == "__main__":
+    main()
