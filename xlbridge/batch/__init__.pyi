@@ -12,21 +12,21 @@ from .plan import (
 )
 from .plan_file import read_plan as read_plan
 from .plan_format import plan_format as plan_format, with_month as with_month
+from .report import (
+    batch_json as batch_json,
+    batch_text as batch_text,
+)
 from .run import (
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
     RunProgress as RunProgress,
+    prove_batch as prove_batch,
+    run_batch as run_batch,
 )
+from .sender import plan_batch as plan_batch
 from .status import (
     STATUS_NAMES as STATUS_NAMES,
     StepOverview as StepOverview,
-    batch_json as batch_json,
-    batch_text as batch_text,
-    overview as overview,
-)
-from .use_case import (
     is_settled as is_settled,
-    plan_batch as plan_batch,
-    prove_batch as prove_batch,
-    run_batch as run_batch,
+    overview as overview,
 )

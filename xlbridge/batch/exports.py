@@ -1,81 +1,24 @@
-"""Exports of a batch: each runs once, and again only after more was sent before it."""
+"""Export and comparison steps of a batch: each runs once, and again after more was sent."""
 
-import hashlib
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
+from xlbridge.batch.batch import Batch
+from xlbridge.batch.comparison import EnvironmentComparison, ListingComparison
 from xlbridge.batch.ledger import ExportRecord
-from xlbridge.batch.plan import ExportStep, file_digest, relative_name
+from xlbridge.batch.plan import CompareStep, ExportStep, file_digest, relative_name
+from xlbridge.batch.status import export_files, prepared_export
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import (
-    ExportRequest,
-    ExportResult,
-    OnProgress,
-    OutputFile,
-    PreparedExport,
-    prepare_export,
-)
+from xlbridge.export import ExportResult, OnProgress, PreparedExport
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
 from xlbridge.upload import known_numbers
-
-
-def export_overview(batch: Batch, step: ExportStep, before: Sequence[UnitOverview]) -> UnitOverview:
-    """Return the status of an export; ``before`` are the units of the steps before it."""
-    fingerprint = _fingerprint(step, before)
-    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
-    status, problem = UnitStatus.NEW, None
-    if done is not None:
-        status, problem = _export_status(batch, step, done, fingerprint)
-    return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
-
-
-def _export_status(
-    batch: Batch, step: ExportStep, done: ExportRecord, fingerprint: str
-) -> tuple[UnitStatus, Text | None]:
-    edited = _edited_files(batch.plan.folder, done)
-    if edited:
-        return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
-    files = [batch.plan.folder / file for file in done.files] or _output_files(batch, step)
-    if done.fingerprint != fingerprint or not all(file.exists() for file in files):
-        return UnitStatus.CHANGED, None
-    if not done.manifest["complete"]:
-        return UnitStatus.INCOMPLETE, _MAY_BE_INCOMPLETE
-    return (
-        (UnitStatus.INCOMPLETE, _RECORD_MISSING)
-        if done.manifest["missing"]
-        else (UnitStatus.DONE, None)
-    )
-
-
-def _edited_files(folder: Path, done: ExportRecord) -> list[str]:
-    """Return the files of an export that exist and were changed since."""
-    return [
-        file
-        for file, sha256 in done.files.items()
-        if (folder / file).exists() and file_digest(folder / file) != sha256
-    ]
-
-
-_EDITED_SINCE = Text(
-    pt="{files} mudou depois de exportado, e não é gravado por cima. Leve-o para outro lugar, ou "
-    "apague-o, e continue o lote.",
-    en="{files} was changed after it was exported, and is not written over. Move it elsewhere, or "
-    "delete it, and resume the batch.",
-)
-_MAY_BE_INCOMPLETE = Text(
-    pt="a listagem pode estar incompleta; veja o manifesto",
-    en="the listing may be incomplete; see the manifest",
-)
-_RECORD_MISSING = Text(
-    pt="um registro pedido pela chave não existe; veja o manifesto",
-    en="a record that was asked for by its key is not there; see the manifest",
-)
+from xlbridge.workbook import EXPORT_PROPERTY, EXPORTED, require_own
+from xlbridge.workbook.write import new_workbook, write_plain_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,47 +81,127 @@ def run_exports_on_cluster(
 
 def _prepare_output(batch: Batch, step: ExportStep) -> PreparedExport:
     """Return an export whose files may be written; their folders are made."""
-    prepared = _prepared(batch, step)
+    prepared = prepared_export(batch, step)
     with report_write_errors(prepared.output.path):
-        for path in _output_files(batch, step):
+        for path in export_files(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
     if not batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile)):
         prepared.require_replaceable()
     return prepared
 
 
-def _prepared(batch: Batch, step: ExportStep) -> PreparedExport:
-    return prepare_export(
-        ExportRequest(
-            listing=step.listing,
-            filters=step.filters,
-            flat=step.flat,
-            as_template=step.as_template,
-            settled=step.settled,
-            known=(),
-        ),
-        OutputFile(batch.plan.folder / step.output),
-        lambda: batch.environments.context(step.profile).catalogue,
-    )
-
-
 def _record_export(batch: Batch, export: PendingExport, result: ExportResult) -> None:
     step, folder = export.step, batch.plan.folder
     if step.manifest is not None:
         result.write_manifest(folder / step.manifest)
-    files = {relative_name(folder, path): file_digest(path) for path in _output_files(batch, step)}
+    files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
     exported = ExportRecord(export.fingerprint, result.manifest(), files)
     batch.ledger.exported(batch.id, step.name, batch.environments.name(step.profile), exported)
 
 
-def _output_files(batch: Batch, step: ExportStep) -> list[Path]:
-    manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
-    return [*_prepared(batch, step).files, *manifest]
+def run_comparison(
+    batch: Batch, step: CompareStep, fingerprint: str, tell: Callable[[Text], None]
+) -> None:
+    """Compare the environments of a step, write the report, and record the result.
+
+    Raises ``UsageError`` when the report cannot be written, and what ``export_frames`` raises.
+    """
+    path = batch.plan.file(step.output)
+    with report_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    require_own(path, EXPORTED)
+    here, there = (batch.environments.client(one) for one in (step.profile, step.other))
+    catalogue = batch.environments.context(step.profile).catalogue
+    found: list[ListingComparison] = []
+    for one in EnvironmentComparison(here, there, catalogue).compare(step.listings):
+        tell(_COMPARED.format(listing=one.listing))
+        found.append(one)
+    names = batch.environments.name(step.profile), batch.environments.name(step.other)
+    _write_report(batch, step, found, names)
+    manifest: dict[str, Any] = {"version": 1, "here": names[0], "there": names[1]}
+    manifest["equal"] = all(one.is_equal for one in found)
+    manifest["listings"] = [one.to_json() for one in found]
+    files = {relative_name(batch.plan.folder, path): file_digest(path)}
+    batch.ledger.exported(batch.id, step.name, names[0], ExportRecord(fingerprint, manifest, files))
 
 
-def _fingerprint(step: ExportStep, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of an export's expected content: its options, and the rows sent before it."""
-    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    filters = {name.value: str(value) for name, value in step.filters.given.items()}
-    asked = [step.listing, step.output, filters, step.flat, step.as_template]
-    return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
+def _write_report(
+    batch: Batch,
+    step: CompareStep,
+    found: Sequence[ListingComparison],
+    names: tuple[str, str],
+) -> None:
+    path = batch.plan.file(step.output)
+    title = _TITLE.format(here=names[0], there=names[1])
+    signature = EXPORT_PROPERTY, step.name
+    with (
+        report_write_errors(path),
+        new_workbook(path, title=str(title), signature=signature) as book,
+    ):
+        plain, bold = book.add_format(), book.add_format({"bold": True})
+        for name, header, rows in _sheets(found, names):
+            sheet = book.add_worksheet(str(name))
+            for column, text in enumerate(header):
+                sheet.write_string(0, column, str(text), bold)
+            for place, row in enumerate(rows, start=1):
+                for column, value in enumerate(row):
+                    if isinstance(value, int):
+                        sheet.write_number(place, column, value)
+                    else:
+                        write_plain_text(sheet, place, column, str(value), plain)
+            sheet.set_column(0, len(header) - 1, _WIDTH)
+            sheet.freeze_panes(1, 0)
+
+
+_Row = Sequence[object]
+
+
+def _sheets(
+    found: Sequence[ListingComparison], names: tuple[str, str]
+) -> Iterator[tuple[Text, Sequence[object], Iterator[_Row]]]:
+    here, there = names
+    yield (
+        Text(pt="Listagens", en="Listings"),
+        (_LISTING, here, there, _EQUAL, _ONLY.format(name=here), _ONLY.format(name=there), _RESULT),
+        (
+            (one.listing, one.here, one.there, one.equal, one.only_here, one.only_there, _word(one))
+            for one in found
+        ),
+    )
+    yield (
+        Text(pt="Diferenças", en="Differences"),
+        (_LISTING, _RECORD, _FIELD, here, there),
+        (
+            (one.listing, each.record, each.field, each.here, each.there)
+            for one in found
+            for each in one.differences
+        ),
+    )
+    yield (
+        Text(pt="Não comparado", en="Not compared"),
+        (_LISTING, _FIELD, _REASON, _FILLED.format(name=here), _FILLED.format(name=there)),
+        (
+            (one.listing, each.field, each.reason, each.here, each.there)
+            for one in found
+            for each in one.not_compared
+        ),
+    )
+
+
+def _word(one: ListingComparison) -> Text:
+    if not one.complete:
+        return Text(pt="não há prova de que está completa", en="not proven to be complete")
+    return Text(pt="igual", en="equal") if one.is_equal else Text(pt="diferente", en="different")
+
+
+_WIDTH = 24
+_LISTING = Text(pt="Listagem", en="Listing")
+_RECORD = Text(pt="Registro", en="Record")
+_FIELD = Text(pt="Campo", en="Field")
+_REASON = Text(pt="Motivo", en="Reason")
+_RESULT = Text(pt="Resultado", en="Result")
+_EQUAL = Text(pt="Iguais", en="Equal")
+_ONLY = Text(pt="Só em {name}", en="Only in {name}")
+_FILLED = Text(pt="Preenchidos em {name}", en="Filled in {name}")
+_TITLE = Text(pt="Comparação de {here} com {there}", en="Comparison of {here} with {there}")
+_COMPARED = Text(pt="comparada: {listing}", en="compared: {listing}")

@@ -1,16 +1,24 @@
-"""A run of a batch: check everything, ask for consent once, then send and export step by step."""
+"""A run of a batch: check everything, ask for consent once, then send and export step by step.
+
+A run holds the batch's lock, and ends with the page of findings and the closing proofs.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.checks import CheckResult, StepWorkbook, check_all
-from xlbridge.batch.comparison_step import run_comparison
-from xlbridge.batch.exports import PendingExport, run_export, run_exports_on_cluster
+from xlbridge.batch.exports import (
+    PendingExport,
+    run_comparison,
+    run_export,
+    run_exports_on_cluster,
+)
 from xlbridge.batch.ledger import FailureRecord
 from xlbridge.batch.plan import (
     AnyStep,
@@ -21,8 +29,9 @@ from xlbridge.batch.plan import (
     WorkbookStep,
     file_digest,
 )
-from xlbridge.batch.processing import run_processing
-from xlbridge.batch.sender import WorkbookSender
+from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
+from xlbridge.batch.proof.verdict import WrittenProof
+from xlbridge.batch.sender import WorkbookSender, run_processing
 from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
 from xlbridge.errors import (
     ApiError,
@@ -30,12 +39,14 @@ from xlbridge.errors import (
     LocalDatabaseError,
     LocalFailure,
     TransportError,
+    UsageError,
     XlbridgeError,
 )
-from xlbridge.files import report_local_failures
+from xlbridge.files import lock_or_fail, report_local_failures, report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
 from xlbridge.upload import Consent, UploadOptions
+from xlbridge.validation.reports import FORMS, Report
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
@@ -356,3 +367,77 @@ def _may_send(state: UnitOverview) -> bool:
     if state.jobs:
         return state.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
     return state.status is UnitStatus.NEW
+
+
+@dataclass(slots=True)
+class BatchOutcome:
+    """Outcome of a batch run: the status of each step, and the files written about it.
+
+    ``findings_page`` is None where no workbook has errors or the page cannot be written, for which
+    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing, ``failure`` how
+    this computer failed at a unit.
+    """
+
+    steps: Sequence[StepOverview]
+    findings_page: Path | None = None
+    findings_error: XlbridgeError | None = None
+    proofs: list[WrittenProof] = field(default_factory=list)
+    proof_error: XlbridgeError | None = None
+    failure: LocalFailure | None = None
+
+
+def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
+    """Check, send and export what is not done yet; write the findings page and the proofs.
+
+    Proofs are only written where something was sent or exported. Raises ``UsageError`` where the
+    proofs cannot be written or another process runs the batch, and what ``BatchRun.run`` raises.
+    """
+    require_proof_folder(batch)
+    held = _ALREADY_RUNNING.format(id=batch.id)
+    with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", held):
+        result = BatchRun(batch, options).run()
+    outcome = BatchOutcome(result.steps, failure=result.failure)
+    try:
+        outcome.findings_page = _write_findings_page(batch, result.checked)
+    except (UsageError, LocalFailure) as error:
+        outcome.findings_error = error
+    if result.worked:
+        _write_proofs(batch, outcome, options.progress)
+    return outcome
+
+
+def prove_batch(batch: Batch, progress: OpenProgress) -> BatchOutcome:
+    """Write the closing proofs of a batch as it is now, one for each environment.
+
+    Where a system cannot be asked, the proofs before it stay, and ``proof_error`` says why.
+    """
+    outcome = BatchOutcome(overview(batch))
+    _write_proofs(batch, outcome, progress)
+    return outcome
+
+
+def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -> None:
+    try:
+        with progress(Text(pt="Lendo de volta", en="Reading back"), 1) as reading:
+            outcome.proofs.extend(write_proofs(batch, outcome.steps, datetime.now(), reading.tell))
+    except XlbridgeError as error:
+        outcome.proof_error = error
+
+
+def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
+    """Write a page with all errors of the workbooks and return its path, None without errors."""
+    page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
+    if not checked.failed:
+        with report_write_errors(page):
+            page.unlink(missing_ok=True)
+        return None
+    with report_write_errors(page):
+        page.parent.mkdir(parents=True, exist_ok=True)
+    FORMS["html"].write(Report.of(checked.failed), page)
+    return page
+
+
+_ALREADY_RUNNING = Text(
+    pt="O lote {id} já está correndo em outro processo.",
+    en="The batch {id} is being run by another process already.",
+)

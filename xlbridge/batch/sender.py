@@ -1,4 +1,7 @@
-"""Sender of one workbook of a batch, or of what is left of it."""
+"""Sender of one workbook of a batch, or of what is left of it, and of records to process.
+
+Records that a step has sent, or that a sheet names, are processed once they are there.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -10,21 +13,35 @@ import pandas as pd
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
-from xlbridge.batch.plan import SendOptions, file_digest
-from xlbridge.errors import UsageError
+from xlbridge.batch.plan import (
+    ProcessStep,
+    SendOptions,
+    WorkbookFile,
+    WorkbookStep,
+    file_digest,
+)
+from xlbridge.batch.status import StepOverview, last_processing, overview
+from xlbridge.errors import ApiError, UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     CorrectedRows,
     Job,
     NotRetriable,
+    RecordNumbers,
     RowPlan,
     SheetCodes,
     State,
     UploadOptions,
     Uploads,
     corrected_rows,
+    create_processing,
+    find_kind,
+    given_numbers,
     has_sent_rows,
     may_be_sent,
+    numbers_in_sheet,
+    row_statuses,
+    with_retries,
 )
 from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.validation import ValidatedSheet
@@ -237,3 +254,89 @@ def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:
             message=first.message,
         )
     )
+
+
+def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
+    """Return the status of each step, with the planned actions of what was never sent.
+
+    Workbooks are validated and their records looked up; nothing is written, not even here. A
+    workbook with errors, or whose records cannot be asked for, says so in its ``problem``. Raises
+    ``ConfigError`` where an environment cannot be used at all.
+    """
+    sender = WorkbookSender(batch, options)
+    return [
+        replace(
+            state,
+            units=tuple(
+                _with_actions(sender, state.step, unit)
+                if isinstance(state.step, WorkbookStep)
+                else unit
+                for unit in state.units
+            ),
+        )
+        for state in overview(batch)
+    ]
+
+
+def _with_actions(sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview) -> UnitOverview:
+    if step.sending is None or unit.jobs or unit.status not in _TO_PLAN:
+        return unit
+    path = sender.batch.plan.folder / unit.name
+    target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
+    try:
+        return replace(unit, actions=sender.plan(target).counts)
+    except (UsageError, ApiError, WorkbookRefused) as error:
+        return replace(unit, problem=error.message)
+
+
+_TO_PLAN = frozenset(
+    {UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.FAILED}
+)
+
+
+def run_processing(batch: Batch, step: ProcessStep, options: UploadOptions) -> None:
+    """Process the records of a step: go on with the job that was begun, else plan a new one.
+
+    ``options.consent`` is asked before anything is sent, with the records by count and what is
+    final. Raises ``UsageError`` where a number is none, and what ``Uploads.run`` raises.
+    """
+    environments = batch.environments
+    context, client = environments.context(step.profile), environments.client(step.profile)
+    job = last_processing(batch, step)
+    if job is None or job.state.is_final:
+        kind = find_kind(step.listing)
+        job = create_processing(context, client, kind, _numbers(batch, step), options)
+        profile = environments.name(step.profile)
+        batch.ledger.sent(batch.id, step.name, step.source, profile, JobRecord("", job.id))
+    Uploads(context, client).run(job, options)
+
+
+def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
+    if step.file is not None:
+        limits = batch.environments.context(step.profile).settings.limits
+        path = batch.plan.file(step.file)
+        return numbers_in_sheet(path, find_kind(step.listing), limits)
+    codes = list(_codes_of_step(batch, step))
+    if not all(code.isdecimal() for code in codes) or not codes:
+        raise UsageError(_NO_NUMBERS.format(step=step.records_of))
+    return given_numbers([int(code) for code in codes])
+
+
+def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
+    """Yield the codes of the records that the workbooks of a step have written or found."""
+    uploads = (one for one in batch.plan.steps if isinstance(one, WorkbookStep))
+    sending = next(one for one in uploads if one.name == step.records_of)
+    context = batch.environments.context(sending.profile)
+    profile = batch.environments.name(sending.profile)
+    for file in batch.ledger.files_sent(batch.id, sending.name, profile):
+        sent = batch.ledger.last_sent(batch.id, sending.name, file, profile)
+        if sent is None:
+            continue
+        for job, _ in with_retries(context.journal, context.journal.job(sent.job)):
+            yield from (one.code for one in row_statuses(context, job).values() if one.code)
+
+
+_NO_NUMBERS = Text(
+    pt="O passo {step} não tem números de registros no sistema para processar.",
+    en="The step {step} has no numbers of records in the system to process.",
+)

@@ -1,13 +1,14 @@
-"""Status of a batch, step by step, and its report as JSON and as text."""
+"""Status of a batch, step by step: what its ledger and its journals know of each unit."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
-from xlbridge.batch.comparison_step import comparison_overview
-from xlbridge.batch.exports import export_overview
+from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan import (
     AnyStep,
     CompareStep,
@@ -15,10 +16,13 @@ from xlbridge.batch.plan import (
     ProcessStep,
     WorkbookFile,
     WorkbookStep,
+    file_digest,
     workbooks_of,
 )
+from xlbridge.errors import LocalFailure
+from xlbridge.export import ExportRequest, OutputFile, PreparedExport, prepare_export
 from xlbridge.i18n import Text
-from xlbridge.upload import ACTION_COUNTS
+from xlbridge.upload import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,22 @@ _NOT_EXPORTED = Text(
     en="{patterns} was not exported by this batch yet",
 )
 
+STATUS_NAMES: Mapping[UnitStatus, Text] = {
+    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
+    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
+    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
+    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
+    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
+    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
+    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
+    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
+    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
+    UnitStatus.EDITED: Text(pt="editada", en="edited"),
+    UnitStatus.DONE: Text(pt="feito", en="done"),
+}
+"""Names of the statuses."""
+
 
 def overview(batch: Batch) -> list[StepOverview]:
     """Return the status of each step, in the order in which they are done."""
@@ -89,15 +109,12 @@ def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview
     if isinstance(step, ExportStep):
         # What is exported depends on all that was sent before it.
         sent = [unit for state in before.values() for unit in state.units]
-        units, problem = [export_overview(batch, step, sent)], None
+        units, problem = [_export_overview(batch, step, sent)], None
     elif isinstance(step, CompareStep):
         sent = [unit for state in before.values() for unit in state.units]
-        units, problem = [comparison_overview(batch, step, sent)], None
+        units, problem = [_comparison_overview(batch, step, sent)], None
     elif isinstance(step, ProcessStep):
-        # What processes records judges sheets of them, too, which takes long to import.
-        from xlbridge.batch.processing import processing_overview
-
-        units, problem = [processing_overview(batch, step)], None
+        units, problem = [_processing_overview(batch, step)], None
     else:
         units, problem = _units_of_step(batch, step)
     shown = tuple(_with_failure(batch, step, unit) for unit in units)
@@ -179,219 +196,178 @@ def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOvervi
     return replace(unit, status=status, problem=failure.message)
 
 
-STATUS_NAMES: Mapping[UnitStatus, Text] = {
-    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
-    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
-    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
-    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
-    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
-    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
-    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
-    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
-    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
-    UnitStatus.EDITED: Text(pt="editada", en="edited"),
-    UnitStatus.DONE: Text(pt="feito", en="done"),
-}
-"""Names of the statuses."""
-
-_MARKS = {
-    UnitStatus.DONE: "✓",
-    UnitStatus.NEW: "·",
-    UnitStatus.CHANGED: "·",
-    UnitStatus.UNDER_WAY: "…",
-}
-_BAD_MARK = "✗"
-_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+def is_settled(batch: Batch) -> bool:
+    """Tell whether nothing that the batch has sent is in doubt; not so where nobody can tell."""
+    try:
+        jobs = [
+            (batch.environments.context(state.step.profile).journal, job)
+            for state in overview(batch)
+            for unit in state.units
+            for job in unit.jobs
+        ]
+        return all(journal.is_settled(job) for journal, job in jobs)
+    except LocalFailure:
+        return False
 
 
-def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
-    """Return a batch as JSON."""
-    return {
-        "version": 1,
-        "batch": batch.id,
-        "plan": str(batch.plan.path),
-        "parameters": dict(batch.plan.parameters),
-        "done": all(state.done for state in steps),
-        "rows": _rows_json(total_rows(steps)),
-        "steps": [_step_json(state) for state in steps],
-    }
+def _export_overview(
+    batch: Batch, step: ExportStep, before: Sequence[UnitOverview]
+) -> UnitOverview:
+    """Return the status of an export; ``before`` are the units of the steps before it."""
+    fingerprint = _fingerprint_of_export(step, before)
+    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
+    status, problem = UnitStatus.NEW, None
+    if done is not None:
+        status, problem = _export_status(batch, step, done, fingerprint)
+    return UnitOverview(step.output, status, problem=problem, sha256=fingerprint)
 
 
-def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
-    """Yield the lines of a report: each step with its problems, and the totals at the end."""
-    yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
-    width = max((len(state.step.name) for state in steps), default=0)
-    for state in steps:
-        mark = _MARKS.get(state.status, _BAD_MARK)
-        yield Text(pt="{text}", en="{text}").format(
-            text=_step_line(f"  {mark} {state.step.name:{width}}  ", state)
-        )
-        if state.problem is not None:
-            yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
-        for unit in state.units:
-            if unit.status is UnitStatus.DONE:
-                continue
-            if isinstance(state.step, WorkbookStep):
-                yield from _unit_text(unit)
-            elif unit.problem is not None:
-                yield Text(pt="      {p}", en="      {p}").format(p=unit.problem)
-    yield from _total_text(steps)
+def _export_status(
+    batch: Batch, step: ExportStep, done: ExportRecord, fingerprint: str
+) -> tuple[UnitStatus, Text | None]:
+    edited = _edited_files(batch.plan.folder, done)
+    if edited:
+        return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
+    files = [batch.plan.folder / file for file in done.files] or export_files(batch, step)
+    if done.fingerprint != fingerprint or not all(file.exists() for file in files):
+        return UnitStatus.CHANGED, None
+    if not done.manifest["complete"]:
+        return UnitStatus.INCOMPLETE, _MAY_BE_INCOMPLETE
+    return (
+        (UnitStatus.INCOMPLETE, _RECORD_MISSING)
+        if done.manifest["missing"]
+        else (UnitStatus.DONE, None)
+    )
 
 
-def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
-    """Return the row counts of all steps that send."""
-    return sum((s.rows for s in steps if _sends(s)), RowCounts())
+def _edited_files(folder: Path, done: ExportRecord) -> list[str]:
+    """Return the files of an export that exist and were changed since."""
+    return [
+        file
+        for file, sha256 in done.files.items()
+        if (folder / file).exists() and file_digest(folder / file) != sha256
+    ]
 
 
-def _sends(state: StepOverview) -> bool:
-    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+_EDITED_SINCE = Text(
+    pt="{files} mudou depois de exportado, e não é gravado por cima. Leve-o para outro lugar, ou "
+    "apague-o, e continue o lote.",
+    en="{files} was changed after it was exported, and is not written over. Move it elsewhere, or "
+    "delete it, and resume the batch.",
+)
+_MAY_BE_INCOMPLETE = Text(
+    pt="a listagem pode estar incompleta; veja o manifesto",
+    en="the listing may be incomplete; see the manifest",
+)
+_RECORD_MISSING = Text(
+    pt="um registro pedido pela chave não existe; veja o manifesto",
+    en="a record that was asked for by its key is not there; see the manifest",
+)
 
 
-def _step_line(head: str, state: StepOverview) -> Text:
-    if state.waits_for and not state.done:
-        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
+def prepared_export(batch: Batch, step: ExportStep) -> PreparedExport:
+    """Return the export of a step, its options checked."""
+    return prepare_export(
+        ExportRequest(
+            listing=step.listing,
+            filters=step.filters,
+            flat=step.flat,
+            as_template=step.as_template,
+            settled=step.settled,
+            known=(),
+        ),
+        OutputFile(batch.plan.folder / step.output),
+        lambda: batch.environments.context(step.profile).catalogue,
+    )
+
+
+def export_files(batch: Batch, step: ExportStep) -> list[Path]:
+    """Return the files that an export writes."""
+    manifest = [] if step.manifest is None else [batch.plan.folder / step.manifest]
+    return [*prepared_export(batch, step).files, *manifest]
+
+
+def _fingerprint_of_export(step: ExportStep, before: Sequence[UnitOverview]) -> str:
+    """Return a digest of an export's expected content: its options, and the rows sent before it."""
+    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
+    filters = {name.value: str(value) for name, value in step.filters.given.items()}
+    asked = [step.listing, step.output, filters, step.flat, step.as_template]
+    return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
+
+
+def _comparison_overview(
+    batch: Batch, step: CompareStep, before: Sequence[UnitOverview]
+) -> UnitOverview:
+    """Return the status of a comparison; ``before`` are the units of the steps before it."""
+    fingerprint = _fingerprint_of_comparison(step, before)
+    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
+    if done is None:
+        return UnitOverview(step.output, UnitStatus.NEW, sha256=fingerprint)
+    there = all((batch.plan.folder / file).exists() for file in done.files)
+    if done.fingerprint != fingerprint or not there:
+        return UnitOverview(step.output, UnitStatus.CHANGED, sha256=fingerprint)
+    different = [one for one in done.manifest["listings"] if not one["is_equal"]]
+    if not different:
+        return UnitOverview(step.output, UnitStatus.DONE, sha256=fingerprint)
+    names = [_difference(one) for one in different[:_MOST_NAMED]]
+    problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
+    return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
+
+
+def _fingerprint_of_comparison(step: CompareStep, before: Sequence[UnitOverview]) -> str:
+    """Return a digest of what is compared, and of the rows that were sent before."""
+    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
+    wanted = [
+        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.given.items()))]
+        for one in step.listings
+    ]
+    asked = [wanted, step.other, step.output]
+    return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
+
+
+def _difference(one: Mapping[str, Any]) -> str:
+    """Return how a listing differs, in a few words of numbers and fields."""
+    fields = ", ".join(f"{name} ({count})" for name, count in one["fields"].items())
+    return f"{one['listing']}: {one['here']}/{one['there']}{f' · {fields}' if fields else ''}"
+
+
+_MOST_NAMED = 5
+_NOT_EQUAL = Text(
+    pt="{n} {n:listagem difere|listagens diferem} (aqui/lá): {names}",
+    en="{n} {n:listing differs|listings differ} (here/there): {names}",
+)
+
+
+def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
+    """Return the status of a processing."""
+    # What processes records judges sheets of them, too, which takes long to import.
+    from xlbridge.upload import process_counts, processed_records
+
+    unit = step.source
+    job = last_processing(batch, step)
+    if job is None:
+        return UnitOverview(unit, UnitStatus.NEW)
+    journal = batch.environments.context(step.profile).journal
+    counts = process_counts(processed_records(journal, job))
+    unknown = counts["unknown"] if job.state.is_final else 0
+    waiting = counts["unknown"] - unknown
+    rows = RowCounts(
+        counts["read"], counts["processed"], counts["already"], 0, unknown, unsent=waiting
+    )
+    if not job.state.is_final:
+        doubtful = job.state.value == "in_doubt"
+        status = UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
+    elif unknown:
+        status = UnitStatus.IN_DOUBT
     else:
-        summary = STATUS_NAMES[state.status]
-    if isinstance(state.step, ExportStep):
-        detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
-            listing=state.step.listing, o=state.step.output
-        )
-    elif isinstance(state.step, CompareStep):
-        detail = Text(
-            pt="{n} {n:listagem|listagens} com {other} → {o}",
-            en="{n} {n:listing|listings} with {other} → {o}",
-        ).format(n=len(state.step.listings), other=state.step.other, o=state.step.output)
-    elif isinstance(state.step, ProcessStep):
-        detail = _processed_text(state.step, state.rows)
-    elif not _sends(state):
-        detail = Text(
-            pt="{n} {n:arquivo conferido|arquivos conferidos}",
-            en="{n} {n:workbook|workbooks} checked",
-        ).format(n=len(state.units))
-    else:
-        detail = _rows_text(state.rows, len(state.units))
-    return Text(pt="{head}{summary} · {detail}", en="{head}{summary} · {detail}").format(
-        head=head, summary=summary, detail=detail
-    )
+        status = UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
+    return UnitOverview(unit, status, rows, (job,))
 
 
-def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
-    return Text(
-        pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
-        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem prova",
-        en="{listing} of {source}: {done} processed, {already} were already, {rejected} rejected, "
-        "{unknown} without proof",
-    ).format(
-        listing=step.listing,
-        source=step.source,
-        done=rows.accepted,
-        already=rows.unchanged,
-        rejected=rows.rejected,
-        unknown=rows.unknown,
-    )
-
-
-def _rows_text(rows: RowCounts, workbooks: int) -> Text:
-    if rows.read == rows.unsent:
-        return Text(
-            pt="{n} {n:arquivo|arquivos}, {read} {read:linha conferida|linhas conferidas}, nada "
-            "enviado",
-            en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
-        ).format(n=workbooks, read=rows.read)
-    summary = Text(
-        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
-        "{accepted:aceita|aceitas}",
-        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
-    ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
-    for count, text in (
-        (rows.unchanged, Text(pt="{n} sem alteração", en="{n} unchanged")),
-        (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
-        (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
-        (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
-        (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
-    ):
-        if count:
-            summary = Text(pt="{summary}, {more}", en="{summary}, {more}").format(
-                summary=summary, more=text.format(n=count)
-            )
-    return summary
-
-
-def _unit_text(unit: UnitOverview) -> Iterator[Text]:
-    yield Text(pt="      {name}: {status}", en="      {name}: {status}").format(
-        name=unit.name, status=STATUS_NAMES[unit.status]
-    )
-    if unit.problem is not None:
-        yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
-    if unit.actions is not None:
-        yield Text(pt="        {counts}", en="        {counts}").format(
-            counts=ACTION_COUNTS.format(**unit.actions)
-        )
-    if unit.status is UnitStatus.INVALID and unit.check is not None:
-        yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
-        for line in unit.check.first_findings:
-            yield Text(pt="        {line}", en="        {line}").format(line=line)
-    for job in unit.jobs:
-        if (unit.rows.rejected or unit.rows.held) and job.last("rejects_file"):
-            yield Text(
-                pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
-                en="        rejected: {n} · held: {held} · fix them in {file}",
-            ).format(n=unit.rows.rejected, held=unit.rows.held, file=job.last("rejects_file"))
-    if unit.status is UnitStatus.IN_DOUBT:
-        for job in unit.jobs:
-            yield Text(
-                pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
-            ).format(job=job.id)
-
-
-def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
-    rows = total_rows(steps)
-    yield Text(
-        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
-        "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
-        "prova + {unsent} {unsent:não enviada|não enviadas}",
-        en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
-        "rejected + {unknown} without proof + {unsent} not sent",
-    ).format(rejected=rows.rejected, **asdict(rows))
-
-
-def _step_json(state: StepOverview) -> dict[str, Any]:
-    step = state.step
-    return {
-        "step": step.name,
-        "kind": _kind(step),
-        "state": state.status.value,
-        "after": list(step.after),
-        "waits_for": list(state.waits_for),
-        "problem": None if state.problem is None else str(state.problem),
-        "rows": _rows_json(state.rows),
-        "units": [_unit_json(unit) for unit in state.units],
-    }
-
-
-def _kind(step: AnyStep) -> str:
-    if isinstance(step, WorkbookStep):
-        return "upload" if step.sending else "validate"
-    if isinstance(step, ProcessStep):
-        return "process"
-    return "export" if isinstance(step, ExportStep) else "compare"
-
-
-def _unit_json(unit: UnitOverview) -> dict[str, Any]:
-    return {
-        "name": unit.name,
-        "state": unit.status.value,
-        "sha256": unit.sha256,
-        "rows": _rows_json(unit.rows),
-        "errors": unit.check.errors if unit.check else 0,
-        "warnings": unit.check.warnings if unit.check else 0,
-        "problem": None if unit.problem is None else str(unit.problem),
-        "findings": list(unit.check.first_findings) if unit.check else [],
-        "plan": None if unit.actions is None else dict(unit.actions),
-        "jobs": [job.id for job in unit.jobs],
-    }
-
-
-def _rows_json(rows: RowCounts) -> dict[str, int]:
-    return {**asdict(rows), "rejected": rows.rejected}
+def last_processing(batch: Batch, step: ProcessStep) -> Job | None:
+    """Return the last job of a processing, None where none was begun."""
+    profile = batch.environments.name(step.profile)
+    sent = batch.ledger.last_sent(batch.id, step.name, step.source, profile)
+    if sent is None:
+        return None
+    return batch.environments.context(step.profile).journal.job(sent.job)

@@ -32,12 +32,12 @@ from .planning import may_be_sent as may_be_sent
 from .process_kinds import (
     KINDS as KINDS,
     ProcessKind as ProcessKind,
+    RecordNumbers as RecordNumbers,
     find_kind as find_kind,
+    given_numbers as given_numbers,
 )
 from .process_numbers import (
     InvalidNumbers as InvalidNumbers,
-    RecordNumbers as RecordNumbers,
-    given_numbers as given_numbers,
     numbers_in_sheet as numbers_in_sheet,
 )
 from .process_plan import (

@@ -8,19 +8,16 @@ Source: the product brief, Row actions.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from json import dumps
-from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Lookup, Resource
+from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
-from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import RowValues, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.row_plan import (
     Difference,
@@ -53,31 +50,6 @@ class SheetRows:
     digests: Sequence[str]
     keys: Sequence[tuple[str, ...]]
     set_aside: Mapping[int, SetAside]
-
-
-def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, ...]]:
-    """Return the digests of each row's keys, the system's own number left out."""
-    declared = resource.read_back
-    if declared is None:
-        return [()] * len(rows)
-    matcher = RowMatcher(resource, declared)
-    opening = f"[{dumps(resource.name)}"
-    items: dict[str, list[str]] = {}
-    for column in dict.fromkeys(column for way in declared.lookups for column in way.key):
-        name = f", [{dumps(column)}, "
-        items[column] = [
-            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
-            for text in matcher.column(column, rows)
-        ]
-
-    def digest(at: int, way: Lookup) -> str:
-        key = "".join([items[column][at] for column in way.key])
-        return blake2b(f"{opening}{key}]".encode(), digest_size=16).hexdigest()
-
-    return [
-        tuple([digest(at, way) for way in ways if way is not declared.by_number])
-        for at, ways in enumerate(lookups_of_rows(resource, rows))
-    ]
 
 
 def read_rows(client: Client, resource: Resource, rows: SheetRows, options: PlanOptions) -> Reading:

@@ -16,7 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
-from xlbridge.upload.lookup.row_lookup import rows_of
+from xlbridge.upload.lookup.row_lookup import business_keys, rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
     file_hash,
@@ -26,7 +26,7 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
-from xlbridge.upload.planner import SheetRows, business_keys, plan_rows, read_rows
+from xlbridge.upload.planner import SheetRows, plan_rows, read_rows
 from xlbridge.upload.row_plan import (
     CellContent,
     PlannedRow,

@@ -4,7 +4,7 @@ Each kind is declared once: the operation that processes a record, how its state
 in it proves that it is done. Source: the spec, States and transitions; the product brief, process.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -260,3 +260,37 @@ def find_kind(listing: str) -> ProcessKind:
             ),
         )
     return KINDS[known]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordNumbers:
+    """Numbers of records, each once, in the order in which they were given.
+
+    ``rows`` are the Excel rows that they stand in, or their places from 1 on where there is no
+    ``file``. ``columns`` gives the zero-based position of their column. ``hidden`` counts numbers
+    that stand in hidden rows, ``empty`` filled rows without a number, ``repeated`` further rows
+    with a number that was there already.
+    """
+
+    numbers: Sequence[int]
+    rows: Sequence[int]
+    file: str = ""
+    sheet: str = ""
+    columns: Mapping[str, int] = field(default_factory=dict)
+    hidden: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+
+def given_numbers(given: Sequence[int]) -> RecordNumbers:
+    """Return numbers that were given by themselves. Raises ``UsageError`` where one cannot be."""
+    wrong = [number for number in given if number < 1]
+    if wrong or not given:
+        raise UsageError(
+            Text(
+                pt="Não é número de registro: {numbers}.",
+                en="Not the number of a record: {numbers}.",
+            ).format(numbers=", ".join(map(str, wrong)) or "–")
+        )
+    numbers = list(dict.fromkeys(given))
+    return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(given) - len(numbers))

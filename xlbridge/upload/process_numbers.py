@@ -1,20 +1,19 @@
-"""Numbers of the records that are to be processed: as given, or from a column of a sheet."""
+"""Numbers of the records that are to be processed, from a column of a sheet."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import normalize_header
+from xlbridge.upload.process_kinds import ProcessKind, RecordNumbers
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells, read_workbook
 
 if TYPE_CHECKING:
     from xlbridge.settings import WorkbookLimits
-    from xlbridge.upload.process_kinds import ProcessKind
 
 _HEADER_ROWS = 20
 """Rows from the top of a sheet among which its header is looked for."""
@@ -24,40 +23,6 @@ _LEAST_INEXACT = 1e15
 """Numbers from here on are not stored exactly in a cell."""
 
 _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordNumbers:
-    """Numbers of records, each once, in the order in which they were given.
-
-    ``rows`` are the Excel rows that they stand in, or their places from 1 on where there is no
-    ``file``. ``columns`` gives the zero-based position of their column. ``hidden`` counts numbers
-    that stand in hidden rows, ``empty`` filled rows without a number, ``repeated`` further rows
-    with a number that was there already.
-    """
-
-    numbers: Sequence[int]
-    rows: Sequence[int]
-    file: str = ""
-    sheet: str = ""
-    columns: Mapping[str, int] = field(default_factory=dict)
-    hidden: int = 0
-    empty: int = 0
-    repeated: int = 0
-
-
-def given_numbers(given: Sequence[int]) -> RecordNumbers:
-    """Return numbers that were given by themselves. Raises ``UsageError`` where one cannot be."""
-    wrong = [number for number in given if number < 1]
-    if wrong or not given:
-        raise UsageError(
-            Text(
-                pt="Não é número de registro: {numbers}.",
-                en="Not the number of a record: {numbers}.",
-            ).format(numbers=", ".join(map(str, wrong)) or "–")
-        )
-    numbers = list(dict.fromkeys(given))
-    return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(given) - len(numbers))
 
 
 class InvalidNumbers(UsageError):
@@ -80,7 +45,7 @@ class InvalidNumbers(UsageError):
 
 
 def numbers_in_sheet(
-    file: Path, kind: "ProcessKind", limits: "WorkbookLimits", sheet: str | None = None
+    file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None = None
 ) -> RecordNumbers:
     """Return the numbers in a workbook's column of them, which is found by its header.
 
@@ -140,7 +105,7 @@ def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
 
 
 def _chosen_column(
-    file: Path, kind: "ProcessKind", limits: "WorkbookLimits", sheet: str | None
+    file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None
 ) -> tuple[SheetCells, int, int]:
     """Return the sheet that has the column of the numbers, its header's row, and the column.
 
@@ -183,7 +148,7 @@ def _chosen_column(
     )
 
 
-def _columns(cells: SheetCells, kind: "ProcessKind") -> Iterator[tuple[int, int]]:
+def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
     """Yield the Excel row and the column of each header of the numbers in a sheet's top row."""
     wanted = {normalize_header(header) for header in kind.headers}
     for position in range(min(_HEADER_ROWS, cells.height)):

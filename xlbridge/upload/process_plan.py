@@ -22,8 +22,7 @@ from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext, UploadOptions
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import Journal, PlanOutdated
-from xlbridge.upload.process_kinds import ProcessKind, RecordState, Standing
-from xlbridge.upload.process_numbers import RecordNumbers
+from xlbridge.upload.process_kinds import ProcessKind, RecordNumbers, RecordState, Standing
 from xlbridge.upload.record_writes import RecordTask
 from xlbridge.upload.row_plan import StoredAction, plan_token
 from xlbridge.wire import WireModel

@@ -12,7 +12,7 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected, Upl
 from xlbridge.i18n import Text
 from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader, plain_json
+from xlbridge.upload.lookup.record_reader import PresentRecord, RecordReader
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
 from xlbridge.upload.record_dispatch import (
@@ -25,7 +25,7 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
+from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState, plain_json
 from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery

@@ -16,10 +16,14 @@ from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation, Resource
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR, plain_json
-from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, StoredSnapshot
-from xlbridge.upload.planner import business_keys
+from xlbridge.upload.lookup.row_lookup import RowValues, business_keys
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    Moment,
+    RowSnapshot,
+    Snapshot,
+    StoredSnapshot,
+)
 from xlbridge.upload.record_dispatch import (
     MOST_ATTEMPTS,
     Announce,
@@ -30,7 +34,7 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState
+from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState, plain_json
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

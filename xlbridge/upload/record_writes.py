@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -177,3 +178,14 @@ def _problems(detail: Mapping[str, Any]) -> list[tuple[str | None, str]]:
     if "message" in detail:
         return [(detail.get("column"), detail["message"])]
     return [(column, message) for column, message in detail.get("problems", ())]
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value that was read as JSON can have it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [plain_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: plain_json(one) for name, one in value.items()}
+    return value

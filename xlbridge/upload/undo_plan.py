@@ -16,9 +16,14 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_records
-from xlbridge.upload.lookup.record_reader import CODE_SEPARATOR
 from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    FoundRecord,
+    Moment,
+    RowSnapshot,
+    Snapshot,
+)
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.record_writes import RecordTask, WriteState
 from xlbridge.upload.retried_rows import with_retries

@@ -10,7 +10,6 @@ from .links import (
     named_record as named_record,
 )
 from .online_check import OnlineCheck as OnlineCheck
-from .record_reader import CODE_SEPARATOR as CODE_SEPARATOR
 from .registries import Registries as Registries
 from .registry_lists import (
     listing_form as listing_form,
@@ -18,6 +17,7 @@ from .registry_lists import (
 )
 from .row_lookup import comparable_value as comparable_value
 from .snapshot import (
+    CODE_SEPARATOR as CODE_SEPARATOR,
     FoundRecord as FoundRecord,
     RowSnapshot as RowSnapshot,
 )

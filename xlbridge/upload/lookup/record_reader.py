@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -11,10 +10,9 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues
+from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
+from xlbridge.upload.record_writes import plain_json
 from xlbridge.wire import Operation
-
-CODE_SEPARATOR = "/"
-"""Separator of the parts of a record's code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +106,3 @@ class RecordReader:
                 if record.code == code:
                     return PresentRecord(record.values, None)
         return None
-
-
-def plain_json(value: Any) -> Any:
-    """Return a value that was read as JSON can have it."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, list):
-        return [plain_json(one) for one in value]
-    if isinstance(value, Mapping):
-        return {name: plain_json(one) for name, one in value.items()}
-    return value

@@ -2,6 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from hashlib import blake2b
+from json import dumps
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -291,3 +294,28 @@ class RowMatcher:
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
     """Return the items of a list as a person reads them."""
     return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)
+
+
+def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, ...]]:
+    """Return the digests of each row's keys, the system's own number left out."""
+    declared = resource.read_back
+    if declared is None:
+        return [()] * len(rows)
+    matcher = RowMatcher(resource, declared)
+    opening = f"[{dumps(resource.name)}"
+    items: dict[str, list[str]] = {}
+    for column in dict.fromkeys(column for way in declared.lookups for column in way.key):
+        name = f", [{dumps(column)}, "
+        items[column] = [
+            f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
+            for text in matcher.column(column, rows)
+        ]
+
+    def digest(at: int, way: Lookup) -> str:
+        key = "".join([items[column][at] for column in way.key])
+        return blake2b(f"{opening}{key}]".encode(), digest_size=16).hexdigest()
+
+    return [
+        tuple([digest(at, way) for way in ways if way is not declared.by_number])
+        for at, ways in enumerate(lookups_of_rows(resource, rows))
+    ]

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 from xlbridge.resources import ExistingPolicy
 
+CODE_SEPARATOR = "/"
+"""Separator of the parts of a record's code."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:

@@ -1,0 +1,212 @@
+"""Report of a batch's status, as JSON and as text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
+from xlbridge.batch.plan import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
+from xlbridge.batch.status import STATUS_NAMES, StepOverview
+from xlbridge.i18n import Text
+from xlbridge.upload import ACTION_COUNTS
+
+_MARKS = {
+    UnitStatus.DONE: "✓",
+    UnitStatus.NEW: "·",
+    UnitStatus.CHANGED: "·",
+    UnitStatus.UNDER_WAY: "…",
+}
+_BAD_MARK = "✗"
+_WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+
+
+def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
+    """Return a batch as JSON."""
+    return {
+        "version": 1,
+        "batch": batch.id,
+        "plan": str(batch.plan.path),
+        "parameters": dict(batch.plan.parameters),
+        "done": all(state.done for state in steps),
+        "rows": _rows_json(total_rows(steps)),
+        "steps": [_step_json(state) for state in steps],
+    }
+
+
+def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
+    """Yield the lines of a report: each step with its problems, and the totals at the end."""
+    yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
+    width = max((len(state.step.name) for state in steps), default=0)
+    for state in steps:
+        mark = _MARKS.get(state.status, _BAD_MARK)
+        yield Text(pt="{text}", en="{text}").format(
+            text=_step_line(f"  {mark} {state.step.name:{width}}  ", state)
+        )
+        if state.problem is not None:
+            yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
+        for unit in state.units:
+            if unit.status is UnitStatus.DONE:
+                continue
+            if isinstance(state.step, WorkbookStep):
+                yield from _unit_text(unit)
+            elif unit.problem is not None:
+                yield Text(pt="      {p}", en="      {p}").format(p=unit.problem)
+    yield from _total_text(steps)
+
+
+def total_rows(steps: Sequence[StepOverview]) -> RowCounts:
+    """Return the row counts of all steps that send."""
+    return sum((s.rows for s in steps if _sends(s)), RowCounts())
+
+
+def _sends(state: StepOverview) -> bool:
+    return isinstance(state.step, WorkbookStep) and state.step.sending is not None
+
+
+def _step_line(head: str, state: StepOverview) -> Text:
+    if state.waits_for and not state.done:
+        summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
+    else:
+        summary = STATUS_NAMES[state.status]
+    if isinstance(state.step, ExportStep):
+        detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
+            listing=state.step.listing, o=state.step.output
+        )
+    elif isinstance(state.step, CompareStep):
+        detail = Text(
+            pt="{n} {n:listagem|listagens} com {other} → {o}",
+            en="{n} {n:listing|listings} with {other} → {o}",
+        ).format(n=len(state.step.listings), other=state.step.other, o=state.step.output)
+    elif isinstance(state.step, ProcessStep):
+        detail = _processed_text(state.step, state.rows)
+    elif not _sends(state):
+        detail = Text(
+            pt="{n} {n:arquivo conferido|arquivos conferidos}",
+            en="{n} {n:workbook|workbooks} checked",
+        ).format(n=len(state.units))
+    else:
+        detail = _rows_text(state.rows, len(state.units))
+    return Text(pt="{head}{summary} · {detail}", en="{head}{summary} · {detail}").format(
+        head=head, summary=summary, detail=detail
+    )
+
+
+def _processed_text(step: ProcessStep, rows: RowCounts) -> Text:
+    return Text(
+        pt="{listing} de {source}: {done} {done:processado|processados}, {already} já estavam, "
+        "{rejected} {rejected:rejeitado|rejeitados}, {unknown} sem prova",
+        en="{listing} of {source}: {done} processed, {already} were already, {rejected} rejected, "
+        "{unknown} without proof",
+    ).format(
+        listing=step.listing,
+        source=step.source,
+        done=rows.accepted,
+        already=rows.unchanged,
+        rejected=rows.rejected,
+        unknown=rows.unknown,
+    )
+
+
+def _rows_text(rows: RowCounts, workbooks: int) -> Text:
+    if rows.read == rows.unsent:
+        return Text(
+            pt="{n} {n:arquivo|arquivos}, {read} {read:linha conferida|linhas conferidas}, nada "
+            "enviado",
+            en="{n} {n:workbook|workbooks}, {read} {read:row|rows} checked, nothing sent",
+        ).format(n=workbooks, read=rows.read)
+    summary = Text(
+        pt="{n} {n:arquivo|arquivos}, {read} {read:linha|linhas}: {accepted} "
+        "{accepted:aceita|aceitas}",
+        en="{n} {n:workbook|workbooks}, {read} {read:row|rows}: {accepted} accepted",
+    ).format(n=workbooks, read=rows.read, accepted=rows.accepted)
+    for count, text in (
+        (rows.unchanged, Text(pt="{n} sem alteração", en="{n} unchanged")),
+        (rows.held, Text(pt="{n} {n:retida|retidas}", en="{n} held")),
+        (rows.rejected, Text(pt="{n} {n:rejeitada|rejeitadas}", en="{n} rejected")),
+        (rows.unknown, Text(pt="{n} sem prova", en="{n} without proof")),
+        (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
+    ):
+        if count:
+            summary = Text(pt="{summary}, {more}", en="{summary}, {more}").format(
+                summary=summary, more=text.format(n=count)
+            )
+    return summary
+
+
+def _unit_text(unit: UnitOverview) -> Iterator[Text]:
+    yield Text(pt="      {name}: {status}", en="      {name}: {status}").format(
+        name=unit.name, status=STATUS_NAMES[unit.status]
+    )
+    if unit.problem is not None:
+        yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
+    if unit.actions is not None:
+        yield Text(pt="        {counts}", en="        {counts}").format(
+            counts=ACTION_COUNTS.format(**unit.actions)
+        )
+    if unit.status is UnitStatus.INVALID and unit.check is not None:
+        yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
+        for line in unit.check.first_findings:
+            yield Text(pt="        {line}", en="        {line}").format(line=line)
+    for job in unit.jobs:
+        if (unit.rows.rejected or unit.rows.held) and job.last("rejects_file"):
+            yield Text(
+                pt="        rejeitadas: {n} · retidas: {held} · corrija em {file}",
+                en="        rejected: {n} · held: {held} · fix them in {file}",
+            ).format(n=unit.rows.rejected, held=unit.rows.held, file=job.last("rejects_file"))
+    if unit.status is UnitStatus.IN_DOUBT:
+        for job in unit.jobs:
+            yield Text(
+                pt="        veja: xlbridge jobs {job}", en="        see: xlbridge jobs {job}"
+            ).format(job=job.id)
+
+
+def _total_text(steps: Sequence[StepOverview]) -> Iterator[Text]:
+    rows = total_rows(steps)
+    yield Text(
+        pt="Linhas: {read} = {accepted} {accepted:aceita|aceitas} + {unchanged} sem alteração + "
+        "{held} {held:retida|retidas} + {rejected} {rejected:rejeitada|rejeitadas} + {unknown} sem "
+        "prova + {unsent} {unsent:não enviada|não enviadas}",
+        en="Rows: {read} = {accepted} accepted + {unchanged} unchanged + {held} held + {rejected} "
+        "rejected + {unknown} without proof + {unsent} not sent",
+    ).format(rejected=rows.rejected, **asdict(rows))
+
+
+def _step_json(state: StepOverview) -> dict[str, Any]:
+    step = state.step
+    return {
+        "step": step.name,
+        "kind": _kind(step),
+        "state": state.status.value,
+        "after": list(step.after),
+        "waits_for": list(state.waits_for),
+        "problem": None if state.problem is None else str(state.problem),
+        "rows": _rows_json(state.rows),
+        "units": [_unit_json(unit) for unit in state.units],
+    }
+
+
+def _kind(step: AnyStep) -> str:
+    if isinstance(step, WorkbookStep):
+        return "upload" if step.sending else "validate"
+    if isinstance(step, ProcessStep):
+        return "process"
+    return "export" if isinstance(step, ExportStep) else "compare"
+
+
+def _unit_json(unit: UnitOverview) -> dict[str, Any]:
+    return {
+        "name": unit.name,
+        "state": unit.status.value,
+        "sha256": unit.sha256,
+        "rows": _rows_json(unit.rows),
+        "errors": unit.check.errors if unit.check else 0,
+        "warnings": unit.check.warnings if unit.check else 0,
+        "problem": None if unit.problem is None else str(unit.problem),
+        "findings": list(unit.check.first_findings) if unit.check else [],
+        "plan": None if unit.actions is None else dict(unit.actions),
+        "jobs": [job.id for job in unit.jobs],
+    }
+
+
+def _rows_json(rows: RowCounts) -> dict[str, int]:
+    return {**asdict(rows), "rejected": rows.rejected}
