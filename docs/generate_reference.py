@@ -34,8 +34,8 @@ from xlbridge.cli.main import root
 from xlbridge.export import LISTINGS, Filter, Listing, Sheet
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
-from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.findings import CATALOGUE, FindingKind
+from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
+from xlbridge.resources.findings import FindingKind
 from xlbridge.validation.mapping import mapping_format
 from xlbridge.wire import OPERATIONS, Operation
 

@@ -23,7 +23,8 @@ from good_rows import INACTIVE_CLIENT, MAKERS, Row, make_rows, rows_of_child, sp
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Resource, load_catalogue
-from xlbridge.resources.findings import CATALOGUE, Severity
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Severity
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import cell_format, template_sheets
 

@@ -11,7 +11,8 @@ import pytest
 
 import xlbridge
 from xlbridge.i18n import Text, language_from_environment, override_language, set_language
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 
 COUNTED = re.compile(
     r"\{\w+\} (arquivos|linhas|registros|erros|avisos|partes|períodos|anexos|casas|códigos|\w+adas"

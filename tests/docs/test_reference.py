@@ -10,7 +10,7 @@ from environment import ROOT
 from xlbridge.cli.main import root
 from xlbridge.export import LISTINGS
 from xlbridge.resources import Catalogue
-from xlbridge.resources.findings import CATALOGUE
+from xlbridge.resources.checks import CATALOGUE
 from xlbridge.wire import OPERATIONS
 
 REFERENCE = ROOT / "docs" / "reference"

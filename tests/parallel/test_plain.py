@@ -15,7 +15,8 @@ from xlbridge.errors import ErrorDetail, RemoteRejected, WorkbookRefused, Xlbrid
 from xlbridge.i18n import Text
 from xlbridge.parallel.messages import UnexpectedType, pack, unpack
 from xlbridge.parallel.workbooks import join_frame, split_frame
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 
 _TEXT = Text(pt="Não.", en="No.")
 

@@ -13,8 +13,7 @@ import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import REFERENCES, Catalogue, Kind, register_checks, row_model
-from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.findings import CATALOGUE
+from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.yaml_files import YamlDocument
 

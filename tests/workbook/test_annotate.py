@@ -19,7 +19,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import set_language
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 from xlbridge.workbook.edit import AnnotatedSheet, AnnotationSummary, annotate
 from xlbridge.workbook.signature import SUMMARY_SHEET
 from xlbridge.workbook.style import SEVERITY_FILLS

@@ -20,7 +20,8 @@ from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 from xlbridge.settings import CsvForm
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries

@@ -17,7 +17,8 @@ import pandas as pd
 
 from xlbridge.errors import XlbridgeError
 from xlbridge.parallel.executor import Task, WorkerDied
-from xlbridge.resources.findings import CATALOGUE, FindingKind
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import FindingKind
 
 _ALLOWED = frozenset(
     {

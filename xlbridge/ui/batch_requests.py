@@ -39,9 +39,9 @@ from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading
 from xlbridge.ui.sending import Changed, Remote
-from xlbridge.ui.sheet_editor import BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_requests import sheet_json
-from xlbridge.ui.workspace import MAPPING, Workspace
+from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import ApproveAll, UploadOptions
 from xlbridge.validation.mapping import read_mapping
 

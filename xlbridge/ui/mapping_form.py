@@ -10,8 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import shown_text
-from xlbridge.ui.sheet_editor import SheetEditor
-from xlbridge.ui.workspace import MAPPING
+from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.validation import normalise_header, number_meanings
 from xlbridge.validation.mapping import (
     MappingProposal,

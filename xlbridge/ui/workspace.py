@@ -19,7 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings, WorkbookLimits
 from xlbridge.ui.row_remarks import kept_refusals
-from xlbridge.ui.sheet_editor import BatchUnit, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.validation import ParseOptions
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
@@ -34,7 +34,6 @@ _OTHER_SHEET = Text(
     en="Another sheet was opened in place of this one; reload the page to see it.",
 )
 _DRAFT = "edits.json"
-MAPPING = "mapping.yaml"
 
 
 class Workspace:

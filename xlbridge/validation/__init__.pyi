@@ -38,7 +38,6 @@ from .request import (
     ValidationProgress as ValidationProgress,
     ValidationRequest as ValidationRequest,
 )
-from .resource_rules import first_occurrences as first_occurrences
 from .results import (
     RefusedFile as RefusedFile,
     ValidatedSheet as ValidatedSheet,
@@ -47,6 +46,7 @@ from .results import (
 from .schema_proposal import propose_schema as propose_schema
 from .sheet_findings import (
     count_corrected as count_corrected,
+    first_occurrences as first_occurrences,
     row_numbers as row_numbers,
     rows_in_error as rows_in_error,
 )

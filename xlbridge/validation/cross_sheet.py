@@ -12,8 +12,7 @@ import pandas as pd
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.code_shapes import folded_code
-from xlbridge.validation.resource_rules import first_occurrences
-from xlbridge.validation.sheet_findings import rows_in_error
+from xlbridge.validation.sheet_findings import first_occurrences, rows_in_error
 from xlbridge.validation.text import quoted
 from xlbridge.workbook import cell_address
 

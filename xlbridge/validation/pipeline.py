@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.resources import Catalogue, Column, Fingerprint, Kind, Resource
-from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.child_sheets import blank_child_sheets, child_cells, join_children

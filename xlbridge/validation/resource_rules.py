@@ -22,6 +22,7 @@ import pandera.pandas as pa
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource, column_checks, row_check
 from xlbridge.resources.checks import (
+    CATALOGUE,
     ROW_RULES,
     RULES,
     bare_document,
@@ -30,10 +31,11 @@ from xlbridge.resources.checks import (
     masked_cnpj,
     masked_cpf,
 )
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import CellProblems, Positions
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header
+from xlbridge.validation.sheet_findings import first_occurrences
 from xlbridge.validation.text import display, quoted
 from xlbridge.validation.typed_rows import TypedRows
 from xlbridge.workbook import CellRange, cell_address
@@ -161,13 +163,6 @@ def _with_lengths(
     lengths = frame[rule.column].str.len().iloc[positions].astype(int).tolist()
     details = {length: {**rule.details, "found": length} for length in set(lengths)}
     return [details[length] for length in lengths]
-
-
-def first_occurrences(keys: pd.DataFrame) -> Any:
-    """Return, for each row, the position of the first row with the same values."""
-    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
-    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    return first[group]
 
 
 def check_layout(

@@ -11,7 +11,8 @@ import pandas as pd
 from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.findings import CATALOGUE, CorrectedValue, Finding, Severity
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.sheet_findings import count_errors
 from xlbridge.validation.text import display

@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.column_cells import (
@@ -336,3 +337,10 @@ def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = Non
 def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
     is_error = finding.kind.severity is Severity.ERROR
     return is_error and (columns is None or finding.column in columns)
+
+
+def first_occurrences(keys: pd.DataFrame) -> Any:
+    """Return, for each row, the position of the first row with the same values."""
+    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    return first[group]

@@ -15,7 +15,8 @@ from sheets import write_records
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources import Catalogue
-from xlbridge.resources.findings import CATALOGUE, Finding, Severity
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
 from xlbridge.validation.reports import FORMS, Report, without_cells
 from xlbridge.validation.reports.model import SheetReport

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from environment import ROOT, Xlbridge, clean_environment
 
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.reports import Report, report_lines
 

@@ -10,6 +10,7 @@ from .rule import (
     text_check as text_check,
 )
 from .rules import (
+    CATALOGUE as CATALOGUE,
     ROW_RULES as ROW_RULES,
     RULES as RULES,
 )

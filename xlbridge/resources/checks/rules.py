@@ -1,4 +1,4 @@
-"""Collection of all rules: what the modules beside this one and installed packages declare.
+"""Collection of all rules and findings: what modules and installed packages declare.
 
 A rule is declared once, with its test, its finding and its words, in one of those modules.
 """
@@ -23,6 +23,10 @@ from xlbridge.resources.checks.rule import (
 )
 from xlbridge.resources.extensions import import_installed_checks
 from xlbridge.resources.findings.finding import FindingKind
+from xlbridge.resources.findings.records import BATCH_FINDINGS, RECORD_FINDINGS
+from xlbridge.resources.findings.sheets import SHEET_FINDINGS
+from xlbridge.resources.findings.texts import TEXT_FINDINGS
+from xlbridge.resources.findings.values import VALUE_FINDINGS
 
 import_installed_checks()
 
@@ -32,8 +36,19 @@ RULES: Mapping[str, Rule] = declared_rules
 ROW_RULES: Mapping[str, RowRule] = declared_row_rules
 """The rules across columns or rows, by name."""
 
-RULE_FINDINGS: tuple[FindingKind, ...] = tuple(dict.fromkeys(declared_findings()))
-"""Findings of broken rules; rules may share one."""
+CATALOGUE: dict[str, FindingKind] = {
+    kind.code: kind
+    for kinds in (
+        SHEET_FINDINGS,
+        VALUE_FINDINGS,
+        TEXT_FINDINGS,
+        dict.fromkeys(declared_findings()),
+        RECORD_FINDINGS,
+        BATCH_FINDINGS,
+    )
+    for kind in kinds
+}
+"""Every kind of finding, by its code; rules may share one."""
 
 _WIDTH_OF_KIND: Mapping[str, int] = {"cnpj": 14, "cpf": 11}
 

@@ -1,4 +1,3 @@
-from .catalogue import CATALOGUE as CATALOGUE
 from .finding import (
     SEVERITY_WORDS as SEVERITY_WORDS,
     CorrectedValue as CorrectedValue,

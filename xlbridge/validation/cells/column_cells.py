@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xlbridge.resources.findings import CATALOGUE, CorrectedValue, FindingKind, Severity
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import CorrectedValue, FindingKind, Severity
 from xlbridge.workbook.read import CellColumn, CellKind
 
 CellPositions = npt.NDArray[np.intp]

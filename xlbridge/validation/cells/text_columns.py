@@ -14,8 +14,8 @@ import pandas as pd
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, strip_accents
-from xlbridge.resources.checks import is_cnpj, is_cpf, masked_cnpj, masked_cpf
-from xlbridge.resources.findings import CATALOGUE, Severity, character_name
+from xlbridge.resources.checks import CATALOGUE, is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.resources.findings import Severity, character_name
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
 from xlbridge.validation.text import (
     composed,

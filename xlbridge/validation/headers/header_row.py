@@ -18,7 +18,8 @@ from xlbridge.resources import (
     columns_by_header,
     normalize_header,
 )
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
 from xlbridge.validation.text import quoted
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address

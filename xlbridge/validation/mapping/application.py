@@ -25,8 +25,8 @@ from xlbridge.resources import (
     column_checks,
     registry_called,
 )
-from xlbridge.resources.checks import RULES
-from xlbridge.resources.findings import CATALOGUE, Finding
+from xlbridge.resources.checks import CATALOGUE, RULES
+from xlbridge.resources.findings import Finding
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.headers.header_row import Header, repeated_headers
