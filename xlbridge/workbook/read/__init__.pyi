@@ -17,6 +17,12 @@ from .file_kind import (
     kind_of_file as kind_of_file,
     require_xlsx as require_xlsx,
 )
+from .messages import (
+    PendingWorkbook as PendingWorkbook,
+    WorkbookCells as WorkbookCells,
+    WorkbookSource as WorkbookSource,
+    assemble_workbook as assemble_workbook,
+)
 from .number_formats import (
     DATE_PARTS as DATE_PARTS,
     cell_number_formats as cell_number_formats,
@@ -26,10 +32,6 @@ from .number_formats import (
 )
 from .reader import (
     MEMORY_LIMITS_ENFORCED as MEMORY_LIMITS_ENFORCED,
-    PendingWorkbook as PendingWorkbook,
-    WorkbookCells as WorkbookCells,
-    WorkbookSource as WorkbookSource,
-    assemble_workbook as assemble_workbook,
     prefetch_workbook as prefetch_workbook,
     read_workbook as read_workbook,
 )

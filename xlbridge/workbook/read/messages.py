@@ -1,4 +1,4 @@
-"""Messages from the parser process to its parent: plain data only, never objects.
+"""Messages from the parser process to its parent, plain data only, and what they make up.
 
 A message is a line of JSON that gives the lengths of the buffers after it. So the parent runs
 nothing that a parser process, were it ever taken over by a file, could send.
@@ -6,14 +6,14 @@ nothing that a parser process, were it ever taken over by a file, could send.
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any, BinaryIO
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetLayout
+from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells, SheetLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +215,65 @@ def _unpack_error(head: dict[str, Any]) -> XlbridgeError:
     if head["error"] is None:
         return UsageError(*texts)
     return WorkbookRefused(head["error"], *texts)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookCells:
+    """The sheets that were read, in the workbook's order.
+
+    ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
+    are the names of hidden sheets; ``read_as`` says how a .csv file was read.
+    """
+
+    fingerprint: str | None
+    sheets: list[SheetCells] = field(repr=False)
+    hidden: Sequence[str] = ()
+    read_as: Text | None = None
+
+
+WorkbookSource = Callable[[], WorkbookCells]
+"""Waits for a workbook that is being read, and returns it or raises what stood in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWorkbook:
+    """A ``WorkbookSource`` that tells whether there is still something to wait for."""
+
+    source: WorkbookSource
+    is_here: Callable[[], bool]
+
+    def __call__(self) -> WorkbookCells:
+        """Wait for the workbook."""
+        return self.source()
+
+
+def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
+    """Put a workbook together; raises whatever reading the messages raises."""
+    begun = WorkbookStarted(None, ())
+    sheets: list[SheetCells] = []
+    name, columns = "", dict[int, CellColumn]()
+    for message in messages:
+        match message:
+            case WorkbookStarted():
+                begun = message
+            case SheetStarted():
+                name, columns = message.name, {}
+            case RowsRead():
+                for place, more in enumerate(message.columns, message.left):
+                    column = columns.setdefault(place, CellColumn())
+                    column.lengthen(message.top)
+                    column.extend(more)
+            case SheetEnded():
+                sheets.append(_sheet(name, columns, message.raw))
+    return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
+
+
+def _sheet(name: str, columns: dict[int, CellColumn], raw: RawSheet) -> SheetCells:
+    height = max((len(column.kinds) for column in columns.values()), default=0)
+    first = min(columns, default=0)
+    whole = [
+        columns.get(place, CellColumn()) for place in range(first, max(columns, default=-1) + 1)
+    ]
+    for column in whole:
+        column.lengthen(height)
+    return SheetCells(name, first, whole, raw)

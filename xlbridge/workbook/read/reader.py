@@ -8,17 +8,16 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.i18n import Text
 from xlbridge.processes import (
     has_begun,
     helper_command,
@@ -28,7 +27,6 @@ from xlbridge.processes import (
 )
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.archive import WorkbookArchive, file_content
-from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells
 from xlbridge.workbook.read.file_kind import (
     FileKind,
     is_zip,
@@ -37,77 +35,12 @@ from xlbridge.workbook.read.file_kind import (
 )
 from xlbridge.workbook.read.messages import (
     BrokenStream,
-    ParserMessage,
-    RowsRead,
-    SheetEnded,
-    SheetStarted,
-    WorkbookStarted,
+    PendingWorkbook,
+    WorkbookCells,
+    assemble_workbook,
     receive_messages,
 )
 from xlbridge.workbook.read.refusals import too_demanding
-
-
-@dataclass(frozen=True, slots=True)
-class WorkbookCells:
-    """The sheets that were read, in the workbook's order.
-
-    ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
-    are the names of hidden sheets; ``read_as`` says how a .csv file was read.
-    """
-
-    fingerprint: str | None
-    sheets: list[SheetCells] = field(repr=False)
-    hidden: Sequence[str] = ()
-    read_as: Text | None = None
-
-
-WorkbookSource = Callable[[], WorkbookCells]
-"""Waits for a workbook that is being read, and returns it or raises what stood in the way."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingWorkbook:
-    """A ``WorkbookSource`` that tells whether there is still something to wait for."""
-
-    source: WorkbookSource
-    is_here: Callable[[], bool]
-
-    def __call__(self) -> WorkbookCells:
-        """Wait for the workbook."""
-        return self.source()
-
-
-def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
-    """Put a workbook together; raises whatever reading the messages raises."""
-    begun = WorkbookStarted(None, ())
-    sheets: list[SheetCells] = []
-    name, columns = "", dict[int, CellColumn]()
-    for message in messages:
-        match message:
-            case WorkbookStarted():
-                begun = message
-            case SheetStarted():
-                name, columns = message.name, {}
-            case RowsRead():
-                for place, more in enumerate(message.columns, message.left):
-                    column = columns.setdefault(place, CellColumn())
-                    column.lengthen(message.top)
-                    column.extend(more)
-            case SheetEnded():
-                sheets.append(_sheet(name, columns, message.raw))
-    return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
-
-
-def _sheet(name: str, columns: dict[int, CellColumn], raw: RawSheet) -> SheetCells:
-    height = max((len(column.kinds) for column in columns.values()), default=0)
-    first = min(columns, default=0)
-    whole = [
-        columns.get(place, CellColumn()) for place in range(first, max(columns, default=-1) + 1)
-    ]
-    for column in whole:
-        column.lengthen(height)
-    return SheetCells(name, first, whole, raw)
-
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
 """True where the system keeps a process within the memory that it was given."""
