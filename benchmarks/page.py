@@ -1,8 +1,13 @@
-"""The page with a large sheet, in a real browser, beside ``xlbridge validate`` in the same run.
+"""The page: its warm server's answers to edits, and a large sheet in a real browser.
 
-Usage: python benchmarks/page.py [ROWS] [--bad PERCENT]. Needs Chromium on the path and the extra
-``dev``. Prints how long it takes from the drop to the first coloured rows, to the rows around a far
-jump, and from a key to the rechecked cell; and the memory of the server. Nothing is asserted.
+Usage: python benchmarks/page.py [ROWS] [--bad PERCENT] [--server]. Nothing is asserted.
+
+First the server, asked as the page asks it: with a sheet of 20 rows and one of ROWS (100,000 unless
+told), how long it takes to answer the drop, the edit of one cell, in turn in each column, a pasted
+block, one of a fifth of the rows, and the whole sheet read by another convention. Then, without
+``--server``, ROWS in Chromium, which has to be on the path, beside ``xlbridge validate`` in the
+same run: from the drop to the first coloured rows, to the rows around a far jump, and from a key to
+the rechecked cell; and the memory of the server. Needs the extra ``dev``.
 """
 
 import argparse
@@ -17,10 +22,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from bad_sheet import write_sheet
+import httpx
+from bad_sheet import COLUMNS, write_sheet
 from playwright.sync_api import Page, sync_playwright
 
+_SMALL = 20
+_BLOCK = 50, 5
 _JUMPS = (0.9, 0.25, 0.6, 0.99, 0.1)
 _EDITS = 5
 _PATIENCE_MS = 120_000
@@ -44,6 +54,70 @@ def seconds(work: Callable[[], object]) -> float:
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
+
+
+def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
+    """Print how long the server takes to answer what is done with a sheet, once it is warm."""
+    parts = urlsplit(link)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    with httpx.Client(
+        base_url=origin, headers={"Origin": origin}, follow_redirects=True, timeout=None
+    ) as server:
+        server.get(link)
+        ask = Asked(server, pid)
+        content, name = path.read_bytes(), {"X-File-Name": path.name}
+        ask.post("open", content=content, headers=name)
+        print(f"\n{rows:,} rows: the server's answers")
+        ask.times("drop", [lambda: ask.post("open", content=content, headers=name)])
+        ask.edit(2, 0, [["1"]])
+        columns = range(len(COLUMNS))
+        cells = [(row, column) for row in (3, rows // 2 + 2, rows + 1) for column in columns]
+        ask.times("one cell", [lambda it=it: ask.edit(*it, [["x"]]) for it in cells])
+        block = [[str(number + 1) for number in range(_BLOCK[1])]] * min(_BLOCK[0], rows)
+        for height in sorted({len(block), max(rows // 5, 1)}):
+            pasted = [block[number % len(block)] for number in range(height)]
+            label = f"block of {height:,} x {_BLOCK[1]}"
+            ask.times(label, [lambda it=pasted: ask.edit(2, 0, it)] * _EDITS)
+        ways = ({"numbers": "us"}, {"numbers": "br"})
+        ask.times("whole sheet", [lambda it=it: ask.post("reading", json=it) for it in 2 * ways])
+
+
+class Asked:
+    """The server, asked as the page asks it, and what its process takes for that."""
+
+    def __init__(self, server: httpx.Client, pid: int) -> None:
+        self._server = server
+        self._pid = pid
+
+    def post(self, request: str, **given: Any) -> None:
+        """Send a request that has to succeed."""
+        self._server.post(f"/api/{request}", **given).raise_for_status()
+
+    def edit(self, row: int, column: int, texts: list[list[str]]) -> None:
+        """Paste texts into the cells from a place on."""
+        cells = [
+            {"row": row + below, "column": column + beside, "value": text}
+            for below, line in enumerate(texts)
+            for beside, text in enumerate(line)
+        ]
+        self.post("edit", json=cells)
+
+    def times(self, label: str, requests: list[Callable[[], None]]) -> None:
+        """Print how long each of some requests takes, and the server's processor time for one."""
+        before = processor_seconds(self._pid)
+        taken = [1_000 * seconds(request) for request in requests]
+        processor = 1_000 * (processor_seconds(self._pid) - before) / len(requests)
+        print(
+            f"  {label:22} {statistics.median(taken):7.0f} ms   longest {max(taken):.0f} ms"
+            f"   {processor:.0f} ms of processors"
+        )
+
+
+def processor_seconds(pid: int) -> float:
+    """Return what a process took so far, 0 where the system does not tell."""
+    stat = Path(f"/proc/{pid}/stat")
+    fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 13
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def validate(path: Path) -> None:
@@ -98,22 +172,33 @@ def measure(tab: Page, path: Path, rows: int, pid: int) -> None:
     print(f"memory of the server  {memory_mb(pid):6.0f} MB at most")
 
 
+def measure_browser(path: Path, rows: int) -> None:
+    """Print the figures of a sheet in a browser."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    print(f"\n{rows:,} rows: in the browser")
+    with sync_playwright() as playwright, running_page(path.parent) as (link, pid):
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 800})
+        tab.set_default_timeout(_PATIENCE_MS)
+        tab.goto(link)
+        measure(tab, path, rows, pid)
+        browser.close()
+
+
 def main() -> None:
-    """Write the sheet, open the page, print the figures."""
+    """Write the sheets, open the page, print the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="?", type=int, default=100_000)
     parser.add_argument("--bad", type=float, default=1, metavar="PERCENT")
+    parser.add_argument("--server", action="store_true")
     asked = parser.parse_args()
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = write_sheet(Path(folder) / "large.xlsx", asked.rows, asked.bad / 100).path
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        with running_page(Path(folder)) as (link, pid):
-            tab = browser.new_page(viewport={"width": 1280, "height": 800})
-            tab.set_default_timeout(_PATIENCE_MS)
-            tab.goto(link)
-            measure(tab, path, asked.rows, pid)
-        browser.close()
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in (_SMALL, asked.rows):
+            path = write_sheet(Path(folder) / f"{rows}.xlsx", rows, asked.bad / 100).path
+            with running_page(Path(folder)) as (link, pid):
+                measure_server(link, pid, path, rows)
+        if not asked.server:
+            measure_browser(path, asked.rows)
 
 
 if __name__ == "__main__":

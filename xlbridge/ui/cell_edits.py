@@ -3,7 +3,8 @@
 A cell shows a text, and a text that a person types stands for a value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -77,19 +78,22 @@ class KeptPart(TypedDict):
     set_aside: list[int]
 
 
+_Places = Mapping[int, list[int]]
+"""Rows of cells by their columns."""
+
+
 @dataclass(frozen=True, slots=True)
-class _CellState:
-    """Cell as it was before an edit: its content, and what the sheet's XML says of it."""
+class _Step:
+    """Cells that were edited at once, and what they became; what they were by column, what the
+    sheet's XML said of them, and which were edited before."""
 
-    cell: CellColumn
-    error: str | None
-    scaled: float | None
-    unvalued: bool
-    edit: CorrectedValue | None
-
-
-_Step = dict[CellPosition, tuple[_CellState, CorrectedValue]]
-"""Cells that were edited at once, each with what it was and what it became."""
+    places: _Places
+    values: Mapping[CellPosition, CorrectedValue]
+    before: Mapping[int, CellColumn]
+    errors: Mapping[CellPosition, str]
+    scaled: Mapping[CellPosition, float]
+    unvalued: Collection[CellPosition]
+    edits: Mapping[CellPosition, CorrectedValue]
 
 
 class CellEdits:
@@ -109,10 +113,9 @@ class CellEdits:
         """Put values into cells, as one step; cells below the last row make new rows."""
         lowest = max((row for row, _ in values), default=0)
         for column in self._cells.columns:
-            column.add_empty(max(lowest - len(column.kinds), 0))
-        step = {place: (self._state(place), value) for place, value in values.items()}
-        for place, value in values.items():
-            self._write(place, value)
+            column.lengthen(lowest)
+        step = self._step_of(values)
+        self._write(step)
         self._done.append(step)
         self._undone.clear()
 
@@ -121,20 +124,18 @@ class CellEdits:
         if not self._done:
             return []
         step = self._done.pop()
-        for place, (state, _) in step.items():
-            self._restore(place, state)
+        self._restore(step)
         self._undone.append(step)
-        return list(step)
+        return list(step.values)
 
     def redo(self) -> list[CellPosition]:
         """Make the last step again that was taken back; return its cells."""
         if not self._undone:
             return []
         step = self._undone.pop()
-        for place, (_, value) in step.items():
-            self._write(place, value)
+        self._write(step)
         self._done.append(step)
-        return list(step)
+        return list(step.values)
 
     @property
     def new_rows(self) -> range:
@@ -145,41 +146,50 @@ class CellEdits:
         """Return the edits as plain data, to be kept."""
         return [(*place, *_stated(value)) for place, value in self.values.items()]
 
-    def _state(self, place: CellPosition) -> _CellState:
-        raw, column = self._cells.raw, self._column(place)
-        return _CellState(
-            column.cell(place[0] - 1),
-            raw.errors.get(place),
-            raw.scaled.get(place),
-            place in raw.unvalued,
-            self.values.get(place),
+    def _step_of(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
+        """Return the step that gives cells their values; nothing is written yet."""
+        raw, places = self._cells.raw, defaultdict[int, list[int]](list)
+        for row, column in values:
+            places[column].append(row)
+        return _Step(
+            places,
+            values,
+            {
+                column: self._column(column).taken([row - 1 for row in rows])
+                for column, rows in places.items()
+            },
+            {place: raw.errors[place] for place in values if place in raw.errors},
+            {place: raw.scaled[place] for place in values if place in raw.scaled},
+            raw.unvalued.intersection(values),
+            {place: self.values[place] for place in values if place in self.values},
         )
 
-    def _write(self, place: CellPosition, value: CorrectedValue) -> None:
+    def _write(self, step: _Step) -> None:
         raw = self._cells.raw
-        content = float(value) if isinstance(value, Decimal) else value
-        self._column(place).put(place[0] - 1, CellEncoder().encode((content,)))
-        raw.errors.pop(place, None)
-        raw.scaled.pop(place, None)
-        raw.unvalued.discard(place)
-        self.values[place] = value
+        for column, rows in step.places.items():
+            values = [step.values[row, column] for row in rows]
+            contents = [float(it) if isinstance(it, Decimal) else it for it in values]
+            self._column(column).put([row - 1 for row in rows], CellEncoder().encode(contents))
+        for place in step.errors:
+            del raw.errors[place]
+        for place in step.scaled:
+            del raw.scaled[place]
+        raw.unvalued.difference_update(step.unvalued)
+        self.values.update(step.values)
 
-    def _restore(self, place: CellPosition, state: _CellState) -> None:
+    def _restore(self, step: _Step) -> None:
         raw = self._cells.raw
-        self._column(place).put(place[0] - 1, state.cell)
-        if state.error is not None:
-            raw.errors[place] = state.error
-        if state.scaled is not None:
-            raw.scaled[place] = state.scaled
-        if state.unvalued:
-            raw.unvalued.add(place)
-        if state.edit is not None:
-            self.values[place] = state.edit
-        else:
+        for column, rows in step.places.items():
+            self._column(column).put([row - 1 for row in rows], step.before[column])
+        raw.errors.update(step.errors)
+        raw.scaled.update(step.scaled)
+        raw.unvalued.update(step.unvalued)
+        for place in step.values:
             del self.values[place]
+        self.values.update(step.edits)
 
-    def _column(self, place: CellPosition) -> CellColumn:
-        return self._cells.columns[place[1] - self._cells.first_column]
+    def _column(self, place: int) -> CellColumn:
+        return self._cells.columns[place - self._cells.first_column]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ original file is never written. An edit is applied to the cells in memory, and t
 validated as the command does; the corrected copy is the original with the edited cells changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
@@ -247,15 +247,14 @@ class SheetEditor:
 
         Raises ``UsageError`` for a cell that a formula computes, or that is not in the sheet.
         """
-        self.put(
-            {place: typed_value(self._column(place[1]), text) for place, text in values.items()}
-        )
+        columns = {place: self._column(place) for place in {column for _, column in values}}
+        self.put({it: typed_value(columns[it[1]], text) for it, text in values.items()})
 
     def put(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
         """Put values into cells, as one step that can be undone. Raises as ``edit`` does."""
-        new = {row for row, _ in values if row > self._last_row}
-        for place in values:
-            self._require_editable(place, min(self._last_row + len(new), _MOST_ROWS))
+        last = self._last_row
+        new = {row for row, _ in values if row > last}
+        self._require_editable(values, min(last + len(new), _MOST_ROWS))
         self._edits.make(self._shown, values)
         self._step(self._shown, list(values))
 
@@ -316,7 +315,8 @@ class SheetEditor:
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
         """Return the certain corrections of a rule: of each cell the old text, the new value."""
         found = self.found.fixes(rule)
-        return {place: fix for place, fix in found.items() if not self._is_computed(place)}
+        cells = self.cells
+        return {place: fix for place, fix in found.items() if not _is_computed(cells, place)}
 
     def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the numbers of a view's rows: all, the wrong ones, or those of a rule.
@@ -435,15 +435,17 @@ class SheetEditor:
             return None
         return sheet.resource.by_name.get(names[0])
 
-    def _require_editable(self, place: CellPosition, last_row: int) -> None:
-        row, column = place
-        cells = self.cells
-        inside = cells.first_column <= column < cells.first_column + len(cells.columns)
-        if not inside or not (self.found.sheet.header_row or 0) < row <= last_row:
-            raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
-        if self._is_computed(place):
-            raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
+    def _require_editable(self, places: Iterable[CellPosition], last_row: int) -> None:
+        cells, header = self.cells, self.found.sheet.header_row or 0
+        columns = range(cells.first_column, cells.first_column + len(cells.columns))
+        rows = range(header + 1, last_row + 1)
+        for row, column in places:
+            if column not in columns or row not in rows:
+                raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
+            if _is_computed(cells, (row, column)):
+                raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
 
-    def _is_computed(self, place: CellPosition) -> bool:
-        runs = self.cells.raw.layout.formulas.get(place[1], ())
-        return any(first <= place[0] <= last for first, last in runs)
+
+def _is_computed(cells: SheetCells, place: CellPosition) -> bool:
+    runs = cells.raw.layout.formulas.get(place[1], ())
+    return any(first <= place[0] <= last for first, last in runs)

@@ -75,9 +75,10 @@ def note_non_records(
     marks.add(_struck_rows(marks, struck), "row-struck")
     layout = cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
-    _mark_totals(marks)
+    rows, loose = _sparse_rows(marks)
+    _mark_totals(marks, rows, loose)
     _mark_lines(marks)
-    _mark_notes(marks)
+    _mark_notes(marks, rows)
     marks.write()
     _note_struck_cells(marks, struck)
     return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
@@ -171,10 +172,9 @@ def _note_struck_cells(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> No
             marks.typed.problems[name].add(position, "cell-struck")
 
 
-def _mark_totals(marks: _Marks) -> None:
-    """Mark the rows one of whose cells says "total" or the like: those with few cells beside their
-    numbers, and those with an amount that sums up rows above."""
-    rows, loose = _sparse_rows(marks)
+def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) -> None:
+    """Mark the rows one of whose cells says "total" or the like: the sparse ones, with their cells
+    beside numbers, and those with an amount that sums up rows above."""
     _mark_sums(marks)
     if not len(rows):
         return
@@ -275,10 +275,9 @@ def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> npt.NDArray[np
     return filled | typed.problems[name].failed[rows]
 
 
-def _mark_notes(marks: _Marks) -> None:
-    """Mark the rows with one cell that is no value of its column: a text below a gap among the
-    last rows, a remark by its words, or words where a number or a date belongs."""
-    rows, _ = _sparse_rows(marks)
+def _mark_notes(marks: _Marks, rows: Positions) -> None:
+    """Mark the sparse rows with one cell that is no value of its column: a text below a gap among
+    the last rows, a remark by its words, or words where a number or a date belongs."""
     trailing = set(_trailing_rows(marks.typed))
     for position in map(int, rows):
         if position in marks.found or len(names := marks.filled_columns(position)) != 1:

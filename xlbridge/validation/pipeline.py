@@ -218,7 +218,7 @@ def _validate_rows(
     not_records = note_non_records(wanted, header, cells, typed, formats_of)
     note_misplaced_documents(wanted, header.columns, typed)
     fill_constants(wanted, header, typed, not_records)
-    apply_rules(typed.frame, wanted, typed.problems)
+    apply_rules(typed, wanted, memo)
     _keep_uncorrected(header, typed)
     numbers, number_problems = type_numbers(header, cells, typed.rows)
     places = {**header.own_places(), **header.numbers}

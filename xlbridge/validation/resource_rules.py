@@ -32,12 +32,12 @@ from xlbridge.resources.checks import (
     masked_cpf,
 )
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import CellProblems, Positions
+from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.sheet_findings import first_occurrences
 from xlbridge.validation.text import display, quoted
-from xlbridge.validation.typed_rows import TypedRows
+from xlbridge.validation.typed_rows import ColumnMemo, TypedRows
 from xlbridge.workbook import CellRange, cell_address
 from xlbridge.workbook.read import SheetCells
 
@@ -68,22 +68,22 @@ class _CellRule:
         return self.code == _REPEATED, bool(self.others)
 
 
-def apply_rules(
-    frame: pd.DataFrame, resource: Resource, problems: Mapping[str, CellProblems]
-) -> None:
-    """Add to ``problems`` what the resource's rules find in ``frame``.
+def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None = None) -> None:
+    """Add to the columns' problems what the resource's rules find in the typed values.
 
-    ``frame`` has one typed column per column of the resource and a RangeIndex; it is not changed.
+    With a ``memo``, a rule is asked again only where a column that it reads has changed.
     """
-    for rule in sorted(_rules(frame, resource), key=lambda rule: rule.turn):
+    problems = typed.problems
+    for number, rule in enumerate(sorted(_rules(typed.frame, resource), key=lambda it: it.turn)):
         column = problems[rule.column]
         muted = np.logical_or.reduce([problems[n].failed for n in (rule.column, *rule.others)])
-        positions = rule.failing()
+        positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
         positions = positions[~muted[positions]]
         if not len(positions):
             continue
         if rule.code == _REPEATED:
-            firsts = first_occurrences(frame[list(rule.others or (rule.column,))])
+            find = partial(first_occurrences, typed.frame[list(rule.others or (rule.column,))])
+            firsts = _found_again(("firsts", number), rule, find, typed, memo)
             column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
         elif rule.corrected is not None:
             corrected = rule.corrected(positions).tolist()
@@ -93,9 +93,24 @@ def apply_rules(
         elif rule.described is not None:
             column.add_all(positions, rule.code, rule.described(positions))
         elif rule.code == _WRONG_LENGTH:
-            column.add_all(positions, rule.code, _with_lengths(rule, frame, positions))
+            column.add_all(positions, rule.code, _with_lengths(rule, typed.frame, positions))
         else:
             column.add_all(positions, rule.code, rule.details)
+
+
+def _found_again(
+    topic: tuple[str, int],
+    rule: _CellRule,
+    find: Callable[[], Positions],
+    typed: TypedRows,
+    memo: ColumnMemo | None,
+) -> Positions:
+    """Return what ``find`` finds in the columns that a rule reads, from the memo where there is
+    one."""
+    if memo is None:
+        return find()
+    versions = tuple(typed.versions[name] for name in (rule.column, *rule.others))
+    return memo.result(topic, versions, find)
 
 
 def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
@@ -103,11 +118,8 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
         values = frame[column.name]
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
-        is_empty = bool(values.isna().all())
         for name, check in column_checks(column).items():
             rule = RULES[name]
-            if is_empty and not rule.whole_column:
-                continue
             failing = partial(_failing if rule.whole_column else _failing_cells, check, values)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
@@ -142,10 +154,12 @@ def _missing(values: pd.Series) -> Positions:
 def _failing_cells(check: pa.Check, values: pd.Series) -> Positions:
     """Return the rows that fail a check of single cells, of which pandera makes a copy: of a piece
     of the column at a time."""
+    if values.isna().all():
+        return np.empty(0, dtype=np.intp)
     pieces = [values.iloc[begin : begin + _CHUNK] for begin in range(0, len(values), _CHUNK)]
     failing = [_failing(check, piece.reset_index(drop=True)) for piece in pieces]
     failing = [positions + place * _CHUNK for place, positions in enumerate(failing)]
-    return np.concatenate([np.empty(0, dtype=np.intp), *failing])
+    return np.concatenate(failing)
 
 
 def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
@@ -160,7 +174,7 @@ def _with_lengths(
     rule: _CellRule, frame: pd.DataFrame, positions: Positions
 ) -> list[Mapping[str, object]]:
     """Return the details of each text with a wrong length; texts of one length share theirs."""
-    lengths = frame[rule.column].str.len().iloc[positions].astype(int).tolist()
+    lengths = frame[rule.column].iloc[positions].str.len().astype(int).tolist()
     details = {length: {**rule.details, "found": length} for length in set(lengths)}
     return [details[length] for length in lengths]
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from xlbridge.validation.cells.column_cells import (
     FINDING_KINDS,
     BoolArray,
     CellProblems,
+    Positions,
     ProblemDetails,
 )
 from xlbridge.validation.text import display
@@ -339,8 +340,9 @@ def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
     return is_error and (columns is None or finding.column in columns)
 
 
-def first_occurrences(keys: pd.DataFrame) -> Any:
+def first_occurrences(keys: pd.DataFrame) -> Positions:
     """Return, for each row, the position of the first row with the same values."""
     groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    return first[group]
+    firsts: Positions = first[group]
+    return firsts

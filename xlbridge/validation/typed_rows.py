@@ -5,9 +5,10 @@ Problems also come from error words kept as text, and from what the sheet shows 
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,18 +59,31 @@ def _is_error_word(text: str) -> bool:
 
 
 _Result = TypeVar("_Result")
+_FILLED = ("rows", "filled")
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """Something found by a basis, in ``source``; ``version`` tells it from all found before it."""
+
+    source: object
+    basis: Hashable
+    version: int
+    found: Any
 
 
 class ColumnMemo:
     """Memo of a sheet that is validated again after each edit of its cells.
 
-    What was found in a column holds until one of its cells is replaced; all of it is forgotten when
-    the rows, the header, or how cells are read change.
+    What was found in a column holds until one of its cells is replaced, what a rule found until one
+    of the columns that it reads is; all of it is forgotten when the rows, the header, or how cells
+    are read change.
     """
 
     def __init__(self) -> None:
         self._basis: tuple[object, ...] = ()
-        self._results: dict[tuple[str, int], tuple[CellColumn, int, Any]] = {}
+        self._remembered: dict[Hashable, _Remembered] = {}
+        self._versions = count(1)
         self._formats: dict[tuple[frozenset[int], frozenset[int]], Any] = {}
         self._parts: dict[str, ColumnMemo] = {}
 
@@ -80,18 +94,27 @@ class ColumnMemo:
     def begin(self, *basis: object) -> None:
         """Begin to validate by ``basis``; forget what was found by another."""
         if basis != self._basis:
-            self._basis, self._results = basis, {}
+            self._basis, self._remembered = basis, {}
 
     def result(
-        self, topic: str, place: int, column: CellColumn, find: Callable[[], _Result]
+        self,
+        topic: Hashable,
+        basis: Hashable,
+        find: Callable[[], _Result],
+        source: object = None,
     ) -> _Result:
-        """Return what ``find`` finds in the column at a place, found anew where it was edited."""
-        known = self._results.get((topic, place))
-        if known is None or known[0] is not column or known[1] != column.edits:
-            known = column, column.edits, find()
-            self._results[topic, place] = known
-        found: _Result = known[2]
+        """Return what ``find`` finds of a topic; found anew in another ``source``, or where
+        ``basis`` is not equal to the last one."""
+        known = self._remembered.get(topic)
+        if known is None or known.source is not source or known.basis != basis:
+            known = _Remembered(source, basis, next(self._versions), find())
+            self._remembered[topic] = known
+        found: _Result = known.found
         return found
+
+    def version(self, topic: Hashable) -> int:
+        """Return the version of what was found of a topic: another one where it was found anew."""
+        return self._remembered[topic].version
 
     def formats_of(self, lookup: FormatLookup) -> FormatLookup:
         """Return a lookup that asks the file once: edits do not change it."""
@@ -111,12 +134,14 @@ class TypedRows:
     """The rows below the header that hold anything.
 
     ``frame`` has one typed column for each of the resource's and a RangeIndex; ``rows`` gives
-    Excel's number of each of its rows; ``problems`` has an entry for each column.
+    Excel's number of each of its rows; ``problems`` has an entry for each column;
+    ``versions`` tells a column's values from those that it had when the sheet was validated before.
     """
 
     frame: pd.DataFrame
     rows: list[int]
     problems: Mapping[str, CellProblems]
+    versions: dict[str, Hashable]
 
 
 def type_rows(
@@ -141,6 +166,7 @@ def type_rows(
         memo.begin(*basis)
     sheet = _RowsToType(header, cells, rows, numbers, headers, reading, formats)
     arrays, problems = {}, {}
+    versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
         place = header.columns.get(column.name)
@@ -151,9 +177,11 @@ def type_rows(
             problems[column.name] = CellProblems.none(len(rows))
         else:
             arrays[column.name], problems[column.name] = sheet.typed_again(column, place, memo)
+            if memo is not None:
+                versions[column.name] = memo.version(column.name)
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
-    return _without_blank_rows(TypedRows(frame, rows, problems))
+    return _without_blank_rows(TypedRows(frame, rows, problems, versions), memo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +205,7 @@ class _RowsToType:
         if memo is None:
             return find()
         own = self.cells.columns[place]
-        values, found = memo.result(f"typed {column.name}", place, own, find)
+        values, found = memo.result(column.name, own.edits, find, own)
         # Rules of several cells add to them.
         return values, found.copy()
 
@@ -273,17 +301,23 @@ def fill_constants(
         dtype: Any = resource.by_name[name].dtype
         values = [None if row in not_records else value for row in typed.rows]
         typed.frame[name] = pd.Series(values, index=typed.frame.index, dtype=dtype)
+        typed.versions[name] = typed.versions[name], frozenset(not_records)
 
 
-def _without_blank_rows(typed: TypedRows) -> TypedRows:
+def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
     """Leave out the rows that hold only spaces, or only cells outside the resource's columns."""
     filled = np.zeros(len(typed.rows), dtype=bool)
     for name, problems in typed.problems.items():
         filled |= typed.frame[name].notna().to_numpy() | problems.failed
         if filled.all():
             return typed
+    left = 0
+    if memo is not None:
+        memo.result(_FILLED, filled.tobytes(), lambda: None)
+        left = memo.version(_FILLED)
     return TypedRows(
         frame=typed.frame[filled].reset_index(drop=True),
         rows=np.array(typed.rows)[filled].tolist(),
         problems={name: column.keep(filled) for name, column in typed.problems.items()},
+        versions={name: (version, left) for name, version in typed.versions.items()},
     )

@@ -264,7 +264,7 @@ class CellColumn:
     ``kinds`` has a ``CellKind`` for each. ``content`` has eight bytes for each, in the machine's
     order: a number's as a double, a text's as an index into ``texts``; a boolean's 0 or 1, a date's
     ordinal, the others' microseconds (a datetime's since year 1), each as a whole number.
-    ``edits`` counts the cells that were replaced since the column was read.
+    ``edits`` counts how often cells were replaced since the column was read.
     """
 
     kinds: bytearray = field(default_factory=bytearray, repr=False)
@@ -284,28 +284,27 @@ class CellColumn:
         self.kinds += bytes(missing)
         self.content += bytes(8 * missing)
 
-    def cell(self, place: int) -> "CellColumn":
-        """Return one cell as a column of its own."""
-        kinds, content = self.kinds[place : place + 1], self.content[8 * place : 8 * place + 8]
-        if kinds[0] != CellKind.TEXT:
-            return CellColumn(kinds, content)
-        index = memoryview(self.content).cast("q")[place]
-        return CellColumn(kinds, bytearray(8), [self.texts[index]])
+    def taken(self, places: Sequence[int]) -> "CellColumn":
+        """Return the cells at some places as a column of their own."""
+        kinds, whole = bytearray(map(self.kinds.__getitem__, places)), self._whole
+        content, texts = array("q", map(whole.__getitem__, places)), list[str]()
+        for at in (found.start() for found in _TEXTS.finditer(kinds)):
+            texts.append(self.texts[content[at]])
+            content[at] = len(texts) - 1
+        return CellColumn(kinds, bytearray(content), texts)
 
-    def put(self, place: int, cell: "CellColumn") -> None:
-        """Replace one cell by the only one of another column."""
-        self.kinds[place] = cell.kinds[0]
-        content = bytes(cell.content)
-        if cell.kinds[0] == CellKind.TEXT:
-            content = array("q", [len(self.texts)]).tobytes()
-            self.texts.append(cell.texts[0])
-        self.content[8 * place : 8 * place + 8] = content
+    def put(self, places: Sequence[int], cells: "CellColumn") -> None:
+        """Replace the cells at some places by those of another column."""
+        own, content, ahead = self._whole, cells._whole, len(self.texts)
+        for at, place in enumerate(places):
+            kind = self.kinds[place] = cells.kinds[at]
+            own[place] = content[at] + (ahead if kind == CellKind.TEXT else 0)
+        self.texts += cells.texts
         self.edits += 1
 
-    def add_empty(self, count: int) -> None:
-        """Append empty cells."""
-        self.kinds += bytes(count)
-        self.content += bytes(8 * count)
+    @property
+    def _whole(self) -> memoryview:
+        return memoryview(self.content).cast("q")
 
     def kind(self, place: int) -> CellKind:
         """Return what a cell is; one below the last is empty."""

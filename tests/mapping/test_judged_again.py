@@ -1,0 +1,114 @@
+"""Sheets judged again after edits, from what was found before: the same as judged for the first
+time."""
+
+import datetime as dt
+import random
+from pathlib import Path
+
+import pytest
+from environment import ROOT
+from foreign_sheets import foreign_twin, write_mapping
+from sheets import write_records, write_rows
+
+from xlbridge.resources import Catalogue
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ColumnMemo, ValidatedSheet, validate_workbook
+from xlbridge.validation.mapping import SheetMapping, read_mapping
+from xlbridge.workbook.read import CellEncoder, WorkbookCells, read_workbook
+
+ALL = sorted((ROOT / "samples").glob("*.xlsx"))
+TYPED = ("", " ", "x", "0", -1.5, 12.0, 1e15, dt.date(2026, 2, 28), dt.datetime(2026, 3, 1, 12))
+TYPED += ("31/12/2026", "01/02/2026", "1.234", "Total", "#N/A", "11.222.333/0001-81", "ação ", True)
+
+
+def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
+    """Put values into a cell or a few: those of other cells of the column, and some made up."""
+    sheet = order.choice([it for it in cells.sheets if it.height > header])
+    first = order.randrange(header, sheet.height)
+    rows = list(range(first, min(first + order.choice((1, 1, 1, 4)), sheet.height)))
+    for column in order.sample(sheet.columns, order.choice((1, 1, 2))):
+        column.lengthen(sheet.height)
+        others = [column.value(order.randrange(header, sheet.height)) for _ in rows]
+        values = [order.choice((other, other, other, order.choice(TYPED))) for other in others]
+        column.put(rows, CellEncoder().encode(values))
+
+
+def require_same(found: ValidatedSheet, fresh: ValidatedSheet) -> None:
+    assert [(it.sheet, it.header_row, list(it.rows)) for it in found.with_children] == [
+        (it.sheet, it.header_row, list(it.rows)) for it in fresh.with_children
+    ]
+    for one, other in zip(found.with_children, fresh.with_children, strict=True):
+        assert list(one.findings) == list(other.findings)
+        assert one.not_records == other.not_records
+        assert one.frame.equals(other.frame)
+
+
+def judge_edits(
+    path: Path, catalogue: Catalogue, seed: int, edits: int, mapping: SheetMapping | None = None
+) -> None:
+    cells, memo, order = read_workbook(path, WorkbookLimits()), ColumnMemo(), random.Random(seed)
+    named = None if mapping else validate_workbook(path, catalogue)
+    resource = named.resource.name if named and named.resource else None
+
+    def judged(memo: ColumnMemo) -> ValidatedSheet:
+        sheet = named.sheet if named else None
+        return validate_workbook(
+            path,
+            catalogue,
+            resource=resource,
+            sheet=sheet,
+            workbook=lambda: cells,
+            mapping=mapping,
+            memo=memo,
+        )
+
+    first = judged(memo)
+    require_same(first, judged(ColumnMemo()))
+    header = max(it.header_row or 0 for it in first.with_children)
+    for _ in range(edits):
+        edit(cells, header, order)
+        require_same(judged(memo), judged(ColumnMemo()))
+
+
+def test_edits_are_judged_as_a_new_sheet_is(tmp_path: Path, catalogue: Catalogue) -> None:
+    dates = [dt.date(2026, month, 1) for month in (9, 11, 12)]
+    rows = [
+        {"numeroDoDocumento": "NF-1", "valorDoLancamento": 10, "dataDeEmissao": dates[n % 3]}
+        for n in range(6)
+    ]
+    path = write_records(tmp_path / "a.xlsx", "contasreceber", rows)
+    judge_edits(path, catalogue, seed=1, edits=30)
+
+
+def test_edits_of_lists_are_judged_as_new_sheets_are(samples: Path, catalogue: Catalogue) -> None:
+    path = samples / "contaspagar-com-rateio-com-erros.xlsx"
+    judge_edits(path, catalogue, seed=1, edits=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("sample", ALL, ids=lambda path: path.stem)
+def test_many_edits_are_judged_as_a_new_sheet_is(
+    tmp_path: Path, catalogue: Catalogue, sample: Path, seed: int
+) -> None:
+    judge_edits(sample, catalogue, seed, edits=60)
+    twin = foreign_twin(sample, tmp_path, catalogue, seed)
+    judge_edits(twin.path, catalogue, seed, edits=20, mapping=read_mapping(twin.mapping))
+
+
+def test_constants_are_judged_again_where_rows_are_left_out(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    header = ["Razão Social", "CNPJ", "Obs"]
+    blank = [["", "", "início"], ["", "", "meio"]]
+    rows = [[f"Padaria {n}", "11.222.333/0001-81", ""] for n in range(4)]
+    path = write_rows(tmp_path / "a.xlsx", header, [*blank, *rows, ["Total", "", ""]])
+    columns = {
+        "nomeComercial": {"from": "Razão Social"},
+        "cnpj": {"from": "CNPJ"},
+        "codigoDoTipoDeCliente": {"constant": 1},
+    }
+    mapping = write_mapping(
+        tmp_path / "m.yaml", resource="cliente", header=header, columns=columns, ignore=["Obs"]
+    )
+    judge_edits(path, catalogue, seed=3, edits=15, mapping=read_mapping(mapping))
