@@ -34,6 +34,9 @@ _LAST_ANSWERS_SECONDS = 5.0
 """Longest wait for answers once a run is to end; what has none by then is in doubt."""
 
 _REPORT_SECONDS = 0.1
+_SOON_SECONDS = 0.005
+"""Longest wait for the announcements of writes that have just begun."""
+
 _TICK_SECONDS = 0.5
 """Longest wait for a thread after which interrupts are looked for: Windows needs that."""
 
@@ -178,6 +181,8 @@ class RecordDispatch:
         self._free = at_once
         self._doubts = 0
         self._closing = False
+        self._heard: list[_Announcement | _Ended] = []
+        self._concluded = 0
 
     def run(self, order: WriteOrder) -> None:
         """Carry out the writes of an order, as far as no error and no row of doubts stops it.
@@ -194,9 +199,13 @@ class RecordDispatch:
                     self._send_more(threads, order)
                 if self._free == self._at_once:
                     break
-                for ended in self._take_down():
-                    self._free += 1
-                    stop = stop or self._conclude(ended, order)
+                self._hear(_TICK_SECONDS)
+                stop = stop or self._conclude_heard(order)
+                if stop is None and self._send_more(threads, order):
+                    # What follows is announced at once: one commit for both.
+                    self._hear(_SOON_SECONDS)
+                    stop = self._conclude_heard(order)
+                self._record_heard()
         except BaseException:
             self._wind_up()
             raise
@@ -205,14 +214,18 @@ class RecordDispatch:
         if stop is not None:
             raise stop
 
-    def _send_more(self, threads: ThreadPoolExecutor, order: WriteOrder) -> None:
+    def _send_more(self, threads: ThreadPoolExecutor, order: WriteOrder) -> bool:
+        """Begin as many writes as may be on their way; return whether any was begun."""
+        begun = False
         self._on_their_way = [one for one in self._on_their_way if not one.done()]
         while self._free and self._doubts < _MOST_DOUBTS_IN_A_ROW:
             write = order.next()
             if write is None:
-                return
+                break
             self._free -= 1
+            begun = True
             self._on_their_way.append(threads.submit(self._carry_out, write))
+        return begun
 
     def _carry_out(self, write: RecordWrite) -> None:
         result: WriteResult | None = None
@@ -234,16 +247,31 @@ class RecordDispatch:
         if not announcement.granted:
             raise Withdrawn
 
-    def _take_down(self) -> list[_Ended]:
-        """Record all that threads have told by now, in one commit; return the writes that ended."""
-        told = self._all_told()
-        announced = [one for one in told if isinstance(one, _Announcement)]
-        ended = [one for one in told if isinstance(one, _Ended)]
+    def _hear(self, seconds: float) -> None:
+        """Take what threads have told by now, after a wait for the first of it."""
+        with suppress(Empty):
+            self._heard.append(self._told.get(timeout=seconds))
+            while True:
+                self._heard.append(self._told.get_nowait())
+
+    def _conclude_heard(self, order: WriteOrder) -> BaseException | None:
+        """Note the writes that have ended; return the error for which nothing more is sent."""
+        stop: BaseException | None = None
+        for one in self._heard[self._concluded :]:
+            self._concluded += 1
+            if isinstance(one, _Ended):
+                self._free += 1
+                stop = stop or self._conclude(one, order)
+        return stop
+
+    def _record_heard(self) -> None:
+        """Record in one commit all that was told, and let go what was announced."""
+        announced = [one for one in self._heard if isinstance(one, _Announcement)]
         states = [] if self._closing else [one.new for one in announced]
         states += [
             NewState(one.write, one.result.state, one.result.detail)
-            for one in ended
-            if one.result is not None
+            for one in self._heard
+            if isinstance(one, _Ended) and one.result is not None
         ]
         granted = False
         try:
@@ -253,16 +281,7 @@ class RecordDispatch:
         finally:
             for announcement in announced:
                 announcement.decide(granted=granted)
-        return ended
-
-    def _all_told(self) -> list[_Announcement | _Ended]:
-        """Return what threads have told by now, after a wait for the first of it."""
-        told = []
-        with suppress(Empty):
-            told.append(self._told.get(timeout=_TICK_SECONDS))
-            while True:
-                told.append(self._told.get_nowait())
-        return told
+            self._heard, self._concluded = [], 0
 
     def _conclude(self, ended: _Ended, order: WriteOrder) -> BaseException | None:
         """Note the end of a write; return the error for which nothing more is sent."""
@@ -280,11 +299,16 @@ class RecordDispatch:
         """Take down the answers that come soon to what was sent; nothing more is announced."""
         self._closing = True
         end = time.monotonic() + _LAST_ANSWERS_SECONDS
-        while not all(one.done() for one in self._on_their_way) or not self._told.empty():
+        while self._heard or not self._told.empty() or not self._all_done():
             if time.monotonic() > end:
                 return
             with suppress(LocalDatabaseError):
-                self._take_down()
+                if not self._heard:
+                    self._hear(_TICK_SECONDS)
+                self._record_heard()
+
+    def _all_done(self) -> bool:
+        return all(one.done() for one in self._on_their_way)
 
 
 MOST_ATTEMPTS = 3

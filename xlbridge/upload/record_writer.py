@@ -27,7 +27,6 @@ from xlbridge.upload.record_dispatch import (
     with_reason,
 )
 from xlbridge.upload.record_writes import NewState, RecordTask, RecordWrite, WriteState
-from xlbridge.upload.row_plan import PlannedRow
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -79,12 +78,11 @@ def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
     """Return what is to be done with the record of each row of a job, as it was planned."""
     planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
     row_of = {row.row: row for row in planned}
-    numbered = zip(job.what.rows, sent_rows(context, job), strict=True)
-    return [_task_of_row(row_of[number], values) for number, values in numbered]
-
-
-def _task_of_row(planned: PlannedRow, values: Any) -> RecordTask:
-    return CREATION if planned.is_created else change_of_row(planned, values)
+    own = [row_of[number] for number in job.what.rows]
+    if all(row.is_created for row in own):
+        return [CREATION] * len(own)
+    rows = zip(own, sent_rows(context, job), strict=True)
+    return [CREATION if row.is_created else change_of_row(row, values) for row, values in rows]
 
 
 class _Writer:
