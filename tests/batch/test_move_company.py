@@ -129,6 +129,17 @@ def fill_company(running: RunningSandbox) -> None:
             numeroDaOrdem=order["numeroDaOrdem"],
             itens=bought,
         )
+        service = {"codigoDaFilial": 1, "codigoDoCliente": firm, "codigoDoServicoPrestado": "14.01"}
+        for amount in (150.0, 320.5):
+            invoice = system.post("/v2/faturamento/nfs", **service, valorDoServico=amount)
+        system.post(f"/v2/faturamento/nfs/processar/{invoice['idNF']}")
+        system.post(
+            "/v2/estoque/inventario",
+            codigoDaFilial=1,
+            codigoDoAlmoxarifado=1,
+            descricaoDoInventario="Anual",
+            carregarBaseDeProdutos=True,
+        )
         for client in (firm, person["codigoDoCliente"]):
             system.post(
                 "/v2/faturamento/pedido",
@@ -161,6 +172,10 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
         orders = system.get("/v2/faturamento/pedido")
         assert client["codigoDoCliente"] in {order["codigoDoCliente"] for order in orders}
         assert len(system.get("/v2/compras/requisicao/encerradas?CodigoDaFilial=1")) == 1
+        (invoice,) = system.get("/v2/faturamento/nfse")
+        assert (invoice["valorDoServico"], invoice["numeroDaNotaFiscalEletronica"]) == (150, None)
+        (inventory,) = system.get("/v2/estoque/inventario")
+        assert inventory["descricaoDoInventario"] == "Anual"
         # The comparison must see what differs: a client and a title that only one side has.
         before.post("/v2/cliente", nomeComercial="Chegou Depois")
         before.post("/v2/cliente/idws", "PUT", codigoDoCliente=_OLD_CODES + 1001, idws="WS-2")
@@ -177,6 +192,7 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     apart = {row[:3] for row in book["Not compared"].iter_rows(values_only=True)}
     given = "the system gives out this number or code"
     assert ("clientes", "codigoDoCliente", given) in apart
+    assert {row[0] for row in apart} >= {"nfe", "contasreceber-baixados", "movimentacoes"}
 
 
 _KILLS_OF_EXPORTS, _KILLS_OF_LOADS = 5, 25

@@ -1,8 +1,9 @@
 """Export and comparison steps of a batch: each runs once, and again after more was sent."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _write_report(
         new_workbook(path, title=str(title), signature=signature) as book,
     ):
         plain, bold = book.add_format(), book.add_format({"bold": True})
-        for name, header, rows in _sheets(found, names):
+        for name, header, rows in _sheets(found, names, step.left_out):
             sheet = book.add_worksheet(str(name))
             for column, text in enumerate(header):
                 sheet.write_string(0, column, str(text), bold)
@@ -157,7 +158,7 @@ _Row = Sequence[object]
 
 
 def _sheets(
-    found: Sequence[ListingComparison], names: tuple[str, str]
+    found: Sequence[ListingComparison], names: tuple[str, str], left_out: Mapping[str, Text]
 ) -> Iterator[tuple[Text, Sequence[object], Iterator[_Row]]]:
     here, there = names
     yield (
@@ -177,14 +178,16 @@ def _sheets(
             for each in one.differences
         ),
     )
+    fields = (
+        (one.listing, each.field, each.reason, each.here, each.there)
+        for one in found
+        for each in one.not_compared
+    )
+    listings = ((name, _ALL_FIELDS, reason, "–", "–") for name, reason in left_out.items())
     yield (
         Text(pt="Não comparado", en="Not compared"),
         (_LISTING, _FIELD, _REASON, _FILLED.format(name=here), _FILLED.format(name=there)),
-        (
-            (one.listing, each.field, each.reason, each.here, each.there)
-            for one in found
-            for each in one.not_compared
-        ),
+        chain(listings, fields),
     )
 
 
@@ -199,6 +202,7 @@ _LISTING = Text(pt="Listagem", en="Listing")
 _RECORD = Text(pt="Registro", en="Record")
 _FIELD = Text(pt="Campo", en="Field")
 _REASON = Text(pt="Motivo", en="Reason")
+_ALL_FIELDS = Text(pt="(todos os campos)", en="(all fields)")
 _RESULT = Text(pt="Resultado", en="Result")
 _EQUAL = Text(pt="Iguais", en="Equal")
 _ONLY = Text(pt="Só em {name}", en="Only in {name}")

@@ -107,11 +107,15 @@ class ComparedListing:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareStep(Step):
     """Comparison of the listings of its environment with those of ``other``, the profile of another
-    one; its report is written into ``output``, relative to the plan's folder."""
+    one; its report is written into ``output``, relative to the plan's folder.
+
+    ``left_out`` are listings that are not compared, each with the reason.
+    """
 
     listings: tuple[ComparedListing, ...]
     other: str
     output: str
+    left_out: Mapping[str, Text] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

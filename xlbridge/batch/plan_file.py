@@ -246,9 +246,14 @@ class StepReader:
                     apart={column: untranslated(why) for column, why in reasons.items()},
                 )
             )
+        left_out = body.get("left_out", {})
+        for name in left_out:
+            if any(name in (one.listing, *one.joined) for one in listings):
+                self._document.add_mistake((*key_path, "left_out", name), _COMPARED)
         return CompareStep(
             **common,
             listings=tuple(listings),
+            left_out={name: untranslated(why) for name, why in left_out.items()},
             other=self._document.text((*key_path, "with"), body["with"]),
             output=self._document.text((*key_path, "output"), body["output"]),
         )
@@ -282,6 +287,9 @@ class StepReader:
 
 _ONE_SOURCE = Text(
     pt="escreva records_of ou file, um dos dois.", en="write records_of or file, one of the two."
+)
+_COMPARED = Text(
+    pt="é comparada: tire-a de compare ou daqui.", en="is compared: take it out of compare or here."
 )
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",

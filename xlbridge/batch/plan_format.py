@@ -194,6 +194,14 @@ _BLOCKS: Mapping[str, Schema] = {
             },
             "The listings to compare, those of registries first.",
         ),
+        "left_out": described(
+            {
+                "type": "object",
+                "propertyNames": {"enum": sorted(LISTINGS)},
+                "additionalProperties": _TEXT,
+            },
+            "Listings that are not compared, each with the reason, for the report.",
+        ),
         **_COMMON,
         "with": described(_TEXT, "The environment to compare with, as profiles.toml calls it."),
         "output": described(_TEXT, "The workbook that the report is written into."),

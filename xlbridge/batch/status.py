@@ -321,7 +321,7 @@ def _fingerprint_of_comparison(step: CompareStep, before: Sequence[UnitOverview]
         [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.given.items()))]
         for one in step.listings
     ]
-    asked = [wanted, step.other, step.output]
+    asked = [wanted, step.other, step.output, *sorted(map(str, step.left_out.items()))]
     return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
 
 

@@ -326,7 +326,8 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         frozenset(
             {"--from", "--to", "--branch", "--client", "--supplier", "--product", "--account"}
             | {"--cost-centre", "--category", "--project", "--year", "--document", "--idws"}
-            | {"--id", "--active", "--with-balance", "--settled", "--since-last", "--keep-unknown"}
+            | {"--id", "--active", "--with-balance", "--not-emitted", "--settled", "--since-last"}
+            | {"--keep-unknown"}
         ),
     ),
     (

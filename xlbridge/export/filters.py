@@ -32,6 +32,7 @@ class Filter(StrEnum):
     ID = "id"
     ACTIVE = "active"
     WITH_BALANCE = "with-balance"
+    NOT_EMITTED = "not-emitted"
     LIMIT = "limit"
 
 
@@ -58,7 +59,8 @@ class FilterType:
     """Values of a filter; a code lies within ``codes``.
 
     ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it;
-    with ``is_nonzero`` a record passes where it shows another number than zero there.
+    with ``is_nonzero`` a record passes where it shows another number than zero there, with
+    ``is_empty`` where it shows that there is nothing.
     """
 
     kind: ValueKind
@@ -67,6 +69,7 @@ class FilterType:
     codes: range = CODE_RANGE
     of_record: tuple[str, ...] = ()
     is_nonzero: bool = False
+    is_empty: bool = False
 
     @property
     def is_repeatable(self) -> bool:
@@ -181,6 +184,12 @@ FILTERS: Mapping[Filter, FilterType] = {
         Text(pt="Só saldos diferentes de zero.", en="Only balances that are not zero."),
         of_record=("quantidadeTotal",),
         is_nonzero=True,
+    ),
+    Filter.NOT_EMITTED: FilterType(
+        ValueKind.FLAG,
+        Text(pt="Só notas ainda não emitidas.", en="Only invoices that are not emitted yet."),
+        of_record=("numeroDaNotaFiscalEletronica",),
+        is_empty=True,
     ),
     Filter.LIMIT: FilterType(
         ValueKind.CODE,

@@ -258,6 +258,7 @@ def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
                 is_sent=name not in listing.local,
                 is_guessed=name in listing.guessed,
                 is_nonzero=FILTERS[name].is_nonzero,
+                is_empty=FILTERS[name].is_empty,
             )
 
 

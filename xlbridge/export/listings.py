@@ -165,6 +165,7 @@ _SALES = (
         title=_title("Notas fiscais de serviço", "Service invoices"),
         operation=services.SERVICE_INVOICE_LIST,
         guessed=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
+        local=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
         totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao"),
     ),

@@ -22,7 +22,8 @@ class Criterion:
     """Values that a record's field may have, as texts; ``name`` is the filter's.
 
     ``is_sent`` says that the system is asked for them; ``is_guessed`` that the interface's
-    description does not show how. With ``is_nonzero`` any number but zero is one of them.
+    description does not show how. With ``is_nonzero`` any number but zero is one of them, with
+    ``is_empty`` only nothing, which the record must show.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Criterion:
     is_sent: bool
     is_guessed: bool
     is_nonzero: bool = False
+    is_empty: bool = False
 
     def admits(self, record: Record) -> bool:
         """Tell whether a record is one of those wanted.
@@ -39,6 +41,10 @@ class Criterion:
         Raises ``TransportError`` where that word is worth nothing.
         """
         value = record.get(self.field)
+        if self.is_empty:
+            if self.field not in record:
+                raise uncheckable_filter(self.name, self.field)
+            return value in (None, "", 0)
         if value is None:
             if self.is_guessed:
                 raise uncheckable_filter(self.name, self.field)

@@ -298,6 +298,7 @@ class Connection:
         id: Codes | None = None,  # noqa: A002 - the filter's name
         active: bool = False,
         with_balance: bool = False,
+        not_emitted: bool = False,
         limit: int | None = None,
         flat: str | None = None,
         as_template: str | None = None,
@@ -343,6 +344,7 @@ class Connection:
             Filter.ID: id,
             Filter.ACTIVE: active,
             Filter.WITH_BALANCE: with_balance,
+            Filter.NOT_EMITTED: not_emitted,
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
