@@ -17,6 +17,9 @@ from xlbridge.wire.authentication import AUTHENTICATE
 CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_taken_and_come_back"
 IMPORT_TEST = "tests/upload/test_modes.py::test_a_good_sheet_is_applied"
 CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_changes_one_record"
+LISTS_TEST = (
+    "tests/upload/test_inventory_counts.py::test_counts_are_registered_once_the_inventory_is_open"
+)
 UNDO_TEST = (
     "tests/upload/test_undo.py"
     "::test_payables_that_an_upload_created_are_removed_and_can_be_sent_again"
@@ -34,7 +37,8 @@ _HEADER = ("Operation", "Sheet", "Template", "Samples", "Tests")
 
 @dataclass(frozen=True)
 class SheetOfOperation:
-    """Sheet that an operation takes rows of: ``way`` is create, change, undo or import."""
+    """Sheet that an operation takes rows of: ``way`` is create, list, change, undo or
+    import."""
 
     resource: Resource
     way: str
@@ -67,6 +71,8 @@ class SheetOfOperation:
         match self.way:
             case "create":
                 return f"{CREATION_TEST}[{name}]"
+            case "list":
+                return LISTS_TEST
             case "undo":
                 return UNDO_TEST
             case "import" if self.resource.change is None or not self.resource.change.by_import:
@@ -107,6 +113,7 @@ def sheets() -> Iterator[str]:
         CREATION_TEST,
         CHANGE_TEST,
         IMPORT_TEST,
+        LISTS_TEST,
         UNDO_TEST,
         PROCESS_TEST,
         GOOD_TEST,
@@ -157,6 +164,8 @@ def _operations(resource: Resource) -> Iterator[tuple[str, str | None]]:
     yield "import", resource.paths.queue_name
     if resource.create is not None:
         yield "create", resource.create.operation_name
+        for operations in resource.create.lists.values():
+            yield from (("list", name) for name in operations)
     if resource.change is not None:
         yield "change", resource.change.operation_name
         yield "undo", resource.change.delete_name

@@ -238,7 +238,27 @@ _INVENTORY = BadSheet(
         Damage(5, "codigoDaFilial", 0, "value-range"),
         Damage(6, "descricaoDoInventario", "Rotativo " * 17 + "fim", "text-length"),
         Damage(7, "observacao", ErrorCell("#N/A"), "cell-error"),
+        Damage(9, "chave", CopyOf(8), "duplicate-in-sheet"),
     ),
+    children={
+        "contagens": BadSheet(
+            sheet="Contagens",
+            title="Contagens de setembro",
+            header_row=3,
+            first_column=1,
+            blank_before=(5,),
+            damages=(
+                Damage(1, "contagem", 4, "value-range"),
+                Damage(2, "idProd", "parafuso", "type-integer"),
+                Damage(3, "quantidade", -1, "value-range"),
+                Damage(4, "quantidade", None, "required-missing"),
+                Damage(6, "idProd", CopyOf(5), "duplicate-in-sheet"),
+                Damage(8, "chave", "INV-99", "child-without-parent"),
+                Damage(11, "quantidade", "12 caixas", "type-number"),
+                Damage(12, "chave", None, "required-missing"),
+            ),
+        )
+    },
 )
 
 BAD_RECORDS: Mapping[str, BadSheet] = {

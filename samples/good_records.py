@@ -165,15 +165,36 @@ def service_forecast(random: Random, number: int) -> Row:
 
 
 def inventory(random: Random, number: int) -> Row:
-    """Return an inventory to open; the first three are of warehouses that nobody counts yet."""
+    """Return an inventory to open; the first three are of warehouses that nobody counts yet.
+
+    Every third has all products with a balance, and is counted later; every fourth of the others
+    has two counts.
+    """
     return {
+        "chave": f"INV-{number:02}",
         "codigoDaFilial": number % 3 + 1,
         "codigoDoAlmoxarifado": 2 - (number - 1) // 3 % 2,
         "codigoDoCentroDeCusto": random.choice(_COST_CENTRES),
         "descricaoDoInventario": f"Inventário rotativo {number}",
         "observacao": "Contar por seção" if number % 2 else None,
         "carregarBaseDeProdutos": number % 3 == 0,
+        "contagens": _counts(random, number) if number % 3 else [],
     }
+
+
+def _counts(random: Random, number: int) -> list[Row]:
+    products = [2000 + place for place in sorted(random.sample(range(1, 51), k=3 + number % 4))]
+    first = [
+        {
+            "contagem": 1,
+            "idProd": product,
+            "codigoDoProjeto": None if place % 4 else 1,
+            "quantidade": random.randrange(0, 800) / 4,
+        }
+        for place, product in enumerate(products, start=1)
+    ]
+    again = {**first[-1], "contagem": 2, "quantidade": random.randrange(0, 800) / 4}
+    return [*first, again] if number % 4 == 2 else first
 
 
 def sales_order(random: Random, number: int) -> Row:

@@ -190,6 +190,7 @@ def _create(body: _Content | None, codes: Sequence[str]) -> RecordCreation | Non
         codes=own,
         twins=None if twins is None else _lookup(twins),
         twin_codes=tuple(body.get("twin_codes", own)),
+        lists={name: tuple(operations) for name, operations in body.get("lists", {}).items()},
     )
 
 

@@ -292,13 +292,20 @@ class RecordCreation:
 
     ``codes`` are the fields of its answer that make up the record's code. ``twins`` finds the
     records that are equal to a row which has no key: they identify nothing, and are counted;
-    ``twin_codes`` are their fields that make up the code.
+    ``twin_codes`` are their fields that make up the code. ``lists`` are the record's lists that
+    operations of their own take once it is created, by the names of these.
     """
 
     operation_name: str
     codes: tuple[str, ...] = ()
     twins: Lookup | None = None
     twin_codes: tuple[str, ...] = ()
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def operation_names(self) -> tuple[str, ...]:
+        """The operations that create a record and take its lists."""
+        return (self.operation_name, *chain.from_iterable(self.lists.values()))
 
     @property
     def operation(self) -> "Operation":

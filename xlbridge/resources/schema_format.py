@@ -77,7 +77,8 @@ def _metadata() -> Schema:
         },
         needed=("direct",),
     )
-    creations = [o.name for o in OPERATIONS.values() if o.method == "POST" and o.body]
+    posts = [o.name for o in OPERATIONS.values() if o.method == "POST"]
+    creations = [name for name in posts if OPERATIONS[name].body]
     properties = {
         "resource": described(
             {**name, "minLength": 1, "maxLength": _MAX_NAME_LENGTH},
@@ -121,6 +122,13 @@ def _metadata() -> Schema:
                     "codes": described(_NAMES, "Fields of its answer: the record's code."),
                     "twins": described(_lookup(), "Finds what is equal to a row without a key."),
                     "twin_codes": described(_NAMES, "Fields of what it finds: their codes."),
+                    "lists": described(
+                        {
+                            "type": "object",
+                            "additionalProperties": {"type": "array", "items": {"enum": posts}},
+                        },
+                        "Lists that operations of their own take, once the record is created.",
+                    ),
                 },
                 needed=("operation",),
             ),

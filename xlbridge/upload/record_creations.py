@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from xlbridge.client import Declined, Doubtful, Executed, Outcome
-from xlbridge.errors import RemoteRejected
+from xlbridge.errors import ApiError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation, Resource
+from xlbridge.upload.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowValues, business_keys
@@ -29,6 +30,7 @@ from xlbridge.upload.record_dispatch import (
     Announce,
     RecordRequest,
     SharedPause,
+    Withdrawn,
     WriteResult,
     result_of,
     send_record,
@@ -60,6 +62,24 @@ _NOT_READABLE = Text(
 _NOT_THE_SAME = Text(
     pt="a resposta se perdeu, e o sistema tem um registro novo com a mesma chave e outros valores",
     en="the answer was lost, and the system has a new record of the same key with other values",
+)
+
+
+_WITHOUT_NUMBER = Text(
+    pt="foi incluído, e o sistema não disse com que número: as suas listas não foram registradas",
+    en="was created, and the system did not say its number: its lists were not registered",
+)
+_CLOSED = Text(
+    pt="o registro {code}, que acabava de ser incluído, foi encerrado",
+    en="the record {code}, created just before, was closed",
+)
+_LISTS_REFUSED = Text(
+    pt="o registro {code} foi incluído, e as suas listas foram recusadas: {why}",
+    en="the record {code} was created, and its lists were refused: {why}",
+)
+_ENDED_BEFORE_LISTS = Text(
+    pt="foi incluído com o número {code}; as suas listas ainda não foram registradas",
+    en="was created with the number {code}; its lists are not registered yet",
 )
 
 
@@ -149,7 +169,7 @@ class RecordCreator:
         )
         outcome = send_record(self._context, self._pause, request)
         if isinstance(outcome, Executed):
-            return self._applied(write, outcome.data, body)
+            return self._with_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)
 
     def appeared(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, WriteResult]]:
@@ -171,11 +191,14 @@ class RecordCreator:
         Only with ``final``, once no request can be on its way, a record that is not there proves
         something. Raises ``ApiError`` when the system cannot be asked.
         """
-        for write, presence in self._looked_for(writes):
+        numbered = [one for one in writes if one.record]
+        for write in numbered:
+            yield write, self._complete(write, {"record": write.record})
+        for write, presence in self._looked_for([one for one in writes if not one.record]):
             if presence.there:
                 self._created[write.position] = presence.code
                 detail = {"record": presence.code, "reconciled": "read back"}
-                yield write, WriteResult(WriteState.APPLIED, detail)
+                yield write, self._complete(write, detail)
             elif self._evidence(write) is None or (final and presence.new is None):
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_READABLE)
             elif not final:
@@ -215,6 +238,48 @@ class RecordCreator:
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
         return WriteResult(WriteState.APPLIED, {"record": code, "given": given})
+
+    def _lists_apart(self, write: RecordWrite) -> list[Mapping[str, Any]]:
+        """Return the items of a record that operations of their own take."""
+        row = self._rows[write.position]
+        return [item for name in self._creation.lists for item in row.get(name) or ()]
+
+    def _with_lists(
+        self, write: RecordWrite, created: WriteResult, announce: Announce
+    ) -> WriteResult:
+        """Register the lists of a record that was just created, whose number is announced first."""
+        code = created.detail.get("record")
+        if not code or not self._lists_apart(write):
+            return self._complete(write, created.detail)
+        try:
+            announce({"record": code})
+            return self._complete(write, created.detail)
+        except Withdrawn:
+            reason = str(_ENDED_BEFORE_LISTS.format(code=code))
+        except ApiError as error:
+            reason = str(error.message)
+        return WriteResult(WriteState.DOUBTFUL, {"record": code, "problems": [(None, reason)]})
+
+    def _complete(self, write: RecordWrite, detail: Mapping[str, Any]) -> WriteResult:
+        """Register what is missing of a created record's lists; closed is one whose are refused.
+
+        Raises ``ApiError`` when the system cannot be asked.
+        """
+        items, code = self._lists_apart(write), detail["record"]
+        if not items:
+            return WriteResult(WriteState.APPLIED, detail)
+        if not code:
+            return with_reason(WriteState.UNPROVEN, _WITHOUT_NUMBER)
+        try:
+            register_counts(self._context.client, code, items)
+        except RemoteRejected as refusal:
+            reasons = [(one.key or None, one.value) for one in refusal.details if one.value]
+            if close_inventory(self._context.client, code):
+                problems = [*reasons, (None, str(_CLOSED.format(code=code)))]
+                return WriteResult(WriteState.REJECTED, {"problems": problems})
+            why = refusal.message
+            return with_reason(WriteState.UNPROVEN, _LISTS_REFUSED.format(code=code, why=why))
+        return WriteResult(WriteState.APPLIED, detail)
 
     def _evidence(self, write: RecordWrite) -> _Evidence | None:
         """Return what settles a doubt about a record, None where nothing does."""

@@ -118,7 +118,9 @@ class _Writer:
         """Send what waits; what was being sent when a run ended is in doubt."""
         interrupted = [one for one in self._writes if one.state is WriteState.SENDING]
         problems = {"problems": [(None, str(_INTERRUPTED))]}
-        self._record([NewState(one, WriteState.DOUBTFUL, problems) for one in interrupted])
+        self._record(
+            [NewState(w, WriteState.DOUBTFUL, problems | _known_of(w)) for w in interrupted]
+        )
         open_ones = [one for one in self._writes if one.state in _OPEN]
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
@@ -157,6 +159,11 @@ class _Writer:
     def _record(self, states: Sequence[NewState]) -> None:
         if states:
             self._context.journal.writes.record(self._job.id, states)
+
+
+def _known_of(write: RecordWrite) -> dict[str, str]:
+    """Return the number of a created record whose lists were not registered yet."""
+    return {"record": write.record} if write.task.creates and write.record else {}
 
 
 _OPEN = frozenset({WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN})

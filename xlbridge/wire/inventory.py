@@ -45,6 +45,27 @@ class InventoryInput(InventoryTerms):
     carregarBaseDeProdutos: bool = False
 
 
+class CountedProduct(WireModel):
+    """The quantity of one product that was counted."""
+
+    idProd: int
+    numeroDeSerieLote: str | None = None
+    codigoDoProjeto: int | None = None
+    quantidade: Number = Field(ge=0)
+
+
+class CountedLine(CountedProduct):
+    """A counted quantity as a sheet has it, with the number of its count."""
+
+    contagem: int = Field(ge=1, le=3)
+
+
+class CountedInventory(InventoryInput):
+    """An inventory as a sheet has it: it is opened first, its counts are registered then."""
+
+    contagens: list[CountedLine] = Field(default_factory=list)
+
+
 class InventoryChange(WireModel):
     """Fields of an inventory that may be edited; those that are left out stay as they are."""
 
@@ -83,15 +104,6 @@ class Inventory(InventoryTerms):
     idProcessamento: UUID | None = None
     logProcessamento: str | None = None
     ultimaAtualizacao: str | None = None
-
-
-class CountedProduct(WireModel):
-    """The quantity of one product that was counted."""
-
-    idProd: int
-    numeroDeSerieLote: str | None = None
-    codigoDoProjeto: int | None = None
-    quantidade: Number = Field(ge=0)
 
 
 class InventoryCount(WireModel):

@@ -285,3 +285,17 @@ def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[st
     verdicts[:] = True
     verdicts.iloc[alike[keys.iloc[alike].duplicated().to_numpy()]] = False
     return verdicts
+
+
+@row_check(
+    "no_equal_rows",
+    finding=_REPEATED,
+    wording=lambda s: Text(
+        pt="linhas sem repetição de: {columns} (em branco também conta)",
+        en="rows with no repeated: {columns} (blank counts, too)",
+    ).format(columns=", ".join(s["columns"])),
+    statistics={"column": COLUMN_NAME, "columns": COLUMN_NAMES},
+)
+def no_equal_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
+    """No two rows with the same values in ``columns``, or none; those without ``column`` pass."""
+    return ~frame[list(columns)].duplicated() | frame[column].isna()

@@ -1,0 +1,169 @@
+"""Inventories with their counts: each is opened, and counted right after."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lossy_proxy import Fate, LossyProxy
+from openpyxl import load_workbook
+from sheets import write_workbook
+from update_parts import Run, writes
+from upload_parts import AT_ONCE
+
+from xlbridge.client import Client
+from xlbridge.errors import InDoubt
+from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.validation import validate_workbook
+
+NOBODYS = 999_999
+
+WriteCounts = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def none_open(client: Client) -> Iterator[None]:
+    """An inventory that a test leaves open would keep the next one from its warehouse."""
+    yield
+    for one in client.stock.inventories.list():
+        if one.podeEncerrar:
+            client.stock.inventories.close(idInventario=one.idInventario)
+
+
+@pytest.fixture(scope="session")
+def known_products() -> list[int]:
+    """The products of all counts, once there are any."""
+    return []
+
+
+@pytest.fixture
+def products(client: Client, known_products: list[int]) -> list[int]:
+    """Two products."""
+    if not known_products:
+        for name in ("Porca das contagens", "Arruela das contagens"):
+            made = client.registry.products.create(descricaoDoProduto=name)
+            known_products.append(int(made.idProduto))
+    return known_products
+
+
+@pytest.fixture
+def write_counts(tmp_path: Path) -> WriteCounts:
+    """Write inventories of the branches' second warehouses with their counts."""
+
+    def write(**counts: list[Mapping[str, Any]]) -> Path:
+        keys = dict.fromkeys(counts)
+        return write_workbook(
+            tmp_path / "inventarios.xlsx",
+            inventario=[
+                {"chave": key, "codigoDaFilial": place, "codigoDoAlmoxarifado": 2}
+                for place, key in enumerate(keys, start=1)
+            ],
+            contagens=[{"chave": key, **one} for key in keys for one in counts[key]],
+        )
+
+    return write
+
+
+def counted(product: int, quantity: float, count: int = 1) -> dict[str, Any]:
+    return {"contagem": count, "idProd": product, "quantidade": quantity}
+
+
+def newest(client: Client) -> Any:
+    """Return the inventory that was opened last."""
+    return max(client.stock.inventories.list(), key=lambda one: one.idInventario)
+
+
+def counts_of(client: Client, inventory: Any) -> list[tuple[int, Any, Any]]:
+    """Return the products of an inventory with their first two counts."""
+    items = client.stock.inventories.items(idInventario=inventory.idInventario)
+    return [(one.idProd, one.quantidadeContagem1, one.quantidadeContagem2) for one in items]
+
+
+@pytest.mark.exercises("stock.inventories.start_count", "stock.inventories.count")
+def test_counts_are_registered_once_the_inventory_is_open(
+    client: Client, run: Run, products: list[int], write_counts: WriteCounts
+) -> None:
+    nut, ring = products
+    lines = [counted(nut, 4.5), counted(ring, 0), counted(ring, 2, 2)]
+    code, told = run("upload", write_counts(A=lines), "--yes", "--create-unread")
+    assert (code, told["state"], told["rows"]["created"]) == (0, "done", 1), told
+    inventory = newest(client)
+    assert (inventory.inventarioContagem2, inventory.situacaoDoInventario) == (True, "Em contagem")
+    assert counts_of(client, inventory) == [(nut, 4.5, None), (ring, 0, 2)]
+
+
+@pytest.mark.parametrize("path", ["contagem/1/iniciar", "contagem/1", "inventario"])
+@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+def test_a_lost_answer_is_settled_by_looking_and_counted_once(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    products: list[int],
+    write_counts: WriteCounts,
+    path: str,
+    fate: Fate,
+) -> None:
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked.endswith(path):
+            met.append(asked)
+            return fate if len(met) == 1 else "pass"
+        return "pass"
+
+    before = len(client.stock.inventories.list())
+    sheet = validate_workbook(write_counts(A=[counted(products[0], 7)]), context.catalogue)
+    proxy.decide = decide
+    with Client(replace(client.target, exclusive=True)) as alone:
+        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 1)
+    assert len(client.stock.inventories.list()) == before + 1
+    assert counts_of(client, newest(client)) == [(products[0], 7, None)]
+
+
+def test_an_inventory_whose_counts_are_refused_is_closed_and_rejected(
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    products: list[int],
+    write_counts: WriteCounts,
+) -> None:
+    good, bad = [counted(products[0], 1)], [counted(products[0], 1), counted(NOBODYS, 3)]
+    proxy.seen.clear()
+    code, told = run("upload", write_counts(A=good, B=bad), "--yes", "--create-unread")
+    assert (code, told["state"], told["rows"]["rejected"]) == (1, "partial", 1), told
+    first = told["rejected"][0]
+    assert (first["row"], first["cell"]) == (3, "contagens!C4")
+    assert sum(path.endswith("/encerrar") for _, path in writes(proxy)) == 1
+    book = load_workbook(told["rejects_file"])
+    book["contagens"]["C3"].value = products[1]
+    book.save(told["rejects_file"])
+    _, again = run("retry", told["job"], "--yes", "--create-unread")
+    assert again["state"] == "done", again
+    assert [product for product, *_ in counts_of(client, newest(client))] == products
+
+
+def test_an_interrupted_upload_goes_on_with_the_counts(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    products: list[int],
+    write_counts: WriteCounts,
+) -> None:
+    def decide(method: str, asked: str) -> Fate:
+        return "lose request" if asked.endswith("/produtos") else "pass"
+
+    sheet = validate_workbook(write_counts(A=[counted(products[0], 3)]), context.catalogue)
+    proxy.decide = decide
+    uploads = Uploads(context, client)
+    job = uploads.create(sheet, replace(AT_ONCE, mode="records"))
+    with pytest.raises(InDoubt):
+        uploads.run(job, AT_ONCE)
+    opened = newest(client).idInventario
+    proxy.decide = lambda _method, _asked: "pass"
+    ended = uploads.run(context.journal.job(job.id), AT_ONCE)
+    assert (ended.state, ended.verdict.accepted) == (State.DONE, 1)
+    inventory = newest(client)
+    assert inventory.idInventario == opened
+    assert counts_of(client, inventory) == [(products[0], 3, None)]
