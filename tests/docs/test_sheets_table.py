@@ -63,7 +63,7 @@ def marked_operations(test: str) -> set[str]:
 def test_the_named_tests_exercise_the_operation(row: Row) -> None:
     assert bool(row.exercises) != row.explained
     for test in row.exercises:
-        assert marked_operations(test) == {row.operation.name}
+        assert row.operation.name in marked_operations(test)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
-from xlbridge.resources.child_sheets import key_of_child, key_of_main, sums_of
+from xlbridge.resources.child_sheets import KEY, key_of_child, key_of_main, sums_of
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.layouts import layout_changes
@@ -71,6 +71,7 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
                 child,
                 name=f"{main.name}.{name}",
                 columns=(key_of_child(), *child.columns),
+                row_checks=tuple(map(_within_record, child.row_checks)),
                 paths=ImportPaths(),
             )
             for name, child in children
@@ -127,6 +128,14 @@ def _column(name: str, body: _Content, extra: _Content) -> Column:
         width=code_width(kind, checks),
         usual_years=(first_year, last_year),
     )
+
+
+def _within_record(check: RowCheck) -> RowCheck:
+    """Return a check of a child sheet: what must not be repeated may be in another record."""
+    if check.name not in {"no_repeated_rows", "no_equal_rows"}:
+        return check
+    columns = [KEY, *check.statistics["columns"]]
+    return replace(check, statistics={**check.statistics, "columns": columns})
 
 
 def _row_check(item: _Content) -> RowCheck:
