@@ -8,6 +8,8 @@ import sys
 
 from xlbridge.processes import HELPER_OPTION, IS_APPLICATION
 
+_READERS = frozenset({"validate", "upload"})
+
 
 def main() -> None:
     """Run a command, or, in the application, what it was started for."""
@@ -18,6 +20,10 @@ def main() -> None:
         return
     if IS_APPLICATION and not sys.argv[1:]:
         sys.argv.append("ui")
+    if not _READERS.isdisjoint(sys.argv):
+        from xlbridge.workbook.read.parser_start import start_parser_ahead
+
+        start_parser_ahead(sys.argv[1:])
     # What runs a helper needs no commands.
     from xlbridge.cli.main import run
 

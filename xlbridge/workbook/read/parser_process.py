@@ -1,8 +1,8 @@
-"""Parser process: a workbook on standard input, messages about its cells on standard output.
+"""Parser process: what to parse on standard input, messages about cells on standard output.
 
-Usage: python -m xlbridge.workbook.read.parser_process ARGUMENTS, a JSON object with ``kind``,
-``name``, ``sheet``, ``limits`` and ``seconds``. Whatever a file does to this process, only it ends;
-its parent then refuses the file.
+Usage: python -m xlbridge.workbook.read.parser_process. It takes a line, a JSON object of ``file``,
+``kind``, ``sheet``, ``limits`` and ``seconds``; none where there is nothing to do. Whatever a file
+does to this process, only it ends; its parent then refuses the file.
 """
 
 import ctypes
@@ -10,6 +10,8 @@ import gc
 import json
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from xlbridge.processes import tell_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
@@ -21,27 +23,37 @@ _END_WITH_PARENT = 1
 """``PR_SET_PDEATHSIG`` of Linux."""
 
 
+_PIPE_SIZE = 1 << 20
+"""Bytes that go out without waiting for the parent, which may be busy importing."""
+
+
 def main() -> None:
-    """Parse what standard input gives, under limits that the system enforces."""
-    arguments = json.loads(sys.argv[1])
-    limits = WorkbookLimits(**arguments["limits"] | {"csv": CsvForm(**arguments["limits"]["csv"])})
+    """Parse what standard input asks for, under limits that the system enforces."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _end_with_parent()
+    if sys.platform == "linux":
+        _join_parent()
     tell_ready(sys.stdout.buffer)
-    _limit_resources(limits.memory, arguments["seconds"])
+    line = sys.stdin.readline()
+    if not line:
+        return
+    asked = json.loads(line)
+    limits = WorkbookLimits(**asked["limits"] | {"csv": CsvForm(**asked["limits"]["csv"])})
+    _limit_resources(limits.memory, asked["seconds"])
     # The collector would walk all cells again and again, and nothing here outlives the process.
     gc.disable()
-    kind = None if arguments["kind"] is None else FileKind(arguments["kind"])
-    messages = parse_file(
-        sys.stdin.buffer.read(), kind, arguments["name"], arguments["sheet"], limits
-    )
+    file, kind = Path(asked["file"]), asked["kind"] and FileKind(asked["kind"])
+    messages = parse_file(file.read_bytes(), kind, file.stem, asked["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
 
 
-def _end_with_parent() -> None:
-    """Let the system end this process when its parent is gone, however that came about."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+def _join_parent() -> None:
+    """Let the system end this process when its parent is gone, however that came about, and hold
+    much of what is sent to it."""
+    import fcntl
+
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    with suppress(OSError):
+        fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
 def _limit_resources(memory: int, seconds: int) -> None:

@@ -4,7 +4,6 @@ A small file that is known to be safe is parsed in this process, any other in a 
 whose memory and time are limited (``parser_process.py``).
 """
 
-import json
 import signal
 import subprocess
 import sys
@@ -18,13 +17,7 @@ from threading import Timer
 from typing import BinaryIO
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.processes import (
-    has_begun,
-    helper_command,
-    helper_environment,
-    helper_not_started,
-    report_start_errors,
-)
+from xlbridge.processes import has_begun, helper_not_started
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read.archive import WorkbookArchive, file_content
 from xlbridge.workbook.read.file_kind import (
@@ -40,6 +33,7 @@ from xlbridge.workbook.read.messages import (
     assemble_workbook,
     receive_messages,
 )
+from xlbridge.workbook.read.parser_start import READ_HERE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
@@ -60,15 +54,15 @@ def parse_in_child(
     ``WorkbookRefused`` when the process did not live to tell.
     """
     seconds = limits.seconds_for(size)
-    arguments: dict[str, object] = {
+    task = {
+        "file": str(path.resolve()),
         "kind": None if kind is None else kind.value,
-        "name": path.stem,
         "sheet": sheet,
         "limits": asdict(limits),
         "seconds": seconds,
     }
     # A thread reads along, so that the process never waits for a full pipe.
-    with ThreadPoolExecutor(max_workers=1) as reader, _start_process(path, arguments) as process:
+    with ThreadPoolExecutor(max_workers=1) as reader, parser_process(task) as process:
         watchdog = Timer(_WALL_TIME_FACTOR * seconds, process.kill)
         watchdog.daemon = True
         try:
@@ -78,18 +72,6 @@ def parse_in_child(
         finally:
             process.kill()
             watchdog.cancel()
-
-
-def _start_process(path: Path, arguments: dict[str, object]) -> "subprocess.Popen[bytes]":
-    command = helper_command("xlbridge.workbook.read.parser_process", json.dumps(arguments))
-    with path.open("rb") as file, report_start_errors():
-        return subprocess.Popen(  # noqa: S603 - our own command, no shell
-            command,
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=helper_environment(),
-        )
 
 
 def _receive_workbook(stream: BinaryIO) -> WorkbookCells:
@@ -110,9 +92,6 @@ def _result(coming: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]")
         if process.wait() == -signal.SIGINT:
             raise KeyboardInterrupt from error
         raise
-
-
-_MAX_IN_PROCESS_SIZE = 256 * 2**10
 
 
 def read_workbook(path: Path, limits: WorkbookLimits, sheet: str | None = None) -> WorkbookCells:
@@ -140,7 +119,7 @@ def start_reading(
             yield workbook
         return
     kind = kind_of_plain_file(path, content)
-    if kind is FileKind.CSV and len(content) <= _MAX_IN_PROCESS_SIZE:
+    if kind is FileKind.CSV and len(content) <= READ_HERE:
         yield _parsed_here(path, content, kind, sheet, limits)
         return
     size = len(content)
@@ -154,7 +133,7 @@ def start_reading(
 def _reading_archive(
     path: Path, gate: WorkbookArchive, limits: WorkbookLimits, sheet: str | None
 ) -> Iterator[PendingWorkbook]:
-    if gate.declared_size <= _MAX_IN_PROCESS_SIZE:
+    if gate.declared_size <= READ_HERE:
         gate.unpack()
         kind = kind_of_archive(gate)
         # Nothing waits for these where a process beside this one parses.
