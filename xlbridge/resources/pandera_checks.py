@@ -22,9 +22,9 @@ def column_checks(column: Column) -> dict[str, pa.Check]:
 
 
 def row_check(declared: RowCheck) -> pa.Check:
-    """Return a check across columns or rows."""
+    """Return a check across columns or rows, blank rows included."""
     test = ROW_RULES[declared.name].row_test
-    return pa.Check(partial(test, **declared.statistics), name=declared.name)
+    return pa.Check(partial(test, **declared.statistics), name=declared.name, ignore_na=False)
 
 
 def _column_check(name: str, statistics: Mapping[str, Any]) -> pa.Check:

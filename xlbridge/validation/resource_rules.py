@@ -130,7 +130,7 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
         yield _CellRule(
             statistics["column"],
             row_rule.finding_of(statistics).code,
-            partial(_failing, row_check(declared), frame),
+            partial(_failing_rows, row_check(declared), frame),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
             corrected=None if correct is None else partial(of_rows, correct),
@@ -168,6 +168,12 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
     output = check(values).check_output
     verdicts[output.index.to_numpy()] = output.to_numpy(dtype=bool, na_value=True)
     return np.flatnonzero(~verdicts)
+
+
+def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
+    """Return the rows that fail a check and hold any value at all."""
+    failing = _failing(check, frame)
+    return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
 
 
 def _with_lengths(

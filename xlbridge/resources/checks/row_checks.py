@@ -276,14 +276,15 @@ def no_repeats(values: "pd.Series") -> "pd.Series":
 )
 def no_repeated_rows(frame: "pd.DataFrame", *, column: str, columns: Sequence[str]) -> "pd.Series":
     """No two rows with the same values in ``columns``; rows with a missing one do not count."""
-    keys = frame[list(columns)]
-    verdicts = keys.notna().all(axis="columns")
-    alike = verdicts.to_numpy().nonzero()[0]
-    for name in columns:
-        # Few rows share each value with others, and only those can share all of them.
-        alike = alike[keys[name].iloc[alike].duplicated(keep=False).to_numpy()]
-    verdicts[:] = True
-    verdicts.iloc[alike[keys.iloc[alike].duplicated().to_numpy()]] = False
+    import pandas as pd
+
+    verdicts = pd.Series(data=True, index=frame.index)
+    keys = frame[list(columns)].reset_index(drop=True)
+    # Few rows share each value with others, fewest that of the key, and only those can share all.
+    for name in sorted(columns, key=lambda name: name != column):
+        keys = keys[keys[name].duplicated(keep=False)]
+    keys = keys.dropna()
+    verdicts.iloc[keys.index[keys.duplicated()]] = False
     return verdicts
 
 
