@@ -12,8 +12,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from xlbridge.resources.resource import wire_model
-from xlbridge.wire import OPERATIONS, Operation, WireModel
+from xlbridge.wire import OPERATIONS, Operation, WireModel, wire_model
 from xlbridge.wire.purchasing import RequisitionQuery
 
 TYPES = {

@@ -4,7 +4,7 @@ repeated keys, repeated rows, references.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -18,11 +18,9 @@ from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
-from xlbridge.parallel import Executor, validate_files
 from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.settings import CsvForm
 from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import (
@@ -248,31 +246,29 @@ class CheckResult:
 
 def check_all(
     batch: Batch,
-    targets: Sequence[StepWorkbook],
-    executor: Executor | None,
+    judged: Iterable[tuple[StepWorkbook, JudgedFile]],
     advance: Callable[[], None],
     unsettled: Sequence[StepWorkbook] = (),
 ) -> CheckResult:
-    """Judge workbooks, by themselves and against one another, and record the results.
+    """Check workbooks that were ``judged`` by themselves against one another; record the results.
 
-    ``executor`` judges them instead of this process. Records that the ``unsettled`` workbooks may
-    still bring are not reported as missing. Raises what ``Client.records`` raises, and records
-    nothing then.
+    Records that the ``unsettled`` workbooks may still bring are not reported as missing. Raises
+    what ``Client.records`` raises, and records nothing then.
     """
     gathered = _GatheredSheets(batch)
     for target in unsettled:
         gathered.add_unsettled(target)
-    for target, judged in _judge_all(batch, targets, executor):
-        gathered.add(target, judged)
+    for target, found in judged:
+        gathered.add(target, found)
         advance()
     checked = CheckResult()
-    for target, judged in gathered.with_findings():
-        check = _check_record(target, judged)
+    for target, found in gathered.with_findings():
+        check = _check_record(target, found)
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
         if check.ok:
             checked.passed.append(target)
         else:
-            checked.failed.append(judged)
+            checked.failed.append(found)
     return checked
 
 
@@ -334,28 +330,15 @@ class _GatheredSheets:
 def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     """Judge one workbook by its step."""
     context = batch.environments.context(target.step.profile)
-    request = _request_of(target)
+    request = request_of(target)
     limits = replace(
         context.settings.limits, csv=target.step.csv.completed(context.settings.limits.csv)
     )
-    return _single_result(validate_file(request, context.catalogue, limits))
+    return single_result(validate_file(request, context.catalogue, limits))
 
 
-def _judge_all(
-    batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
-) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
-    alike: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
-    for target in targets:
-        alike[target.step.profile, target.step.csv].append(target)
-    for (profile, csv), together in alike.items():
-        settings = batch.environments.context(profile).settings
-        requests = [_request_of(target) for target in together]
-        limits = replace(settings.limits, csv=csv.completed(settings.limits.csv))
-        found = validate_files(requests, settings.schemas, limits, executor)
-        yield from zip(together, map(_single_result, found), strict=True)
-
-
-def _request_of(target: StepWorkbook) -> ValidationRequest:
+def request_of(target: StepWorkbook) -> ValidationRequest:
+    """Return the request that validates a workbook as its step does."""
     step = target.step
     return ValidationRequest(
         file=target.workbook.path,
@@ -367,7 +350,7 @@ def _request_of(target: StepWorkbook) -> ValidationRequest:
     )
 
 
-def _single_result(found: Sequence[ValidationResult]) -> JudgedFile:
+def single_result(found: Sequence[ValidationResult]) -> JudgedFile:
     """Return the result of the one sheet of a workbook that is judged: child sheets come after
     their main sheet, which has them."""
     return next(item for item in found if isinstance(item, JudgedFile))

@@ -4,6 +4,7 @@ A run holds the batch's lock, and ends with the page of findings and the closing
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,14 @@ from pathlib import Path
 from typing import Protocol
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
-from xlbridge.batch.checks import CheckResult, StepWorkbook, check_all
+from xlbridge.batch.checks import (
+    CheckResult,
+    JudgedFile,
+    StepWorkbook,
+    check_all,
+    request_of,
+    single_result,
+)
 from xlbridge.batch.exports import (
     PendingExport,
     run_comparison,
@@ -32,7 +40,14 @@ from xlbridge.batch.plan import (
 from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.sender import WorkbookSender, run_processing
-from xlbridge.batch.status import StepOverview, overview, step_overview, workbook_overviews
+from xlbridge.batch.status import (
+    StepOverview,
+    blocked_steps,
+    may_send,
+    overview,
+    step_overview,
+    workbook_overviews,
+)
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -44,12 +59,12 @@ from xlbridge.errors import (
 )
 from xlbridge.files import lock_or_fail, report_local_failures, report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.parallel import Executor
+from xlbridge.parallel import Executor, validate_files
+from xlbridge.settings import CsvForm
 from xlbridge.upload import Consent, UploadOptions
 from xlbridge.validation.reports import FORMS, Report
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
-_CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
 _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
 _DIGEST_LENGTH = 8
 
@@ -166,7 +181,7 @@ class BatchRun:
         self._batch.ledger.forget_failures(self._batch.id)
         self._export_sources()
         result = BatchRunResult(checked=self._check())
-        self._blocked = frozenset(_blocked_steps(self._overview()))
+        self._blocked = frozenset(blocked_steps(self._overview()))
         request = self._consent_request(result.checked)
         held = self._options.all_or_nothing and bool(result.checked.failed)
         if not held:
@@ -221,7 +236,8 @@ class BatchRun:
             self._options.progress(Text(pt="Conferindo", en="Checking"), len(targets)) as progress,
             self._options.executor_for(files) as executor,
         ):
-            return check_all(self._batch, targets, executor, progress.advance, under_way)
+            judged = _judge_all(self._batch, targets, executor)
+            return check_all(self._batch, judged, progress.advance, under_way)
 
     def _targets(self) -> list[tuple[StepWorkbook, UnitOverview]]:
         return [
@@ -235,7 +251,7 @@ class BatchRun:
         digest = hashlib.sha256()
         rows: dict[str, tuple[WorkbookStep, int, int]] = {}
         for target, state in self._targets():
-            if target.step.sending is None or not _may_send(state):
+            if target.step.sending is None or not may_send(state):
                 continue
             if target.step.name in self._blocked:
                 continue
@@ -348,25 +364,18 @@ _NOT_TRIED = Text(
 )
 
 
-def _blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
-    """Yield the steps that wait for one that this run cannot do: a workbook there has errors.
-
-    They are not in the consent, so they are not done even if that workbook is removed meanwhile.
-    """
-    stuck: set[str] = set()
-    for state in steps:
-        waits = not stuck.isdisjoint(state.waits_for)
-        if waits:
-            yield state.step.name
-        failed = (unit for unit in state.units if not unit.jobs and unit.status in _CANNOT_BE_SENT)
-        if waits or any(failed):
-            stuck.add(state.step.name)
-
-
-def _may_send(state: UnitOverview) -> bool:
-    if state.jobs:
-        return state.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
-    return state.status is UnitStatus.NEW
+def _judge_all(
+    batch: Batch, targets: Sequence[StepWorkbook], executor: Executor | None
+) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
+    alike: defaultdict[tuple[str | None, CsvForm], list[StepWorkbook]] = defaultdict(list)
+    for target in targets:
+        alike[target.step.profile, target.step.csv].append(target)
+    for (profile, csv), together in alike.items():
+        settings = batch.environments.context(profile).settings
+        requests = [request_of(target) for target in together]
+        limits = replace(settings.limits, csv=csv.completed(settings.limits.csv))
+        found = validate_files(requests, settings.schemas, limits, executor)
+        yield from zip(together, map(single_result, found), strict=True)
 
 
 @dataclass(slots=True)

@@ -69,6 +69,7 @@ _BY_GRAVITY = (
     UnitStatus.IN_DOUBT,
 )
 _STATUS_OF_NONE = UnitStatus.DONE
+_CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
 _NO_WORKBOOK = Text(
     pt="nenhum arquivo corresponde a {patterns}", en="no workbook matches {patterns}"
 )
@@ -180,6 +181,28 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
     for book in present:
         if book.name not in sent and book.sha256 in gone:
             ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
+
+
+def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
+    """Yield the steps that wait for one that this run cannot do: a workbook there has errors.
+
+    They are not in the consent, so they are not done even if that workbook is removed meanwhile.
+    """
+    stuck: set[str] = set()
+    for state in steps:
+        waits = not stuck.isdisjoint(state.waits_for)
+        if waits:
+            yield state.step.name
+        failed = (unit for unit in state.units if not unit.jobs and unit.status in _CANNOT_BE_SENT)
+        if waits or any(failed):
+            stuck.add(state.step.name)
+
+
+def may_send(state: UnitOverview) -> bool:
+    """Tell whether a run may send rows of a workbook."""
+    if state.jobs:
+        return state.status in {UnitStatus.PARTIAL, UnitStatus.UNDER_WAY, UnitStatus.INVALID}
+    return state.status is UnitStatus.NEW
 
 
 def _with_failure(batch: Batch, step: AnyStep, unit: UnitOverview) -> UnitOverview:

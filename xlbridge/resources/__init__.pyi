@@ -10,6 +10,7 @@ from .child_sheets import (
 )
 from .column import (
     Column as Column,
+    ExistingPolicy as ExistingPolicy,
     Kind as Kind,
     Link as Link,
     LinkName as LinkName,
@@ -45,7 +46,6 @@ from .references import (
     Reference as Reference,
 )
 from .resource import (
-    ExistingPolicy as ExistingPolicy,
     Lookup as Lookup,
     Mode as Mode,
     ReadBack as ReadBack,

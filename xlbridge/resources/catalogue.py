@@ -14,12 +14,11 @@ from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.child_sheets import KEY, key_of_child, key_of_main, sums_of
-from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, ExistingPolicy, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.layouts import layout_changes
 from xlbridge.resources.resource import (
     ControlTotals,
-    ExistingPolicy,
     ImportPaths,
     Lookup,
     ReadBack,
@@ -28,7 +27,6 @@ from xlbridge.resources.resource import (
     Resource,
     RowCheck,
     default_totals,
-    wire_model,
 )
 
 if TYPE_CHECKING:
@@ -318,4 +316,6 @@ def _with_dates(block: dict[str, Any]) -> Any:
 
 def row_model(resource: Resource) -> "type[WireModel] | None":
     """Return the wire model that a row of the resource becomes, None where it has none."""
+    from xlbridge.wire import wire_model
+
     return None if resource.model is None else wire_model(resource.model)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.column import Kind
 from xlbridge.resources.extensions import shipped_folder
-from xlbridge.resources.resource import wire_model
 from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:
@@ -118,6 +117,8 @@ def _fields_of_model(model: str) -> dict[str, dict[str, Any]]:
     Each has its dtype, whether it is required, and its limits as rules of a column. Raises
     ``ImportError`` or ``AttributeError`` where there is no such model.
     """
+    from xlbridge.wire import wire_model
+
     found = ((name, _field(name, info)) for name, info in wire_model(model).model_fields.items())
     return {name: field for name, field in found if field is not None}
 

@@ -4,7 +4,6 @@ Each class mirrors a block of the schema file. Operations of the interface are k
 looked up when they are used.
 """
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources.child_sheets import KEY, ChildSum
-from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.column import Column, ExistingPolicy, Kind
 from xlbridge.resources.layouts import Fingerprint, LayoutChange
 
 if TYPE_CHECKING:
-    from xlbridge.wire import Operation, WireModel
+    from xlbridge.wire import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,6 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
         amount=next(money, None),
         by=tuple(c.name for c in columns if c.kind is Kind.DATE or c.references is not None),
     )
-
-
-class ExistingPolicy(StrEnum):
-    """Treatment of a row whose record already exists: refused, replaced, or added again."""
-
-    REFUSED = "refused"
-    REPLACED = "replaced"
-    ADDED = "added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +378,8 @@ class Resource:
         """The names of the columns that the import does not take: a change of the record does."""
         if self.change is None or self.model is None:
             return ()
+        from xlbridge.wire import wire_model
+
         fields = wire_model(self.model).model_fields
         return tuple(name for name in self.change.columns if name not in fields)
 
@@ -397,17 +390,6 @@ class Resource:
             return self.base.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.sent_columns)
         return str(Fingerprint.of(self.name, self.layout, columns))
-
-
-_MODULES: Mapping[str, str] = {
-    "attachments": "model",
-    "cash": "financial",
-    "code_lists": "registry",
-    "envelope": "protocol",
-    "forecasts": "services",
-    "system": "authentication",
-}
-"""The modules of models that schema files know by an earlier module's name."""
 
 
 def operation_named(name: str) -> "Operation":
@@ -425,11 +407,3 @@ def record_fields(name: str) -> frozenset[str]:
 
     model = record_model(operation_named(name).data)
     return frozenset(model.model_fields if model else ())
-
-
-def wire_model(name: str) -> "type[WireModel]":
-    """Return the model of the interface that ``module.Class`` names."""
-    module, _, attribute = name.partition(".")
-    module = _MODULES.get(module, module)
-    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
-    return model

@@ -8,9 +8,8 @@ from functools import cache
 
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.checks.rule import RowRule, Rule, StatisticSchema
-from xlbridge.resources.column import KIND_OF_DTYPE, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, ExistingPolicy, Kind
 from xlbridge.resources.references import REFERENCES
-from xlbridge.resources.resource import ExistingPolicy
 from xlbridge.resources.yaml_files import Schema, block_schema, described
 from xlbridge.resources.yaml_files.validation import UNPADDED, WHOLE_NUMBER
 from xlbridge.wire import OPERATIONS

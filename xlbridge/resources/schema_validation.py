@@ -19,7 +19,6 @@ from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, norma
 from xlbridge.resources.layouts import column_changes_since, layout_changes
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.pandera_form import normalized
-from xlbridge.resources.resource import wire_model
 from xlbridge.resources.schema_format import schema_file_format
 from xlbridge.resources.yaml_files import (
     Mistake,
@@ -32,7 +31,7 @@ from xlbridge.resources.yaml_files import (
     unknown_value,
 )
 from xlbridge.resources.yaml_files.validation import format_yaml_value
-from xlbridge.wire import WireModel
+from xlbridge.wire import WireModel, wire_model
 
 _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
     "str": (str, Text(pt="um texto, entre aspas", en="a text, in quotes")),

@@ -33,14 +33,13 @@ from xlbridge.validation.headers.sheet_choice import (
     SheetChoice,
     choose_sheet,
     choose_sheets,
-    list_sheet_names,
 )
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules, check_layout, note_misplaced_documents
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
-from xlbridge.validation.text import quoted
+from xlbridge.validation.text import list_sheet_names, quoted
 from xlbridge.validation.typed_rows import (
     ColumnMemo,
     TypedRows,

@@ -4,6 +4,7 @@ import datetime as dt
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 from decimal import Decimal
 
 from xlbridge.i18n import Text, localized_number
@@ -189,3 +190,13 @@ def _is_no_code_character(character: str) -> bool:
     if category.startswith("L"):
         return not unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
     return category in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}
+
+
+_MOST_NAMED = 5
+_LONGEST_NAME = 31
+
+
+def list_sheet_names(sheets: Sequence[str]) -> str:
+    """Return the names of sheets as a message gives them: the first few."""
+    named = ", ".join(quoted(name[:_LONGEST_NAME]) for name in sheets[:_MOST_NAMED])
+    return named + (" …" if len(sheets) > _MOST_NAMED else "")

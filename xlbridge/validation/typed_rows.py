@@ -1,10 +1,8 @@
 """The data rows of a sheet as typed columns, with the problems of each cell.
 
-Problems also come from error words kept as text, and from what the sheet shows instead of a value
-(``cells/displayed_cells.py``).
+Problems also come from what the sheet shows instead of a value (``cells/displayed_cells.py``).
 """
 
-import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,9 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import untranslated
-from xlbridge.resources import Column, Kind, Resource, strip_accents
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.cells.code_shapes import note_shapes
-from xlbridge.validation.cells.coercion import coerce
+from xlbridge.validation.cells.coercion import type_cells, typed_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.cells.displayed_cells import (
     DisplayedCells,
@@ -29,34 +27,6 @@ from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn, ParseOptions
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
-
-_EXCEL = (
-    ("#BLOCKED!", "#BUSY!", "#CALC!", "#CONNECT!", "#DIV/0!", "#ERROR!", "#EXTERNAL!", "#FIELD!"),
-    ("#GETTING_DATA", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#PYTHON!", "#REF!", "#SPILL!"),
-    ("#UNKNOWN!", "#VALUE!"),
-)
-_EXCEL_IN_PORTUGUESE = (
-    ("#BLOQUEADO!", "#CAMPO!", "#CONECTAR!", "#DESCONHECIDO!", "#DESPEJAR!", "#ERRO!", "#N/D"),
-    ("#NOME?", "#NULO!", "#OBTENDO_DADOS", "#OCUPADO!", "#VALOR!"),
-)
-_ERROR_WORDS = frozenset(word for line in (*_EXCEL, *_EXCEL_IN_PORTUGUESE) for word in line)
-_LIBRE_OFFICE = re.compile(r"(?:Err|Erro):5\d\d", re.ASCII)
-
-
-def error_words(column: CellColumn) -> dict[int, str]:
-    """Return the texts of a column that are words for an error, by their indexes."""
-    joined = "\n".join(column.texts)
-    if "#" not in joined and "Err" not in joined:
-        return {}
-    return {place: text.strip() for place, text in enumerate(column.texts) if _is_error_word(text)}
-
-
-def _is_error_word(text: str) -> bool:
-    bare = text.strip()
-    if bare[:1] not in {"#", "E"}:
-        return False
-    return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
-
 
 _Result = TypeVar("_Result")
 _FILLED = ("rows", "filled")
@@ -218,7 +188,7 @@ class _RowsToType:
         positions = np.searchsorted(self.numbers, list(unusable))
         filled.kinds[positions] = CellKind.EMPTY
         style = self.header.styles.get(column.name, self.reading.numbers)
-        values, found = _typed_column(column, filled, own, replace(self.reading, numbers=style))
+        values, found = typed_column(column, filled, own, replace(self.reading, numbers=style))
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
             found.add(position, cell.code, cell.details)
         if self.cells.raw.only_texts:
@@ -244,25 +214,6 @@ def type_numbers(
         own = cells.columns[place]
         arrays[name], problems[name] = type_cells(column, own, rows, ParseOptions())
     return pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False), problems
-
-
-def type_cells(
-    column: Column, own: CellColumn, rows: Sequence[int], reading: ParseOptions
-) -> tuple[Any, CellProblems]:
-    """Return the typed values of some cells of a column, by Excel's row numbers, and what is wrong
-    with them."""
-    return _typed_column(column, ColumnCells(own, np.array(rows, dtype=np.int64)), own, reading)
-
-
-def _typed_column(
-    column: Column, filled: ColumnCells, own: CellColumn, reading: ParseOptions
-) -> tuple[Any, CellProblems]:
-    """Return the values of a column, of whose cells the words for errors have none."""
-    errors = list(filled.set_aside(error_words(own)))
-    values, found = coerce(column, filled, reading)
-    for position, word in errors:
-        found.add(position, "cell-error", {"error": word})
-    return values, found
 
 
 def _note_repeated_headers(

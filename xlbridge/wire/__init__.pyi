@@ -11,5 +11,6 @@ from .model import (
     parse_moment as parse_moment,
     record_model as record_model,
     spellings as spellings,
+    wire_model as wire_model,
 )
 from .operations import OPERATIONS as OPERATIONS

@@ -14,6 +14,7 @@ enough for what people write. The same name has the same length in every model.
 Source of the envelope and its errors: the spec, Endpoints, Response envelope and Errors.
 """
 
+import importlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -333,3 +334,22 @@ def notifications_in(data: object) -> list[ErrorItem]:
         return _WithNotifications.model_validate(data).notifications
     except ValidationError:
         return []
+
+
+_EARLIER_MODULES: Mapping[str, str] = {
+    "attachments": "model",
+    "cash": "financial",
+    "code_lists": "registry",
+    "envelope": "protocol",
+    "forecasts": "services",
+    "system": "authentication",
+}
+"""The modules of models that schema files know by an earlier module's name."""
+
+
+def wire_model(name: str) -> type[WireModel]:
+    """Return the model of the interface that ``module.Class`` names."""
+    module, _, attribute = name.partition(".")
+    module = _EARLIER_MODULES.get(module, module)
+    model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)
+    return model

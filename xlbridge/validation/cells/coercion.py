@@ -1,4 +1,4 @@
-"""Coerce the cells of a column to the type of its schema.
+"""Coerce the cells of a column to the type of its schema; words for errors are no values.
 
 A column is worked on as a whole: its cells are grouped by type, the expected type goes through
 numpy at once, and only the others are looked at one by one. pandera's own coercion is not used:
@@ -6,8 +6,9 @@ one bad cell makes it slow, and hides other findings of the column.
 """
 
 import datetime as dt
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind
+from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import has_decimal_places
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text_columns import coerce_text
@@ -34,7 +35,7 @@ from xlbridge.validation.cells.text_parsing import (
 )
 from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
-from xlbridge.workbook.read import CellKind
+from xlbridge.workbook.read import CellColumn, CellKind
 
 _MONTHS = 12
 _MOST_LATER = 20
@@ -251,3 +252,50 @@ _COERCERS: Mapping[Kind, _Coercer] = {
     Kind.DATE: _date,
     Kind.BOOLEAN: _boolean,
 }
+
+
+_EXCEL = (
+    ("#BLOCKED!", "#BUSY!", "#CALC!", "#CONNECT!", "#DIV/0!", "#ERROR!", "#EXTERNAL!", "#FIELD!"),
+    ("#GETTING_DATA", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#PYTHON!", "#REF!", "#SPILL!"),
+    ("#UNKNOWN!", "#VALUE!"),
+)
+_EXCEL_IN_PORTUGUESE = (
+    ("#BLOQUEADO!", "#CAMPO!", "#CONECTAR!", "#DESCONHECIDO!", "#DESPEJAR!", "#ERRO!", "#N/D"),
+    ("#NOME?", "#NULO!", "#OBTENDO_DADOS", "#OCUPADO!", "#VALOR!"),
+)
+_ERROR_WORDS = frozenset(word for line in (*_EXCEL, *_EXCEL_IN_PORTUGUESE) for word in line)
+_LIBRE_OFFICE = re.compile(r"(?:Err|Erro):5\d\d", re.ASCII)
+
+
+def error_words(column: CellColumn) -> dict[int, str]:
+    """Return the texts of a column that are words for an error, by their indexes."""
+    joined = "\n".join(column.texts)
+    if "#" not in joined and "Err" not in joined:
+        return {}
+    return {place: text.strip() for place, text in enumerate(column.texts) if _is_error_word(text)}
+
+
+def _is_error_word(text: str) -> bool:
+    bare = text.strip()
+    if bare[:1] not in {"#", "E"}:
+        return False
+    return strip_accents(bare).upper() in _ERROR_WORDS or _LIBRE_OFFICE.fullmatch(bare) is not None
+
+
+def type_cells(
+    column: Column, own: CellColumn, rows: Sequence[int], reading: ParseOptions
+) -> tuple[Any, CellProblems]:
+    """Return the typed values of some cells of a column, by Excel's row numbers, and what is wrong
+    with them."""
+    return typed_column(column, ColumnCells(own, np.array(rows, dtype=np.int64)), own, reading)
+
+
+def typed_column(
+    column: Column, filled: ColumnCells, own: CellColumn, reading: ParseOptions
+) -> tuple[Any, CellProblems]:
+    """Return the values of a column, of whose cells the words for errors have none."""
+    errors = list(filled.set_aside(error_words(own)))
+    values, found = coerce(column, filled, reading)
+    for position, word in errors:
+        found.add(position, "cell-error", {"error": word})
+    return values, found

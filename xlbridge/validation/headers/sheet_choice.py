@@ -13,7 +13,7 @@ from xlbridge.validation.headers.header_row import (
     nearly_matched_columns,
     resource_of_joined,
 )
-from xlbridge.validation.text import quoted
+from xlbridge.validation.text import list_sheet_names
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue, Resource
@@ -23,8 +23,6 @@ _ONE_MISSING_IN = 3
 """One in so many required columns may be missing where the headers tell the resource."""
 
 
-_MOST_NAMED = 5
-_LONGEST_NAME = 31
 """Excel's limit; a file may say anything."""
 
 
@@ -323,12 +321,6 @@ _HIDDEN_SHEETS = Text(
     en=" There are hidden sheets, which are not read: {listed}; unhide them, or say which with "
     "--sheet.",
 )
-
-
-def list_sheet_names(sheets: Sequence[str]) -> str:
-    """Return the names of sheets as a message gives them: the first few."""
-    named = ", ".join(quoted(name[:_LONGEST_NAME]) for name in sheets[:_MOST_NAMED])
-    return named + (" …" if len(sheets) > _MOST_NAMED else "")
 
 
 _WHICH_SHEET = Text(

@@ -28,6 +28,7 @@ from xlbridge.resources import (
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
+from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
@@ -46,7 +47,6 @@ from xlbridge.validation.mapping.mapping_file import (
     header_key,
 )
 from xlbridge.validation.request import ParseOptions
-from xlbridge.validation.typed_rows import type_cells
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
 

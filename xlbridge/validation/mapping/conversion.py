@@ -13,6 +13,7 @@ import pandas as pd
 
 from xlbridge.resources import Column, Kind, column_checks
 from xlbridge.resources.checks import RULES, bare_document, is_cnpj, is_cpf, is_email
+from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.headers.header_row import UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
     DOCUMENT_KINDS,
@@ -24,7 +25,6 @@ from xlbridge.validation.mapping.mapping_file import (
 from xlbridge.validation.non_records import is_total
 from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.text import display, quoted, strip_invisible
-from xlbridge.validation.typed_rows import type_cells
 from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
 
 _CNPJ_DIGITS, _CPF_DIGITS = 14, 11

@@ -15,9 +15,8 @@ from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
-from xlbridge.validation.headers.sheet_choice import list_sheet_names
 from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key, read_mapping
-from xlbridge.validation.text import display, quoted
+from xlbridge.validation.text import display, list_sheet_names, quoted
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 _MOST_NAMED = 8

@@ -1,4 +1,3 @@
-from .any_file import parse_file as parse_file
 from .archive import (
     WorkbookArchive as WorkbookArchive,
     file_content as file_content,
@@ -30,6 +29,7 @@ from .number_formats import (
     scale_factor as scale_factor,
     shown_date_parts as shown_date_parts,
 )
+from .parsing import parse_file as parse_file
 from .reader import (
     MEMORY_LIMITS_ENFORCED as MEMORY_LIMITS_ENFORCED,
     prefetch_workbook as prefetch_workbook,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from xlbridge.processes import tell_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
-from xlbridge.workbook.read.any_file import parse_file
 from xlbridge.workbook.read.file_kind import FileKind
 from xlbridge.workbook.read.messages import send_messages
+from xlbridge.workbook.read.parsing import parse_file
 
 _END_WITH_PARENT = 1
 """``PR_SET_PDEATHSIG`` of Linux."""

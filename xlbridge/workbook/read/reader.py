@@ -154,7 +154,7 @@ def _reading_archive(
 def _parsed_here(
     path: Path, content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
 ) -> PendingWorkbook:
-    from xlbridge.workbook.read.any_file import parse_file
+    from xlbridge.workbook.read.parsing import parse_file
 
     return PendingWorkbook(
         lambda: assemble_workbook(parse_file(content, kind, path.stem, sheet, limits)),
