@@ -24,9 +24,10 @@ from typing import Any
 
 import xlbridge
 from xlbridge.client import session
+from xlbridge.pages import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.reports import FORMS, PRINTABLE_FORMS, Report
+from xlbridge.validation.reports import Report, report_forms
 from xlbridge.wire import WireModel
 from xlbridge.workbook.write import write_template
 
@@ -100,7 +101,7 @@ def warm_up() -> None:
     for sample in ("cliente", "contasreceber-com-erros"):
         judged = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
         for form in PRINTABLE_FORMS:
-            "".join(FORMS[form].render(Report.of([judged])))
+            "".join(report_forms(Report.of([judged])).render(form))
     with TemporaryDirectory(prefix="xlbridge-") as folder:
         write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
 

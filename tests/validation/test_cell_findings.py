@@ -15,7 +15,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.findings import Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, validate_workbook
-from xlbridge.validation.reports import FORMS, Report, by_rule, report_document, report_lines
+from xlbridge.validation.reports import (
+    Report,
+    by_rule,
+    report_document,
+    report_forms,
+    report_lines,
+)
 from xlbridge.validation.reports.model import rule_key
 from xlbridge.validation.results import SkippedSheet
 from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind
@@ -104,7 +110,7 @@ def test_the_json_report_in_pieces_is_the_document(
     items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
     report = Report.of(items, limit)
     document = report_document(report)
-    assert json.loads("".join(FORMS["json"].render(report))) == document
+    assert json.loads("".join(report_forms(report).render("json"))) == document
     total = ROWS * len(COLUMNS)
     (_, file) = document["files"]
     assert file["errors"] + file["warnings"] == total

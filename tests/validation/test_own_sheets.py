@@ -11,7 +11,7 @@ from sheets import GOOD, write_page, write_records, write_rows
 from xlbridge.resources import Catalogue
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.pipeline import validate_all_sheets
-from xlbridge.validation.reports import FORMS, Report
+from xlbridge.validation.reports import Report, report_forms
 from xlbridge.workbook import COVER_SHEET
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
 from xlbridge.workbook.write import write_template
@@ -74,7 +74,7 @@ def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}])
     copy = tmp_path / "b.xlsx"
-    FORMS["workbook"].write(Report.of([validate_workbook(path, catalogue)]), copy)
+    report_forms(Report.of([validate_workbook(path, catalogue)])).workbook(copy)
     book = openpyxl.load_workbook(copy)
     if renamed:
         book[SUMMARY_SHEET].title = "Achados"

@@ -62,7 +62,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.settings import CsvForm
 from xlbridge.upload import Consent, UploadOptions
-from xlbridge.validation.reports import FORMS, Report
+from xlbridge.validation.reports import Report, report_forms
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
@@ -442,7 +442,7 @@ def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    FORMS["html"].write(Report.of(checked.failed), page)
+    report_forms(Report.of(checked.failed)).write("html", page)
     return page
 
 

@@ -23,10 +23,11 @@ from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
-from xlbridge.cli.output import Report, print_report, remark
+from xlbridge.cli.output import print_report, remark
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 
@@ -176,7 +177,7 @@ def print_batch(
 ) -> None:
     """Print the status of a batch, and the pages and workbooks with the details."""
     files = {"findings_page": None if findings is None else str(findings)}
-    report = Report(
+    report = ReportForms(
         lambda: batch_json(batch, steps) | files | {"proofs": [proof_json(p) for p in proofs]},
         lambda: _batch_lines(batch, steps, proofs, findings),
     )

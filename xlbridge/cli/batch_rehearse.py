@@ -11,10 +11,9 @@ from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import schemas_option, validate_format_option
-from xlbridge.cli.output import Report, print_report, print_result, remark
+from xlbridge.cli.output import remark, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
-from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import SeedKind, require_extra
@@ -190,9 +189,7 @@ _ONLY_PAGES = Text(
 def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> ExitCode:
     """Run a rehearsal, print its report, and return the exit code of its verdict."""
     from xlbridge.batch.rehearsal import (
-        rehearsal_json,
-        rehearsal_page,
-        rehearsal_text,
+        rehearsal_report,
         run_rehearsal,
         verdict_lines,
     )
@@ -203,15 +200,9 @@ def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> Ex
     if options.keep is not None:
         kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
         remark(kept.format(f=options.keep))
+    report = rehearsal_report(rehearsed)
     if output is not None:
-        with replace_atomically(output) as partial:
-            partial.write_text(rehearsal_page(rehearsed), encoding="utf-8", newline="\n")
         for line in verdict_lines(rehearsed):
             remark(line)
-        remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
-    elif form == "html":
-        print_result(rehearsal_page(rehearsed))
-    else:
-        report = Report(lambda: rehearsal_json(rehearsed), lambda: rehearsal_text(rehearsed))
-        print_report(report, form)
+    write_report(report, form, output)
     return _EXIT_CODES[rehearsed.state]

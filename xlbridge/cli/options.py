@@ -11,6 +11,7 @@ import click
 
 from xlbridge.cli.completion import complete_resources
 from xlbridge.i18n import Text
+from xlbridge.pages import PRINTABLE_FORMS
 from xlbridge.settings import (
     CSV_DELIMITER_VARIABLE,
     CSV_DELIMITERS,
@@ -19,7 +20,6 @@ from xlbridge.settings import (
     SCHEMAS_VARIABLE,
 )
 from xlbridge.validation import DateOrder, NumberStyle
-from xlbridge.validation.reports import PRINTABLE_FORMS
 
 Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]

@@ -5,16 +5,17 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, TextIO
 
 import click
 
-from xlbridge.errors import XlbridgeError
+from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
 
 _IN_DOUBT = 5
 """As ``ExitCode`` has it, which is not imported for this."""
@@ -81,26 +82,34 @@ def print_lines(lines: Iterable[Text | str]) -> None:
         print_result(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Report of what a command did: one JSON document, and the same as lines for a person.
-
-    Each is made when it is asked for.
-    """
-
-    document: Callable[[], Any]
-    lines: Callable[[], Iterable[Text | str]]
-
-
-def print_report(report: Report, form: str) -> None:
-    """Print a report in the form asked for: ``json`` or ``text``.
+def print_report(report: ReportForms, form: str) -> None:
+    """Print a report in the form asked for; people get its text and JSON as a terminal shows it.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
-    if form == "json":
+    if form == "text":
+        print_lines(report.lines())
+    elif form == "json" and (sys.stdout.isatty() or report.json_pieces is None):
         print_json(report.document())
     else:
-        print_lines(report.lines())
+        print_pieces(report.render(form))
+
+
+def write_report(report: ReportForms, form: str, output: Path | None) -> None:
+    """Print a report, or write it to ``output``.
+
+    Raises ``UsageError`` when the file cannot be written; the report is printed then, a page as
+    text.
+    """
+    if output is None:
+        print_report(report, form)
+        return
+    try:
+        report.write(form, output)
+    except (UsageError, LocalFailure):
+        print_report(report, "text" if form == "html" else form)
+        raise
+    remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
 
 
 def readable(value: object) -> object:

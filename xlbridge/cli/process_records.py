@@ -10,11 +10,12 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, option
-from xlbridge.cli.output import Report, print_error, print_report, remark
+from xlbridge.cli.output import print_error, print_report, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import UploadArguments, consent_options
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
 from xlbridge.upload import KINDS, find_kind, open_context
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _numbers(
 def _print_plan(plan: "ProcessPlan", target: "Target", form: str) -> ExitCode:
     from xlbridge.upload import process_plan_json, process_plan_lines
 
-    report = Report(
+    report = ReportForms(
         lambda: process_plan_json(plan),
         lambda: process_plan_lines(
             plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden

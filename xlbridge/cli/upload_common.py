@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.output import Report, doubt_kept, print_error, print_report, remark
+from xlbridge.cli.output import doubt_kept, print_error, print_report, remark
 from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload import (
     Job,
@@ -95,9 +96,10 @@ def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> E
 
 
 @dataclass(frozen=True, slots=True)
-class _JobReport(Report):
+class _JobReport:
     """Report of a job; ``has_open_rows`` tells whether some rows are left for a person."""
 
+    forms: ReportForms
     has_open_rows: Callable[[], bool]
 
 
@@ -112,26 +114,28 @@ def _report_of(context: UploadContext, job: Job) -> _JobReport:
         from xlbridge.upload import has_rejected, process_json, process_lines
 
         return _JobReport(
-            lambda: process_json(journal, job),
-            lambda: process_lines(journal, job),
+            ReportForms(lambda: process_json(journal, job), lambda: process_lines(journal, job)),
             lambda: has_rejected(journal, job),
         )
     if job.undo_of is not None:
         from xlbridge.upload import undo_counts, undo_json, undo_lines
 
         return _JobReport(
-            lambda: undo_json(job), lambda: undo_lines(job), lambda: bool(undo_counts(job)["left"])
+            ReportForms(lambda: undo_json(job), lambda: undo_lines(job)),
+            lambda: bool(undo_counts(job)["left"]),
         )
     return _JobReport(
-        lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
-        lambda: job_lines(job, settled_rows(journal, job)),
+        ReportForms(
+            lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
+            lambda: job_lines(job, settled_rows(journal, job)),
+        ),
         lambda: bool(job.held),
     )
 
 
 def job_document(context: UploadContext, job: Job) -> dict[str, Any]:
     """Return the report of a job as JSON."""
-    document: dict[str, Any] = _report_of(context, job).document()
+    document: dict[str, Any] = _report_of(context, job).forms.document()
     return document
 
 
@@ -140,5 +144,5 @@ def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     report = _report_of(context, job)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with doubt_kept(code):
-        print_report(report, form)
+        print_report(report.forms, form)
     return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code

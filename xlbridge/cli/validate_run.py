@@ -1,15 +1,14 @@
 """Work of ``xlbridge validate`` once files are validated: fix, ask the system, report, mark."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby, takewhile
+from itertools import groupby, takewhile
 from pathlib import Path
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.options import ValidateArguments
-from xlbridge.cli.output import print_error, print_json, print_lines, print_pieces, remark
+from xlbridge.cli.output import print_error, remark, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
@@ -24,39 +23,9 @@ from xlbridge.validation import (
 )
 from xlbridge.validation.cross_sheet import registered_codes
 from xlbridge.validation.reports import (
-    FORMS,
     Report,
-    closing_lines,
-    report_document,
-    report_lines,
+    report_forms,
 )
-
-
-def write_report(report: Report, form: str, output: Path | None) -> None:
-    """Print the report in one of the ``PRINTABLE_FORMS``, or write it to ``output``.
-
-    Raises ``UsageError`` when the file cannot be written; the report is printed then, a page as
-    text.
-    """
-    if output is None:
-        _print_report(report, form)
-        return
-    try:
-        FORMS[form].write(report, output)
-    except (UsageError, LocalFailure):
-        _print_report(report, "text" if form == "html" else form)
-        raise
-    remark(Text(pt="Relatório em {f}", en="Report in {f}").format(f=output))
-
-
-def _print_report(report: Report, form: str) -> None:
-    if form == "json" and sys.stdout.isatty():
-        print_json(report_document(report))
-    elif form == "text":
-        lines = chain(report_lines(report), closing_lines(report))
-        print_lines(lines)
-    else:
-        print_pieces(FORMS[form].render(report))
 
 
 def report_results(
@@ -81,7 +50,7 @@ def report_results(
     report = Report.of(results, task.limit, reading_options(request, settings.limits.csv))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
-        write_report(report, task.form, task.output)
+        write_report(report_forms(report), task.form, task.output)
     _mention_names(report.sheets, online=task.online)
     if task.annotated is not None and report.sheets:
         with failures.noted():
@@ -234,5 +203,5 @@ def _fix(
 
 def _write_marked_copy(report: Report, target: Path) -> None:
     with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-        FORMS["workbook"].write(report, target)
+        report_forms(report).write("workbook", target)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

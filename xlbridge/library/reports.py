@@ -148,10 +148,8 @@ class Report:
                 file = Path(folder) / FRAME_FILE
                 self._origin.write(file)
                 sheet = replace(sheet, file=file)
-            forms.FORMS["workbook"].write(
-                forms.Report.of(replace(one, file=sheet.file) for one in sheet.with_children),
-                target,
-            )
+            sheets = (replace(one, file=sheet.file) for one in sheet.with_children)
+            forms.report_forms(forms.Report.of(sheets)).write("workbook", target)
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

@@ -10,7 +10,7 @@ from browser import Page
 from proof_parts import HOSTILE
 
 from xlbridge.batch.proof.model import Proof
-from xlbridge.batch.proof.proof_page import MOST_LINES, write_proof_page
+from xlbridge.batch.proof.proof_page import MOST_LINES, proof_report
 from xlbridge.i18n import set_language
 
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
@@ -25,7 +25,7 @@ def portuguese() -> Iterator[None]:
 
 def written(tmp_path: Path, proof: Proof) -> Path:
     path = tmp_path / "proof.html"
-    write_proof_page(proof, path)
+    proof_report(proof).write("html", path)
     return path
 
 

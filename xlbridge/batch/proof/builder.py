@@ -28,8 +28,7 @@ from xlbridge.batch.proof.inputs import (
     UploadHistory,
 )
 from xlbridge.batch.proof.model import ComparedFields, FileProof, Proof, StepProof
-from xlbridge.batch.proof.proof_page import write_proof_page
-from xlbridge.batch.proof.proof_workbook import write_proof_workbook
+from xlbridge.batch.proof.proof_page import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
 from xlbridge.batch.proof.repeated_keys import mark_repeated_keys, repeated_key_breaches
 from xlbridge.batch.proof.verdict import WrittenProof
@@ -100,8 +99,9 @@ def _write_proof(proof: Proof, target: Path) -> WrittenProof:
     with report_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     require_own(workbook, PROVEN)
-    write_proof_workbook(proof, workbook)
-    write_proof_page(proof, page)
+    report = proof_report(proof)
+    report.write("workbook", workbook)
+    report.write("html", page)
     return WrittenProof(proof, workbook, page)
 
 

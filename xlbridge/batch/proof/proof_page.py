@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
 from xlbridge.batch.proof.grids import (
@@ -17,10 +16,10 @@ from xlbridge.batch.proof.grids import (
     value_text,
 )
 from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.proof_workbook import write_proof_workbook
 from xlbridge.batch.proof.verdict import open_items, proof_state, resource_lines, verdict
-from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.pages import render_page
+from xlbridge.pages import ReportForms, render_page
 
 MOST_LINES = 200
 """Maximum number of lines of a table on the page."""
@@ -32,16 +31,15 @@ _CUT = Text(
 _OPEN_FIRST = Text(pt=", antes as que não conferem", en=", first those that do not agree")
 
 
-def write_proof_page(proof: Proof, path: Path) -> None:
-    """Write a proof as a page, whole or not at all, in the active language.
+def proof_report(proof: Proof) -> ReportForms:
+    """Return the forms of a proof, in the active language: a page, and a workbook."""
+    return ReportForms(
+        page=lambda: _proof_page(proof),
+        workbook=lambda target: write_proof_workbook(proof, target),
+    )
 
-    Raises ``UsageError`` when the file cannot be written.
-    """
-    with replace_atomically(path) as temporary:
-        temporary.write_text(proof_page(proof), encoding="utf-8", newline="\n")
 
-
-def proof_page(proof: Proof) -> str:
+def _proof_page(proof: Proof) -> str:
     """Return a proof as an HTML page; a table of many lines is cut, and its counts stay exact."""
     return render_page(
         "xlbridge.batch.proof",

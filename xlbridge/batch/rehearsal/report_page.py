@@ -9,12 +9,14 @@ from xlbridge.batch.rehearsal.report import (
     OUTCOME_NAMES,
     PLACE_IN_DATABASE,
     no_fault_remark,
+    rehearsal_json,
+    rehearsal_text,
     row_counts,
     verdict_lines,
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
 from xlbridge.i18n import Text
-from xlbridge.pages import render_page
+from xlbridge.pages import ReportForms, render_page
 from xlbridge.sandbox.rehearsal import table_title
 
 _STATES = {
@@ -31,7 +33,16 @@ _CUT = Text(
 )
 
 
-def rehearsal_page(rehearsed: RehearsalResult) -> str:
+def rehearsal_report(rehearsed: RehearsalResult) -> ReportForms:
+    """Return the forms of a rehearsal's report: text, JSON, a page."""
+    return ReportForms(
+        lambda: rehearsal_json(rehearsed),
+        lambda: rehearsal_text(rehearsed),
+        lambda: _rehearsal_page(rehearsed),
+    )
+
+
+def _rehearsal_page(rehearsed: RehearsalResult) -> str:
     """Return a rehearsal as an HTML page in the active language: the verdict first."""
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     verdict, *after = verdict_lines(rehearsed)

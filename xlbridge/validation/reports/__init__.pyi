@@ -1,4 +1,4 @@
-from .forms import FORMS as FORMS, PRINTABLE_FORMS as PRINTABLE_FORMS
+from .forms import report_forms as report_forms
 from .json_report import report_document as report_document
 from .model import (
     Report as Report,

@@ -7,7 +7,7 @@ from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary
 from xlbridge.workbook.write import as_xlsx
 
 
-def write(report: Report, target: Path) -> None:
+def write_annotated_copy(report: Report, target: Path) -> None:
     """Write a copy of the one workbook of a report with the findings of its validated sheets
     marked, and one more sheet that lists them.
 

@@ -1,67 +1,45 @@
-"""Forms of the validation report: one table, one module for each.
+"""Forms of the validation report; each is a function of the report's model.
 
-A new form is a module with a ``render`` function and a line of ``FORMS``. Nothing heavy is imported
-here: the command's options are made from the table.
+Nothing heavy is imported before a form is asked for.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.files import replace_atomically
+from xlbridge.pages import ReportForms
 
 if TYPE_CHECKING:
     from xlbridge.validation.reports.model import Report
 
 
-@dataclass(frozen=True, slots=True)
-class ReportForm:
-    """A form of the report.
+def report_forms(report: "Report") -> ReportForms:
+    """Return the forms of a report: text, JSON, a page, a marked copy of its workbook."""
 
-    ``module`` is the one that renders it. The text of a ``printable`` form may go to a terminal or
-    a pipe; the others are files that their module writes.
-    """
+    def document() -> dict[str, Any]:
+        from xlbridge.validation.reports.json_report import report_document
 
-    module: str
-    printable: bool = True
+        return report_document(report)
 
-    def render(self, report: "Report") -> Iterator[str]:
-        """Yield the text of the report piece by piece, in the active language."""
-        return self._function("render")(report)  # type: ignore[no-any-return]
+    def json_pieces() -> Iterator[str]:
+        from xlbridge.validation.reports.json_report import document_pieces
 
-    def write(self, report: "Report", target: Path) -> None:
-        """Write the report to a file, whole or not at all, for its owner only: it quotes cells.
+        return document_pieces(report)
 
-        Raises ``UsageError`` when it cannot be written; ``WorkbookRefused`` when it is to be a copy
-        of a workbook that cannot be copied.
-        """
-        if not self.printable:
-            self._function("write")(report, target)
-            return
-        with (
-            replace_atomically(target) as temporary,
-            temporary.open("w", encoding="utf-8") as file,
-        ):
-            last = "\n"
-            for piece in self.render(report):
-                file.write(piece)
-                last = piece
-            if not last.endswith("\n"):
-                file.write("\n")
+    def lines() -> Iterator[str]:
+        from xlbridge.validation.reports.text_report import closing_lines, report_lines
 
-    def _function(self, name: str) -> Any:
-        return getattr(import_module(f"xlbridge.validation.reports.{self.module}"), name)
+        yield from report_lines(report)
+        yield from closing_lines(report)
 
+    def page() -> str:
+        from xlbridge.validation.reports.html_report import report_page
 
-FORMS = {
-    "text": ReportForm("text_report"),
-    "json": ReportForm("json_report"),
-    "html": ReportForm("html_report"),
-    "workbook": ReportForm("annotated_copy", printable=False),
-}
-"""The forms by name, the default first."""
+        return report_page(report)
 
-PRINTABLE_FORMS = tuple(name for name, form in FORMS.items() if form.printable)
-"""Names of the forms that are text."""
+    def workbook(target: Path) -> None:
+        from xlbridge.validation.reports.annotated_copy import write_annotated_copy
+
+        write_annotated_copy(report, target)
+
+    return ReportForms(document, lines, page, workbook, json_pieces)

@@ -3,7 +3,6 @@
 The page's script shows the data as text only, so that nothing in a workbook becomes markup.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -89,8 +88,8 @@ _PAGE_TEXTS = {
 }
 
 
-def render(report: Report) -> Iterator[str]:
-    """Yield the report as an HTML page in the active language.
+def report_page(report: Report) -> str:
+    """Return the report as an HTML page in the active language.
 
     The report's limit caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it has
     none; the counts stay exact, and the page says that there are more.
@@ -100,7 +99,7 @@ def render(report: Report) -> Iterator[str]:
         "words": {name: str(word) for name, word in _PAGE_TEXTS.items()} | {"about": str(about)},
         "files": [_file(item) for item in report.items(DEFAULT_LIMIT)],
     }
-    yield render_page(
+    return render_page(
         "xlbridge.validation.reports",
         scripted=True,
         title=_TITLE,

@@ -57,7 +57,7 @@ def report_document(report: Report) -> dict[str, Any]:
     return _document(report, lambda findings: [finding_json(finding) for finding in findings])
 
 
-def render(report: Report) -> Iterator[str]:
+def document_pieces(report: Report) -> Iterator[str]:
     """Yield the text of the same document piece by piece: it may be longer than memory is large."""
     # No string in JSON can hold the mark, as it has quotes of its own.
     skeleton = _text(_document(report, lambda _: []))

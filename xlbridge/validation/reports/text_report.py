@@ -27,12 +27,6 @@ _LONGEST_VALUE = 40
 _MOST_RULES = 8
 
 
-def render(report: Report) -> Iterator[str]:
-    """Yield the lines of the report, each with its line end."""
-    for line in (*report_lines(report), *closing_lines(report)):
-        yield f"{line}\n"
-
-
 def report_lines(report: Report) -> Iterator[str]:
     """Yield the lines of the report, and with several files a last one that sums them up.
 
