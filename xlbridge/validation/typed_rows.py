@@ -26,7 +26,7 @@ from xlbridge.validation.cells.displayed_cells import (
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.request import ColumnProgress, OnColumn, ParseOptions
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
+from xlbridge.workbook.read import CellKind, SheetCells
 
 _Result = TypeVar("_Result")
 _FILLED = ("rows", "filled")
