@@ -41,18 +41,18 @@ MAY_IMPORT = {
     "resume": "yaml",
     "retry --help": "yaml",
     "resolve --help": "yaml",
-    "batch --help": "httpx pydantic rich xlsxwriter yaml",
-    "batch status": "httpx pydantic rich xlsxwriter yaml",
-    "listings": "httpx pydantic rich",
-    "export --help": "httpx pydantic rich xlsxwriter yaml",
-    "login --help": "httpx pydantic rich",
+    "batch --help": "httpx pydantic xlsxwriter yaml",
+    "batch status": "httpx pydantic xlsxwriter yaml",
+    "listings": "httpx pydantic",
+    "export --help": "httpx pydantic xlsxwriter yaml",
+    "login --help": "httpx pydantic",
     "profiles": "",
-    "whoami --help": "httpx pydantic rich",
-    "api --help": "httpx pydantic rich",
-    "doctor --help": "httpx pydantic rich",
+    "whoami --help": "httpx pydantic",
+    "api --help": "httpx pydantic",
+    "doctor --help": "httpx pydantic",
     "sandbox --help": "asyncio pydantic sqlalchemy starlette yaml",
 }
-"""Of the heavy ones, what each command line may import (``rich`` comes with ``httpx``)."""
+"""Of the heavy ones, what each command line may import."""
 
 
 def _imported(home: Path, line: str) -> set[str]:

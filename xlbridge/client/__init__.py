@@ -1,5 +1,12 @@
 """Client of the remote system: requests, replies, login, listings, one retry policy."""
 
+import sys
+from typing import Any
+
 import lazy_loader
+
+# httpx would import its command line, and rich for that; it goes without where there is none.
+_modules: dict[str, Any] = sys.modules
+_modules.setdefault("httpx._main", None)
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
