@@ -5,10 +5,10 @@ Usage: python benchmarks/upload.py [ROWS [TITLES]]
 ROWS (20,000 unless told) titles are planned and uploaded through the queue to a sandbox that holds
 TITLES (100,000) others; half of the rows are there already. As many new ones are uploaded after
 that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
-its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what a
-plan costs the client beside validating the same sheet; the rows per second beside single posts by
-plain httpx in the same run; the greatest memory of any command so far, to be compared between runs
-with other numbers of rows. Nothing is asserted.
+its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what
+`batch plan` of the sheet, and its preview, cost the client beside validating it; the rows per
+second beside single posts by plain httpx in the same run; the greatest memory of any command so
+far, to be compared between runs with other numbers of rows. Nothing is asserted.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from pathlib import Path
 import httpx
 import xlsxwriter
 
+_PLAN = "name: titles\nsteps:\n  titles: {upload: sheet.xlsx, resource: contasreceber}\n"
 _POSTS = 300
 _BLOCK = 20_000
 _HEADINGS = (
@@ -84,10 +85,12 @@ def main() -> None:
         print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'MB':>8}")
         validated, _ = _cost(site, "validate", sheet)
         print(validated.line("validate"))
+        (Path(folder) / "plan.yaml").write_text(_PLAN, "utf-8")
         preview = ("upload", sheet, "--mode", "preview", "--no-preview", "--yes")
-        planned, _ = _cost(site, *preview, "--format", "json")
-        ratio = planned.client / validated.client
-        print(planned.line("plan and preview", f"client: {ratio:.2f} x validate"))
+        plan = ("batch", "plan", Path(folder) / "plan.yaml")
+        for name, command in (("plan", plan), ("plan, stored and previewed", preview)):
+            cost, _ = _cost(site, *command)
+            print(cost.line(name, f"client: {cost.client / validated.client:.2f} x validate"))
         uploaded, counts = _cost(site, "upload", sheet, "--yes", "--format", "json")
         decided = asked.rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
@@ -175,6 +178,8 @@ def running_site(folder: Path) -> Iterator[Site]:
     """Run a sandbox with the supporting registries and one client."""
     ready = folder / "ready.json"
     environment = {**os.environ, "XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
+    # An installed program is compiled once, not with each command.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     options = ["--seed", "empty", "--db", str(folder / "sandbox.db"), "--ready-file", str(ready)]
     command = [sys.executable, "-m", "xlbridge", "sandbox", *options]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:

@@ -129,7 +129,6 @@ def command(
 
 def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
     """Validate the sheet to send; where its header is another system's, name the way to read it."""
-    from xlbridge.cli.map_run import offer
     from xlbridge.cli.validate_run import has_foreign_header
     from xlbridge.parallel import validate_single_sheet
     from xlbridge.validation import NoFittingResource
@@ -137,11 +136,18 @@ def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
     try:
         judged = validate_single_sheet(request, settings.schemas, settings.limits)
     except NoFittingResource:
-        offer(request.file, settings, "upload")
+        _offer_mapping(request, settings)
         raise
     if request.mapping is None and has_foreign_header(judged):
-        offer(request.file, settings, "upload")
+        _offer_mapping(request, settings)
     return judged
+
+
+def _offer_mapping(request: ValidationRequest, settings: Settings) -> None:
+    # Few sheets need one, and what proposes it takes its time to import.
+    from xlbridge.cli.map_run import offer
+
+    offer(request.file, settings, "upload")
 
 
 _SUMMARY = Text(

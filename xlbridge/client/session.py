@@ -80,6 +80,7 @@ class TokenFile:
         self._password = password.encode()
         name = hashlib.sha256("\n".join(self._who.values()).encode()).hexdigest()[:32]
         self._path = home / "tokens" / f"{name}.json"
+        self._salt = secrets.token_bytes(16)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -98,7 +99,11 @@ class TokenFile:
                 return None
             salt, cost = bytes.fromhex(stored["salt"]), stored.get("cost", PROOF_COST)
             same = secrets.compare_digest(stored["proof"], self._proof(salt, ProofCost(*cost)))
-            return str(stored["token"]) if same else None
+            if not same:
+                return None
+            # A proof takes its time: the next token is kept with this one.
+            self._salt = salt
+            return str(stored["token"])
         except (OSError, ValueError, KeyError, TypeError):
             # Whatever is not what ``write`` leaves is no token; a login makes a new one.
             return None
@@ -108,7 +113,7 @@ class TokenFile:
         if answer.accessToken is None or not _is_unexpired(answer.expiration):
             self.remove()
             return
-        salt = secrets.token_bytes(16)
+        salt = self._salt
         stored: dict[str, Any] = {
             "who": self._who,
             "expiration": answer.expiration,

@@ -42,6 +42,8 @@ class ClaimedRows:
 
     def unfinished_job(self, digest: str, keys: Iterable[str]) -> str | None:
         """Return an unfinished job that holds the row, or another of its key."""
+        if not self.unfinished:
+            return None
         return next((job for job in self._all(digest, keys) if job in self.unfinished), None)
 
     def accepted(self, digest: str) -> list[str]:

@@ -72,6 +72,8 @@ class Journal:
         self._claims = Claims(self._db)
         self.now = now
         self.writes = RecordWrites(self._db, self._claims, now)
+        # A plan is never changed, and its report follows: reading it back takes its time.
+        self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
 
     def close(self) -> None:
         """Close the file."""
@@ -102,7 +104,7 @@ class Journal:
             if whole.spec.mode is not Mode.PREVIEW:
                 self._make_way(whole.spec.place, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
-            self._add_actions(job_id, [row.to_journal() for row in plan.rows])
+            self._add_actions(job_id, (row.to_journal() for row in plan.rows))
             first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
@@ -112,6 +114,7 @@ class Journal:
                 planned = {**_part_note(part), **planned_note(self.now())}
                 self._add(part_id, State.PREPARED, planned)
         self._marker.note_job(job_id)
+        self._newest_plan = job_id, plan.rows
         return self.job(job_id)
 
     def create_of_tasks(
@@ -165,13 +168,16 @@ class Journal:
 
         return ClaimedRows(claimants(digests), claimants(keys), frozenset(sent - over))
 
-    def plan_of(self, job: Job) -> list[PlannedRow]:
+    def plan_of(self, job: Job) -> Sequence[PlannedRow]:
         """Return the planned rows of a job in the sheet's order; none of an earlier version's.
 
         A processing has planned records, and no rows.
         """
         if job.what.mode is Mode.PROCESS:
             return []
+        newest, rows = self._newest_plan
+        if newest == job.id:
+            return rows
         with gc_paused():
             return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
 

@@ -58,14 +58,19 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
 def _named_values(name: str, column: pd.Series) -> list[str]:
     """Return each value of a column as an item of a JSON list, nothing for an empty cell."""
     opening = f", [{json.dumps(name)}, "
-    return [
-        "" if cell is None else f"{opening}{encode_basestring_ascii(_text(cell))}]"
-        for cell in column_values(column)
-    ]
+    cells = column_values(column)
 
+    def item(cell: object) -> str:
+        if cell is None:
+            return ""
+        text = list_text(cell) if isinstance(cell, list) else str(cell)
+        return f"{opening}{encode_basestring_ascii(text)}]"
 
-def _text(cell: object) -> str:
-    return list_text(cell) if isinstance(cell, list) else str(cell)
+    if any(isinstance(cell, list) for cell in cells):
+        return list(map(item, cells))
+    # Most columns have few values; all are of one type.
+    items = {cell: item(cell) for cell in set(cells)}
+    return [items[cell] for cell in cells]
 
 
 def sheet_digest(rows: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
-from xlbridge.upload.lookup.row_lookup import RowValues, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues, lookups_of_rows
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.row_plan import (
     Difference,
@@ -42,7 +42,8 @@ class SheetRows:
     """Rows of a sheet to plan: Excel's numbers, values of the columns that are there, claims.
 
     ``values`` have the system's own number too, where a row carries it. ``set_aside`` are the
-    positions of rows that are not sent in any case, and why.
+    positions of rows that are not sent in any case, and why. ``matcher`` compares the rows, and
+    knows their values already.
     """
 
     numbers: Sequence[int]
@@ -50,6 +51,7 @@ class SheetRows:
     digests: Sequence[str]
     keys: Sequence[tuple[str, ...]]
     set_aside: Mapping[int, SetAside]
+    matcher: RowMatcher | None = None
 
 
 def read_rows(client: Client, resource: Resource, rows: SheetRows, options: PlanOptions) -> Reading:
@@ -61,8 +63,9 @@ def read_rows(client: Client, resource: Resource, rows: SheetRows, options: Plan
     if not options.look_up:
         return Reading((None,) * count, {}, _NOT_ASKED)
     asked = [at for at in range(count) if at not in rows.set_aside]
+    values = [rows.values[at] for at in asked] if rows.set_aside else rows.values
     try:
-        reading = read_records(client, resource, [rows.values[at] for at in asked])
+        reading = read_records(client, resource, values, matcher=rows.matcher)
     except RemoteRejected as error:
         why = _LOOKUP_REJECTED.format(reason=error.message)
         lookups = lookups_of_rows(resource, rows.values)
@@ -227,7 +230,7 @@ def _match(snapshot: Snapshot, numbers: Sequence[str]) -> list[_Match]:
     """Match rows and records: those of the system's own numbers first, then key by key."""
     groups: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
     for at, row in enumerate(snapshot):
-        if row is not None:
+        if row is not None and row.found:
             groups[tuple(row.key.items())].append(at)
     matched = [_Match()] * len(snapshot)
     taken: set[str] = set()

@@ -16,7 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
-from xlbridge.upload.lookup.row_lookup import business_keys, rows_of
+from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys, rows_of
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
     file_hash,
@@ -111,9 +111,11 @@ class SheetSource:
             values = [
                 {**row, **number} for row, number in zip(values, rows_of(self.numbers), strict=True)
             ]
-        keys = business_keys(self.resource, values)
+        declared = self.resource.read_back
+        matcher = None if declared is None else RowMatcher(self.resource, declared)
+        keys = business_keys(self.resource, values, matcher)
         digests = row_digests(self.resource, self.frame)
-        return SheetRows(self.rows, values, digests, keys, self.set_aside)
+        return SheetRows(self.rows, values, digests, keys, self.set_aside, matcher)
 
 
 def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
@@ -210,7 +212,7 @@ def _reasons(findings: Sequence[Finding]) -> Text:
     )
 
 
-def _planned_rows(context: UploadContext, job: Job) -> list[PlannedRow]:
+def _planned_rows(context: UploadContext, job: Job) -> Sequence[PlannedRow]:
     """Return the planned rows of a job; of a part those that it sends."""
     if job.parent is None:
         return context.journal.plan_of(job)

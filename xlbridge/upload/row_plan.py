@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -216,9 +216,7 @@ class PlannedRow:
     @property
     def text(self) -> Text | None:
         """The reason for a person, None where there is none."""
-        if self.reason is None:
-            return None
-        return self.reason.text.format(job=self.job or "–", why=self.why or "–")
+        return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
     def to_journal(self) -> StoredAction:
         """Return the row as the journal keeps it."""
@@ -338,6 +336,11 @@ class RowPlan:
     def token(self) -> str:
         """Confirmation of just these actions: ``ROWS:DIGEST8``."""
         return plan_token(len(self.positions), self.digest)
+
+
+@lru_cache(maxsize=1_000)
+def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
+    return reason.text.format(job=job or "–", why=why or "–")
 
 
 def _decided_line(row: PlannedRow, digest: str) -> str:

@@ -43,8 +43,7 @@ class RecordPicker:
         if any(map(text.__contains__, self._unseen)):
             return text
         try:
-            rows = self._tested.decode(text)
-            wanted = list(map(self._is_wanted, rows))
+            wanted = self._are_wanted(self._tested.decode(text))
             kept = compress(self._texts.decode(text), wanted) if any(wanted) else ()
         except (ValueError, RecursionError):
             return text
@@ -58,9 +57,13 @@ class RecordPicker:
             seen = {self._names.get(name) for one in objects for name in one}
             self._unseen = {text: n for text, n in self._unseen.items() if n not in seen}
 
-    def _is_wanted(self, row: Any) -> bool:
+    def _are_wanted(self, rows: Sequence[Any]) -> list[bool]:
+        found = [False] * len(rows)
         for field, test in self._tests:
-            value = getattr(row, field)
-            if value is msgspec.UNSET or test(value):
-                return True
-        return False
+            values = [getattr(row, field) for row in rows]
+            passed = test([None if value is msgspec.UNSET else value for value in values])
+            found = [
+                was or now or value is msgspec.UNSET
+                for was, now, value in zip(found, passed, values, strict=True)
+            ]
+        return found

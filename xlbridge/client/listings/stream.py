@@ -160,6 +160,9 @@ class JsonReader:
         if not self.peek():
             raise InvalidJson(ended=True)
         while True:
+            # An object that has come in half is not tried: the failure takes longer than this.
+            if self._text[self._at] == "{" and self._text.find("}", self._at) < 0 and self._more():
+                continue
             try:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
@@ -304,8 +307,8 @@ class ListingReader:
 
 Record = dict[str, Any]
 
-FieldTest = tuple[str, Callable[[Any], bool]]
-"""Name of a field, and whether a record with such a value of it is wanted."""
+FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
+"""Name of a field, and whether records with such values of it are wanted."""
 
 _Convert = Callable[[Any], Record]
 _Rename = Callable[[Record], Record]

@@ -25,7 +25,7 @@ from xlbridge.upload.lookup.row_lookup import (
     RowValues,
     lookups_of_rows,
 )
-from xlbridge.upload.lookup.snapshot import RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -93,13 +93,18 @@ def read_records(
     rows: Sequence[RowValues],
     most: int | None = MAX_REQUESTS,
     way_out: Text | None = None,
+    matcher: RowMatcher | None = None,
 ) -> Reading:
-    """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each."""
+    """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each.
+
+    A ``matcher`` that has compared the rows before is given on.
+    """
     lookups = lookups_of_rows(resource, rows)
     declared = resource.read_back
     if declared is None or not any(lookups):
         return Reading((None,) * len(rows), {}, _NO_KEY)
-    reader = _RecordReader(client, resource, declared, rows, lookups)
+    matcher = matcher or RowMatcher(resource, declared)
+    reader = _RecordReader(client, matcher, resource, declared, rows, lookups)
     needed = reader.requests_needed()
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
         affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
@@ -157,6 +162,7 @@ class _RecordReader:
     def __init__(
         self,
         client: Client,
+        matcher: RowMatcher,
         resource: Resource,
         declared: ReadBack,
         rows: Sequence[RowValues],
@@ -166,7 +172,7 @@ class _RecordReader:
         self._by_number = declared.by_number
         number = () if declared.by_number is None else (declared.by_number,)
         self._declared = (*number, *declared.lookups)
-        self._matcher = RowMatcher(resource, declared)
+        self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
         self._carried: set[str] = set()
@@ -265,12 +271,13 @@ class _RecordReader:
         A row whose lookups are all assumed has no key where the system does not answer them;
         ``answered`` says that it was not asked.
         """
-        sent = self._matcher.compared(self._rows)
         self._proven = {
             id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
             for ways in self._cases()
         }
-        snapshot = tuple(map(self._snapshot, self._rows, sent, self._lookups, self._keys))
+        matched = list(map(self._match, self._lookups, self._keys))
+        keys, found = ([one[0] for one in matched], [one[1] for one in matched])
+        snapshot = tuple(self._matcher.snapshots(self._rows, keys, found, self._carried))
         reasons = {
             position: why
             for position, (one, ways) in enumerate(zip(snapshot, self._lookups, strict=True))
@@ -279,21 +286,17 @@ class _RecordReader:
         none = None if all(one is not None for one in snapshot) else _NO_KEY
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
-    def _snapshot(
-        self,
-        row: RowValues,
-        sent: Mapping[str, str | None],
-        ways: Sequence[Lookup],
-        keys: Sequence[Key],
-    ) -> RowSnapshot | None:
-        """Return the records of the first of a row's lookups that finds any."""
+    def _match(
+        self, ways: Sequence[Lookup], keys: Sequence[Key]
+    ) -> tuple[Mapping[str, str] | None, Sequence[ListedRecord]]:
+        """Return the records of the first of a row's lookups that finds any, and its key."""
         for way, key in zip(ways, keys, strict=True):
             if found := self._sought[id(way)].found[key]:
-                return self._matcher.snapshot(row, sent, _named(way, key), found, self._carried)
+                return _named(way, key), found
         proven = self._proven[id(ways)]
         if proven is None:
-            return None
-        return RowSnapshot(_named(proven, keys[ways.index(proven)]), sent, ())
+            return None, ()
+        return _named(proven, keys[ways.index(proven)]), ()
 
     def _read_numbers(self, number: _Sought) -> None:
         """Look in whole listings for the numbers that the answers do not have."""
@@ -348,8 +351,10 @@ class _RecordReader:
         """Return the tests of records that may be of a sought key."""
         comparable = self._matcher.comparable
 
-        def test(column: str, values: Collection[str | None]) -> Callable[[Any], bool]:
-            return lambda value: comparable(column, value) in values
+        def test(
+            column: str, sought: Collection[str | None]
+        ) -> Callable[[Sequence[Any]], Sequence[bool]]:
+            return lambda values: [comparable(column, value) in sought for value in values]
 
         return [
             (name, test(column, values)) for column, name, values in (one.telling for one in sought)

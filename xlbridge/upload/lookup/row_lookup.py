@@ -16,9 +16,13 @@ from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _PLAIN_KINDS = frozenset(Kind) - _NUMBER_KINDS - {Kind.DATE, Kind.CNPJ, Kind.CPF}
+_DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
 _MOST_KNOWN = 20_000  # values whose comparable text is kept
 _DATE_LENGTH = 10  # of an ISO date and time
+_NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
+_TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
+"""Types of whose values in one column equal ones have the same comparable text."""
 
 RowValues = Mapping[str, Any]
 """Row as it is sent: its columns with their typed values, None where a cell is empty."""
@@ -61,14 +65,17 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
 
 
 def _comparable_number(value: Any) -> str:
+    text = str(value)
     if type(value) is int:
-        return str(value)
+        return text
+    if value.__class__ in _DECIMAL_TYPES and not text.strip("-.0123456789"):
+        return text.rstrip("0").rstrip(".") if "." in text else text
     try:
-        number = Decimal(str(value))
+        number = Decimal(text)
     except InvalidOperation:
-        return str(value)
+        return text
     # Written out, a number with such a power of ten would take all memory.
-    return f"{number.normalize():f}" if abs(number.adjusted()) <= _MAX_EXPONENT else str(value)
+    return f"{number.normalize():f}" if abs(number.adjusted()) <= _MAX_EXPONENT else text
 
 
 def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
@@ -115,6 +122,7 @@ class RowMatcher:
         self._read_back = read_back
         self._compare = read_back.compare
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
+        self._numbers = {n for n, kind in self._kinds.items() if kind in _NUMBER_KINDS}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
         self._meant_columns = tuple(dict.fromkeys((*self._compare, *read_back.renamed)))
         self._as_row = read_back.as_row if read_back.renamed else None
@@ -127,6 +135,8 @@ class RowMatcher:
         }
         self._until = () if resource.change is None else resource.change.until
         self._known: dict[tuple[str, type, Any], str | None] = {}
+        self._rows: Sequence[RowValues] = ()
+        self._columns: dict[str, list[str | None]] = {}
         self._shown: tuple[int, Sequence[str]] | None = None
 
     def keys_of_rows(self, rows: Sequence[RowValues], columns: Collection[str]) -> Iterable[Key]:
@@ -134,27 +144,32 @@ class RowMatcher:
         return zip(*[self.column(name, rows) for name in columns], strict=True)
 
     def column(self, name: str, rows: Sequence[RowValues]) -> list[str | None]:
-        """Return the comparable values of a column, None where a row has none."""
-        if not any(name in row for row in rows):
-            return [None] * len(rows)
+        """Return the comparable values of a column of rows or records, None where one has none.
+
+        Those of the rows that were asked for last are kept.
+        """
+        if rows is not self._rows:
+            self._rows, self._columns = rows, {}
+        if name not in self._columns:
+            self._columns[name] = self._texts(name, [row.get(name) for row in rows])
+        return self._columns[name]
+
+    def _texts(self, name: str, values: Sequence[Any]) -> list[str | None]:
+        """Return the comparable text of each value of a column."""
         comparable = self.comparable
-        if name in self._plain_texts:
-            return [
-                (" ".join(value.split()) or None)
-                if (value := row.get(name)).__class__ is str
-                else comparable(name, value)
-                for row in rows
-            ]
-        return [
-            str(value) if (value := row.get(name)).__class__ is int else comparable(name, value)
-            for row in rows
-        ]
+        types = {value.__class__ for value in values}
+        # Equal values may have other texts where they are of two types, as True and 1.
+        if types <= (_NUMBER_TYPES if name in self._numbers else _TEXT_TYPES):
+            # Most columns have few values, and comparing takes longer than looking one up.
+            texts = {value: comparable(name, value) for value in set(values)}
+            return [texts[value] for value in values]
+        return [comparable(name, value) for value in values]
 
     def compared(self, rows: Sequence[RowValues]) -> Iterator[dict[str, str | None]]:
-        """Yield the compared values of each row."""
+        """Return the compared values of each row."""
         names = self._compare
-        for values in self.keys_of_rows(rows, names) if names else ((),) * len(rows):
-            yield dict(zip(names, values, strict=True))
+        of_rows = self.keys_of_rows(rows, names) if names else ((),) * len(rows)
+        return (dict(zip(names, values, strict=True)) for values in of_rows)
 
     def key_of_record(self, record: Record, fields: Mapping[str, str]) -> Key:
         """Return the comparable values of a record; ``fields`` are its names of the columns."""
@@ -187,36 +202,35 @@ class RowMatcher:
         found = self._known[key] = comparable_value(kind, value)
         return found
 
-    def snapshot(
+    def snapshots(
         self,
-        row: RowValues,
-        sent: Mapping[str, str | None],
-        key: Mapping[str, str],
-        found: Sequence[ListedRecord],
+        rows: Sequence[RowValues],
+        keys: Iterable[Mapping[str, str] | None],
+        found: Sequence[Sequence[ListedRecord]],
         carried: Collection[str],
-    ) -> RowSnapshot:
-        """Compare a row with the records of its key; the last one of a number counts.
+    ) -> Iterator[RowSnapshot | None]:
+        """Compare rows with the records of their keys; of a number, the last record counts.
 
-        ``sent`` are the row's compared values.
+        A row whose key is None was not looked up.
         """
-        if not found:
-            return RowSnapshot(key, sent, ())
-        if len(found) > 1:
-            once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
-            found = list(once.values())
-        meant = self._meant(row, sent, carried)
-        lists = {name: row[name] for name in self._lists if row.get(name)}
-        return RowSnapshot(
-            key, sent, tuple([self._found(listed, sent, meant, lists) for listed in found])
-        )
+        once = list(map(self._once, found))
+        of_rows = self.compared(rows)
+        values = self.compared([listed.record for records in once for listed in records])
+        for row, sent, key, records in zip(rows, of_rows, keys, once, strict=True):
+            if key is None or not records:
+                yield None if key is None else RowSnapshot(key, sent, ())
+                continue
+            meant = self._meant(row, sent, carried)
+            lists = {name: row[name] for name in self._lists if row.get(name)}
+            there = [self._found(one, next(values), sent, meant, lists) for one in records]
+            yield RowSnapshot(key, sent, tuple(there))
 
-    def _comparables(self, values: Mapping[str, Any]) -> dict[str, str | None]:
-        """Return the compared values of a row or a record."""
-        comparable = self.comparable
-        return {
-            name: None if (value := values.get(name)) is None else comparable(name, value)
-            for name in self._compare
-        }
+    def _once(self, found: Sequence[ListedRecord]) -> Sequence[ListedRecord]:
+        """Return each record once, by its number."""
+        if len(found) < 2:
+            return found
+        once = {self.number_of(one.record) or place: one for place, one in enumerate(found)}
+        return list(once.values())
 
     def _meant(
         self, row: RowValues, sent: Mapping[str, str | None], carried: Collection[str]
@@ -241,12 +255,12 @@ class RowMatcher:
     def _found(
         self,
         listed: ListedRecord,
+        values: Mapping[str, str | None],
         sent: Mapping[str, str | None],
         meant: Mapping[str, str | None],
         lists: Mapping[str, Sequence[Mapping[str, Any]]],
     ) -> FoundRecord:
-        record = listed.record
-        values = theirs = self._comparables(record)
+        record, theirs = listed.record, values
         if self._as_row is not None:
             there = self._as_row(record)
             theirs = {name: self.comparable(name, there[name]) for name in meant}
@@ -264,7 +278,7 @@ class RowMatcher:
             unchanged=not differing,
             differing=differing,
             listing=listed.listing,
-            final=any(record.get(name) is not None for name in self._until),
+            final=bool(self._until) and any(record.get(n) is not None for n in self._until),
         )
 
     def _differing_lists(
@@ -296,12 +310,14 @@ def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
     return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)
 
 
-def business_keys(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, ...]]:
+def business_keys(
+    resource: Resource, rows: Sequence[RowValues], matcher: RowMatcher | None = None
+) -> list[tuple[str, ...]]:
     """Return the digests of each row's keys, the system's own number left out."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
-    matcher = RowMatcher(resource, declared)
+    matcher = matcher or RowMatcher(resource, declared)
     opening = f"[{dumps(resource.name)}"
     items: dict[str, list[str]] = {}
     for column in dict.fromkeys(column for way in declared.lookups for column in way.key):

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
 
@@ -26,6 +26,7 @@ _NO_FRAMES: Mapping[str, pd.DataFrame] = MappingProxyType({})
 _ROWS_END = "</sheetData>"
 _MOST_ROWS = 1_048_576
 _MOST_LETTERS = 32_767
+_COMPRESSION = 3  # takes less than half the time of 6, for a seventh more bytes
 _BLOCK = 2_000
 """Rows whose XML is in memory at once."""
 
@@ -81,13 +82,13 @@ def write_records(
     with (
         ZipFile(_workbook_without_rows(sheets)) as empty,
         replace_atomically(path) as temporary,
-        ZipFile(temporary, "w", ZIP_DEFLATED) as filled,
+        ZipFile(temporary, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as filled,
     ):
         for part in empty.infolist():
             content = empty.read(part)
             if part.filename in parts:
                 sheet = parts[part.filename]
-                _write_sheet(filled, part, content.decode(), sheet.columns, sheet.frame)
+                _write_sheet(filled, part.filename, content.decode(), sheet.columns, sheet.frame)
             else:
                 filled.writestr(part, content)
 
@@ -115,7 +116,7 @@ def _workbook_without_rows(sheets: Sequence[_Sheet]) -> BytesIO:
 
 
 def _write_sheet(
-    book: ZipFile, part: ZipInfo, empty: str, columns: Sequence[Column], frame: pd.DataFrame
+    book: ZipFile, part: str, empty: str, columns: Sequence[Column], frame: pd.DataFrame
 ) -> None:
     """Write the sheet with the rows of the frame in place of its empty row."""
     cells = _BLANK_CELL.findall(empty)
