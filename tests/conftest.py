@@ -131,11 +131,15 @@ def no_collection() -> Iterator[None]:
 
 @pytest.fixture
 def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
-    """Run the real command in a process of its own; keywords are environment variables."""
+    """Run the real command in a process apart; keywords are environment variables."""
 
     def run(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
         own = clean_environment(home, **environment)
-        return forks.run(tmp_path, own, [*map(str, arguments)], longest=120)
+        command = [*map(str, arguments)]
+        # click keeps its texts in the language in which they were first asked for.
+        english = own["XLBRIDGE_LANG"] == "en" and "--lang" not in command
+        usual = all(name.startswith("XLBRIDGE_") for name in environment)
+        return forks.run(tmp_path, own, command, longest=120, alone=not (english and usual))
 
     return run
 

@@ -50,10 +50,12 @@ class Zygote:
         module: str = XLBRIDGE,
         begun: Begun = lambda _running: None,
         longest: float | None = None,
+        alone: bool = True,
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command line to its end; ``begun`` is told as soon as the process lives.
 
         ``module`` is whose ``run`` is called; after ``longest`` seconds the process is killed.
+        One that need not be ``alone`` may share its process with those before it.
         """
         out, err = self.folder / "stdout", self.folder / "stderr"
         order = {
@@ -64,6 +66,7 @@ class Zygote:
             "stdout": str(out),
             "stderr": str(err),
             "stays": False,
+            "alone": alone,
         }
         with self.lock:
             for stream in (out, err):
@@ -92,6 +95,7 @@ class Zygote:
             "stdout": os.devnull,
             "stderr": str(log),
             "stays": True,
+            "alone": True,
         }
         with self.lock:
             pid: int = self._ask(order)["pid"]

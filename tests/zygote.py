@@ -7,6 +7,10 @@ module that the order names, which finds its arguments in ``sys.argv``.
 
 A process that ``stays`` is not waited for: it is in a session of its own, its stdin is open for as
 long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line of its status.
+
+A fork costs as much as a command: it copies each page of memory that it touches. What is not ordered
+``alone`` is therefore carried out in a fork that stands by and takes one command after the other, in
+the environment, the folder and the streams of each, until one leaves a file or a thread behind.
 """
 
 import gc
@@ -16,7 +20,11 @@ import multiprocessing
 import os
 import pkgutil
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,6 +65,82 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
     importlib.import_module(order["module"]).run()
 
 
+def stand_by(orders: Connection) -> None:
+    """Carry out command lines, one after the other, until one leaves something behind."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    kept = leftovers()
+    while kept == leftovers():
+        if (order := orders.recv()) is None:
+            return
+        status = command(order)
+        if kept != leftovers():
+            gc.collect()
+        orders.send((status, kept == leftovers()))
+
+
+def command(order: dict[str, Any]) -> int:
+    """Run a command line within this process; return its exit code."""
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    streams = []
+    for number, name in ((1, order["stdout"]), (2, order["stderr"])):
+        written = os.open(name, os.O_WRONLY | os.O_APPEND)
+        os.dup2(written, number)
+        os.close(written)
+        streams.append(
+            open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+        )
+    sys.stdout, sys.stderr = streams
+    sys.argv = [order["module"], *order["arguments"]]
+    status: int = importlib.import_module(order["module"]).main(order["arguments"])
+    for stream in streams:
+        stream.flush()
+    return status
+
+
+def leftovers() -> tuple[frozenset[str], int]:
+    """Return what a command may leave behind: open files by their number, threads."""
+    return frozenset(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+@dataclass
+class StandingBy:
+    """The fork that takes one command after the other, as long as it is fit to."""
+
+    process: BaseProcess | None = None
+    orders: Connection | None = None
+
+    def carry_out(self, order: dict[str, Any]) -> None:
+        """Have a command line carried out; answer its process and its status."""
+        if self.process is None or self.orders is None:
+            forking = multiprocessing.get_context("fork")
+            self.orders, theirs = forking.Pipe()
+            self.process = forking.Process(target=stand_by, args=(theirs,))
+            self.process.start()
+            theirs.close()
+        answer(pid=self.process.pid)
+        try:
+            self.orders.send(order)
+            status, fit = self.orders.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            self.process.join()
+            status, fit = self.process.exitcode, False
+        if not fit:
+            self.end()
+        answer(status=status)
+
+    def end(self) -> None:
+        """Let it go."""
+        if self.process is not None and self.orders is not None:
+            with suppress(BrokenPipeError):
+                self.orders.send(None)
+            self.orders.close()
+            self.process.join()
+        self.process = self.orders = None
+
+
 def main() -> None:
     """Take orders until stdin ends."""
     for module in pkgutil.walk_packages(xlbridge.__path__, "xlbridge."):
@@ -68,11 +152,15 @@ def main() -> None:
     forking = multiprocessing.get_context("fork")
     open_input, kept_open = os.pipe()
     staying: dict[int | None, BaseProcess] = {}
+    standing_by = StandingBy()
     answer(ready=True)
     for line in sys.stdin:
         order = json.loads(line)
         if "end" in order:
             end(process := staying.pop(order["end"]))
+        elif not order["alone"]:
+            standing_by.carry_out(order)
+            continue
         else:
             process = forking.Process(target=carry_out, args=(order, open_input, kept_open))
             process.start()
@@ -83,6 +171,7 @@ def main() -> None:
             process.join()
         answer(status=process.exitcode)
     os.close(kept_open)
+    standing_by.end()
 
 
 def warm_up() -> None:

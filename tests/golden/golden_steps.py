@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -50,17 +49,19 @@ def operations_of(case: Case) -> set[str]:
     return {operation.name for operation, _ in filter(None, found)}
 
 
-def client_steps() -> Iterator[ClientStep]:
-    """Yield every step of every file that our client can make, and whose answer is for it.
+@cache
+def client_steps() -> tuple[ClientStep, ...]:
+    """Return every step of every file that our client can make, and whose answer is for it.
 
     What our types cannot say (a wrong type, a broken body, another token) it cannot be made to
     ask; an answer that leaves out what identifies a record is no answer to it.
     """
-    for case in golden_cases():
-        for number, step in enumerate(case.steps):
-            made = _client_step(f"{case.name}-{number}", step)
-            if made is not None and _is_answer(made):
-                yield made
+    made = (
+        _client_step(f"{case.name}-{number}", step)
+        for case in golden_cases()
+        for number, step in enumerate(case.steps)
+    )
+    return tuple(step for step in made if step is not None and _is_answer(step))
 
 
 def _client_step(name: str, step: Step) -> ClientStep | None:
@@ -88,12 +89,17 @@ def _is_mended(asked: dict[str, Any], body: WireModel) -> bool:
     return any(type(said.get(k)) is not type(v) for k, v in asked.items() if isinstance(v, str))
 
 
+@cache
+def _answer_of(operation: str) -> TypeAdapter[Any]:
+    return TypeAdapter(OPERATIONS[operation].data)
+
+
 def _is_answer(made: ClientStep) -> bool:
     if made.step.response["status"] != 200 or not made.operation.enveloped:
         return made.operation.enveloped
     body = example(filled(made.step.response["body"], SAVED))
     try:
-        TypeAdapter(made.operation.data).validate_python(body.get("data"))
+        _answer_of(made.operation.name).validate_python(body.get("data"))
     except ValidationError:
         return False
     return True
