@@ -8,9 +8,10 @@ module that the order names, which finds its arguments in ``sys.argv``.
 A process that ``stays`` is not waited for: it is in a session of its own, its stdin is open for as
 long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line of its status.
 
-A fork costs as much as a command: it copies each page of memory that it touches. What is not ordered
-``alone`` is therefore carried out in a fork that stands by and takes one command after the other, in
-the environment, the folder and the streams of each, until one leaves a file or a thread behind.
+A fork costs as much as a command: it copies each page of memory that it touches. What is not
+ordered ``alone`` is therefore carried out in a fork that stands by and takes one command after the
+other, in the environment, the folder and the streams of each, until one leaves a file or a thread
+behind.
 """
 
 import gc
@@ -89,9 +90,8 @@ def command(order: dict[str, Any]) -> int:
         written = os.open(name, os.O_WRONLY | os.O_APPEND)
         os.dup2(written, number)
         os.close(written)
-        streams.append(
-            open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-        )
+        form = {"encoding": "utf-8", "errors": "backslashreplace"}
+        streams.append(os.fdopen(number, "w", **form, closefd=False))
     sys.stdout, sys.stderr = streams
     sys.argv = [order["module"], *order["arguments"]]
     status: int = importlib.import_module(order["module"]).main(order["arguments"])
@@ -100,9 +100,9 @@ def command(order: dict[str, Any]) -> int:
     return status
 
 
-def leftovers() -> tuple[frozenset[str], int]:
+def leftovers() -> tuple[frozenset[Path], int]:
     """Return what a command may leave behind: open files by their number, threads."""
-    return frozenset(os.listdir("/proc/self/fd")), threading.active_count()
+    return frozenset(Path("/proc/self/fd").iterdir()), threading.active_count()
 
 
 @dataclass

@@ -56,6 +56,15 @@ def cell(path: Path, column: str, row: int) -> Any:
     return sheet.cell(row, header.index(column) + 1).value
 
 
+_FEW = {
+    "pedidos": ("--limit", "12"),
+    "nfe": ("--id", "1-12"),
+    "contatos": ("--client", "1001"),
+    "contasreceber-baixados": ("--client", "1001"),
+}
+"""Filters for a few of the records, where each is read by itself or there are thousands."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportEdit:
     """Edit of one cell of an export as template, and whether its record can be changed so."""
@@ -75,16 +84,11 @@ class ExportEdit:
         assert change is not None
         return self.resource.paths.direct if change.by_import else change.operation
 
-    @property
-    def is_read_one_by_one(self) -> bool:
-        """True where no listing has the records: each takes a request."""
-        return bool(self.listing.operation.path_parameters)
-
     def export(self, path: Path) -> list[object]:
         """Return the arguments of the export."""
         settled = ["--settled"] if self.listing.is_settled else []
         asked = ["--as-template", self.resource.name, *settled]
-        return ["export", self.listing.name, "-o", path, *asked]
+        return ["export", self.listing.name, "-o", path, *_FEW.get(self.listing.name, ()), *asked]
 
     def value(self, was: Any) -> object:
         """Return another value than the cell's."""
