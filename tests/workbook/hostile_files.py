@@ -34,6 +34,9 @@ LONG = frozenset({
     "a million styled cells",
     "different texts of the longest in 5,000 cells",
     "one long text in 10,000 cells",
+    "a million empty styled rows",
+    "half a million styles",
+    "every column",
 })  # fmt: skip
 """Those that take seconds each."""
 

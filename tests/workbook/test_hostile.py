@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from environment import ROOT, clean_environment, without_coverage
 from hostile_files import CASES, LONG, write_hostile
-from hostile_kinds import FILES, write_kinds
+from hostile_kinds import FILES, LONG as LONG_KINDS, write_kinds
 
 _JUDGING = Path(__file__).with_name("judging.py")
 _MOST_SECONDS = 10
@@ -58,8 +58,13 @@ def test_each_hostile_file_has_its_outcome(
     assert peak["megabytes"] < _MOST_MEGABYTES
 
 
-def test_each_hostile_file_of_another_kind_has_its_outcome(tmp_path: Path, home: Path) -> None:
-    files = write_kinds(tmp_path)
+@pytest.mark.parametrize(
+    "names", [FILES.keys() - LONG_KINDS, pytest.param(LONG_KINDS, marks=pytest.mark.slow)]
+)
+def test_each_hostile_file_of_another_kind_has_its_outcome(
+    names: frozenset[str], tmp_path: Path, home: Path
+) -> None:
+    files = write_kinds(tmp_path, sorted(names))
     *told, peak = judged(list(files.values()), home)
     outcomes = dict(zip(files, told, strict=True))
     wrong = {

@@ -1,9 +1,11 @@
 """Cells that readers take for different values are refused by name, never read as another value."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from packing import FIRST_ROWS, MAIN, SHEET, STRINGS, WORKBOOK, good_parts, packed, text_cell
 
 from xlbridge.errors import WorkbookRefused
@@ -84,9 +86,23 @@ ODD_ROWS = {
 SIZES = pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 
 
-@SIZES
+def of_each_size(cases: Mapping[str, str]) -> list[ParameterSet]:
+    """Each case in a small sheet and in a large one; most of the large ones in the long run."""
+    return [
+        pytest.param(
+            rows,
+            large,
+            id=f"{name}-{'large' if large else 'small'}",
+            marks=[pytest.mark.slow] if large and number % 4 else [],
+        )
+        for large in (False, True)
+        for number, (name, rows) in enumerate(cases.items())
+    ]
+
+
 @pytest.mark.parametrize(
-    "rows", [*map(cell, ODD.values()), *ODD_ROWS.values()], ids=[*ODD, *ODD_ROWS]
+    ("rows", "large"),
+    of_each_size({**{name: cell(inside) for name, inside in ODD.items()}, **ODD_ROWS}),
 )
 def test_a_cell_that_readers_disagree_on_is_refused(tmp_path: Path, rows: str, large: bool) -> None:
     with pytest.raises(WorkbookRefused) as refusal:
@@ -124,8 +140,7 @@ GOOD = {
 }
 
 
-@SIZES
-@pytest.mark.parametrize("inside", GOOD)
+@pytest.mark.parametrize(("inside", "large"), of_each_size({inside: inside for inside in GOOD}))
 def test_a_cell_that_means_one_thing_is_read(tmp_path: Path, inside: str, large: bool) -> None:
     (sheet,) = read_workbook(workbook(tmp_path, cell(inside), large=large), WorkbookLimits()).sheets
     assert (sheet.columns[0].value(2), sheet.columns[0].value(1)) == (

@@ -102,7 +102,7 @@ def assert_alike(folder: Path, seed: int, count: int) -> None:
     assert mine.raw == whole.raw, seed
 
 
-@pytest.mark.parametrize(("seed", "count"), [(1, 100), (2, 900), (3, 6_000), (4, 12_000)])
+@pytest.mark.parametrize(("seed", "count"), [(1, 100), (2, 900), (3, 6_000)])
 def test_stretches_read_like_the_whole(tmp_path: Path, seed: int, count: int) -> None:
     assert_alike(tmp_path, seed, count)
 
@@ -205,7 +205,7 @@ def different(
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), [(1, 8), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in range(20))]
+    ("seed", "count"), [(1, 4), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in range(20))]
 )
 def test_stretches_find_what_the_exact_way_does(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, seed: int, count: int
