@@ -86,7 +86,7 @@ def differences(sheet: Sheet, wanted: Rows, read: Rows, are_same: Same) -> list[
 
 @pytest.mark.parametrize("listing", LISTINGS.values(), ids=lambda listing: listing.name)
 @settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

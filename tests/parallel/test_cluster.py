@@ -95,7 +95,7 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     ours = shipped.replace("resource: contasreceber", "resource: mensalidade", 1)
     (own / "mensalidade.yaml").write_text(ours, encoding="utf-8")
     shutil.copytree(ROOT / "schemas" / "contasreceber", own / "contasreceber")
-    long = write_sheet(tmp_path / "long.xlsx", 10_000, 0.01).path
+    long = write_sheet(tmp_path / "long.xlsx", 6_000, 0.01).path
     files = [
         samples / "contasreceber-com-erros.xlsx",
         long,

@@ -41,20 +41,20 @@ def refused_by_the_server(column: Column, value: Any) -> bool:
     return is_fine_amount or limit_problem(column.name, value) is not None
 
 
-CASES = [
-    pytest.param(resource, column, value, id=f"{resource.name}-{column.name}-{str(value)[:12]}")
+TESTED = [
+    resource
     for resource in RESOURCES.values()
-    if resource.name in GOOD
-    for column in resource.columns
-    for value in beyond(column)
+    if resource.name in GOOD and any(True for column in resource.columns for _ in beyond(column))
 ]
 
 
-@pytest.mark.parametrize(("resource", "column", "value"), CASES)
-def test_what_passes_a_limit_of_the_wire_is_an_error(
-    tmp_path: Path, resource: Resource, column: Column, value: Any
-) -> None:
-    assert refused_by_the_server(column, value)
-    path = write_records(tmp_path / "a.xlsx", resource.name, [{column.name: value}])
+@pytest.mark.parametrize("resource", TESTED, ids=lambda resource: resource.name)
+def test_what_passes_a_limit_of_the_wire_is_an_error(tmp_path: Path, resource: Resource) -> None:
+    cases = [(column, value) for column in resource.columns for value in beyond(column)]
+    assert all(refused_by_the_server(column, value) for column, value in cases)
+    rows = [{column.name: value} for column, value in cases]
+    path = write_records(tmp_path / "a.xlsx", resource.name, rows)
     judged = validate_workbook(path, RESOURCES, resource=resource.name)
-    assert [f.column for f in judged.error_findings()][:1] == [column.name]
+    found = {(f.row, f.column) for f in judged.error_findings()}
+    expected = {(row, column.name) for row, (column, _) in enumerate(cases, start=2)}
+    assert expected - found == set()

@@ -1,9 +1,6 @@
 """A template filled in with right values passes, also once LibreOffice has saved it."""
 
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from libreoffice import save_with_libreoffice
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
@@ -170,8 +168,11 @@ def codes_of(judged: ValidatedSheet) -> set[str]:
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.name)
-def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Resource) -> None:
-    @settings(max_examples=12, deadline=None)
+@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.slow)])
+def test_a_template_with_right_values_passes(
+    catalogue: Catalogue, resource: Resource, examples: int
+) -> None:
+    @settings(max_examples=examples, deadline=None)
     @given(rows=rows_of(resource))
     def passes(rows: list[Row]) -> None:
         with TemporaryDirectory() as folder:
@@ -183,33 +184,27 @@ def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Res
     passes()
 
 
-def test_it_passes_once_libreoffice_has_saved_it(tmp_path: Path, catalogue: Catalogue) -> None:
-    program = shutil.which("libreoffice") or shutil.which("soffice")
-    if program is None:
-        assert not os.environ.get("CI"), "LibreOffice is missing"
-        pytest.skip("LibreOffice is not installed")
+@pytest.mark.parametrize(
+    "resources", [RESOURCES[::3], pytest.param(RESOURCES, marks=pytest.mark.slow)]
+)
+def test_it_passes_once_libreoffice_has_saved_it(
+    tmp_path: Path, catalogue: Catalogue, resources: list[Resource]
+) -> None:
     counts: dict[str, int] = {}
 
     @settings(max_examples=2, deadline=None, database=None, derandomize=True)
     @given(data=st.data())
     def write(data: st.DataObject) -> None:
-        for resource in RESOURCES:
+        for resource in resources:
             rows = data.draw(rows_of(resource))
             fill_in(tmp_path / f"{resource.name}.xlsx", resource, rows)
             counts[resource.name] = len(rows)
 
     write()
-    saved = tmp_path / "saved"
-    subprocess.run(
-        [program, f"-env:UserInstallation=file://{tmp_path}/profile", "--headless"]
-        + ["--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", str(saved)]
-        + [str(tmp_path / f"{resource.name}.xlsx") for resource in RESOURCES],
-        check=True,
-        capture_output=True,
-        timeout=240,
-    )
-    for resource in RESOURCES:
-        judged = validate_workbook(saved / f"{resource.name}.xlsx", catalogue)
+    files = [tmp_path / f"{resource.name}.xlsx" for resource in resources]
+    saved = save_with_libreoffice(files, tmp_path / "saved")
+    for resource, path in zip(resources, saved, strict=True):
+        judged = validate_workbook(path, catalogue)
         assert codes_of(judged) <= WITHOUT_LISTS
         assert judged.resource is resource
         assert len(judged.rows) == counts[resource.name]
