@@ -200,7 +200,7 @@ class RecordDispatch:
                 if self._free == self._at_once:
                     break
                 self._hear(_TICK_SECONDS)
-                stop = stop or self._conclude_heard(order)
+                stop = self._conclude_heard(order) or stop
                 if stop is None and self._send_more(threads, order):
                     # What follows is announced at once: one commit for both.
                     self._hear(_SOON_SECONDS)
