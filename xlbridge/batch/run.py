@@ -98,10 +98,6 @@ def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress
     return nullcontext(_NoProgress())
 
 
-def _this_process(_files: Sequence[Path]) -> AbstractContextManager[Executor | None]:
-    return nullcontext()
-
-
 @dataclass(frozen=True, slots=True)
 class ConsentRequest:
     """Request for consent before anything is sent: the rows of each step, and a token.
@@ -139,7 +135,7 @@ class BatchRunOptions:
     upload: UploadOptions
     consent_to_processing: Consent = lambda _request: False
     all_or_nothing: bool = False
-    executor_for: ExecutorFor = _this_process
+    executor_for: ExecutorFor = lambda _files: nullcontext()
     cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
     progress: OpenProgress = _no_progress
 

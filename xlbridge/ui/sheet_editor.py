@@ -45,8 +45,7 @@ _NOTHING_OPEN = Text(
     pt="Nenhuma planilha foi reconhecida no arquivo.", en="No sheet was recognised in the workbook."
 )
 ALL, WRONG = "all", "wrong"
-MAPPING = "mapping.yaml"
-"""Name of the mapping of a sheet, beside its copy."""
+MAPPING = "mapping.yaml"  # of a sheet, beside its copy
 _MOST_ROWS = 1_048_576
 _PLANNED = "plan:"
 """Begins the name of a view of the rows that have an action in the plan."""
