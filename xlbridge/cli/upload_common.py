@@ -1,7 +1,5 @@
 """Shared by the commands about uploads: reports, status copies and exit codes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +9,11 @@ from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms
-from xlbridge.resources import Mode
 from xlbridge.upload import (
     Job,
     State,
     UploadContext,
-    job_json,
-    job_lines,
-    settled_rows,
+    job_report,
 )
 
 if TYPE_CHECKING:
@@ -95,53 +89,15 @@ def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> E
     return exit_code_of(error) if settled else ExitCode.IN_DOUBT
 
 
-@dataclass(frozen=True, slots=True)
-class _JobReport:
-    """Report of a job; ``has_open_rows`` tells whether some rows are left for a person."""
-
-    forms: ReportForms
-    has_open_rows: Callable[[], bool]
-
-
-def _report_of(context: UploadContext, job: Job) -> _JobReport:
-    """Return the report of a job: of an upload, an undo or a processing.
-
-    What plans the last two reads workbooks and knows the interface's operations, which is hardly
-    ever needed here.
-    """
-    journal = context.journal
-    if job.what.mode is Mode.PROCESS:
-        from xlbridge.upload import has_rejected, process_json, process_lines
-
-        return _JobReport(
-            ReportForms(lambda: process_json(journal, job), lambda: process_lines(journal, job)),
-            lambda: has_rejected(journal, job),
-        )
-    if job.undo_of is not None:
-        from xlbridge.upload import undo_counts, undo_json, undo_lines
-
-        return _JobReport(
-            ReportForms(lambda: undo_json(job), lambda: undo_lines(job)),
-            lambda: bool(undo_counts(job)["left"]),
-        )
-    return _JobReport(
-        ReportForms(
-            lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
-            lambda: job_lines(job, settled_rows(journal, job)),
-        ),
-        lambda: bool(job.held),
-    )
-
-
 def job_document(context: UploadContext, job: Job) -> dict[str, Any]:
     """Return the report of a job as JSON."""
-    document: dict[str, Any] = _report_of(context, job).forms.document()
+    document: dict[str, Any] = job_report(context.journal, job).forms.document()
     return document
 
 
 def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
     """Print a job's report and return the exit code that it ends a command with."""
-    report = _report_of(context, job)
+    report = job_report(context.journal, job)
     code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
     with doubt_kept(code):
         print_report(report.forms, form)

@@ -25,13 +25,12 @@ from xlbridge.upload import (
     create_processing,
     find_kind,
     given_numbers,
-    has_rejected,
     job_json,
+    job_report,
     may_be_sent,
     numbers_in_sheet,
     open_context,
     plan_processing,
-    process_json,
     process_plan_json,
 )
 
@@ -251,8 +250,9 @@ def process_listing(
         except XlbridgeError as error:
             error.add_note(f"xlbridge resume {job.id}")
             raise
-        ok = job.state.public == "done" and not has_rejected(context.journal, job)
-        return _processing(process_json(context.journal, job), ok=ok)
+        report = job_report(context.journal, job)
+        ok = job.state.public == "done" and not report.has_open_rows()
+        return _processing(report.forms.document(), ok=ok)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,9 @@ from xlbridge.upload import (
     job_headline,
     job_json,
     job_lines,
+    job_report,
     open_context,
     plan_processing,
-    process_json,
-    process_lines,
     process_plan_json,
     resolve_job,
     settled_rows,
@@ -413,13 +412,14 @@ def _retried(
 
 def _document(context: UploadContext, job: Job) -> dict[str, Any]:
     if job.what.mode is Mode.PROCESS:
-        return process_json(context.journal, job) | {"rejected": [], "rejects_file": None}
+        document: dict[str, Any] = job_report(context.journal, job).forms.document()
+        return document | {"rejected": [], "rejects_file": None}
     return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
     process = job.what.mode is Mode.PROCESS
-    lines = process_lines(context.journal, job) if process else job_lines(job)
+    lines = job_report(context.journal, job).forms.lines() if process else job_lines(job)
     return [str(line) for line in lines]
 
 

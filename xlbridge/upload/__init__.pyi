@@ -19,6 +19,7 @@ from .job import (
     State as State,
     is_rejects_name as is_rejects_name,
 )
+from .job_report import job_report as job_report
 from .journal import Journal as Journal
 from .journal_file import accept_journal as accept_journal, is_expected as is_expected
 from .manual_resolution import resolve_job as resolve_job
@@ -46,10 +47,7 @@ from .process_plan import (
     plan_processing as plan_processing,
 )
 from .process_report import (
-    has_rejected as has_rejected,
     process_counts as process_counts,
-    process_json as process_json,
-    process_lines as process_lines,
     process_plan_json as process_plan_json,
     process_plan_lines as process_plan_lines,
     processed_records as processed_records,
@@ -90,9 +88,6 @@ from .status_copy import (
 from .undo import (
     create_undo as create_undo,
     left_lines as left_lines,
-    undo_counts as undo_counts,
-    undo_json as undo_json,
-    undo_lines as undo_lines,
 )
 from .uploads import Uploads as Uploads
 from .verdict import (

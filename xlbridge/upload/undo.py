@@ -1,28 +1,308 @@
-"""Undo of an upload: a job of its own, planned, confirmed, journalled, and its report."""
+"""Undo of an upload: which rows can be reversed, a job of its own, and its report.
+
+A record is reversed only where its present values are the ones that the upload left. Source: the
+upload protocol, Undo.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
+from xlbridge.resources import Kind, Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
-from xlbridge.upload.payload import frame_of_rows, store_payload
-from xlbridge.upload.report import state_name
-from xlbridge.upload.undo_plan import (
-    LeftReason,
-    LeftRow,
-    UndoneRow,
-    plan_undo,
-    undos_with_retries,
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.lookup.bulk_lookup import read_records
+from xlbridge.upload.lookup.row_lookup import RowValues
+from xlbridge.upload.lookup.snapshot import (
+    CODE_SEPARATOR,
+    FoundRecord,
+    Moment,
+    RowSnapshot,
+    Snapshot,
 )
+from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
+from xlbridge.upload.record_writes import RecordTask, WriteState
+from xlbridge.upload.report import state_name
+from xlbridge.upload.retried_rows import with_retries
+from xlbridge.upload.verdict import RowOutcome
 
 _SHOWN_ROWS = 10
+
+
+class LeftReason(StrEnum):
+    """Reason why a row is not reversed; the code is stable, its text is for a person."""
+
+    CHANGED = "changed"
+    SETTLED = "settled"
+    NO_OPERATION = "no-operation"
+    NOT_IDENTIFIED = "not-identified"
+
+    @property
+    def text(self) -> Text:
+        """Explanation for a person, with what to do by hand."""
+        return _TEXTS[self]
+
+
+_TEXTS: Mapping[LeftReason, Text] = {
+    LeftReason.CHANGED: Text(
+        pt="o registro foi alterado ou removido depois do envio; confira-o no sistema e desfaça "
+        "manualmente",
+        en="the record was changed or removed after the upload; look at it in the system and "
+        "reverse it by hand",
+    ),
+    LeftReason.SETTLED: Text(
+        pt="o título já foi baixado; estorne a baixa no sistema e depois desfaça manualmente",
+        en="the title is settled already; reverse the settlement in the system, then this by hand",
+    ),
+    LeftReason.NO_OPERATION: Text(
+        pt="a interface não tem como desfazer isto; desfaça manualmente no sistema",
+        en="the interface cannot reverse this; reverse it by hand in the system",
+    ),
+    LeftReason.NOT_IDENTIFIED: Text(
+        pt="não se sabe qual registro é o desta linha; procure-o no sistema e desfaça manualmente",
+        en="nothing tells which record is this row's; look for it in the system and reverse it by "
+        "hand",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRow:
+    """Row that is not reversed, by its number in the sheet."""
+
+    row: int
+    reason: LeftReason
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneRow:
+    """Row that is to be reversed: its number in the sheet, its values as sent, and the task."""
+
+    row: int
+    values: RowValues
+    task: RecordTask
+
+
+@dataclass(frozen=True, slots=True)
+class _SentRow:
+    """Row that a job wrote: its position there, and its number in the first job's sheet."""
+
+    position: int
+    row: int
+    values: RowValues
+
+
+def plan_undo(
+    context: UploadContext, client: Client, job: Job
+) -> tuple[list[UndoneRow], list[LeftRow]]:
+    """Return the rows of a job, its parts and retries that can be reversed, and those that cannot.
+
+    Rows that an earlier undo of any of these jobs has reversed are in neither. Raises
+    ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
+    asked.
+    """
+    undone: list[UndoneRow] = []
+    left: list[LeftRow] = []
+    done = _reversed_before(context, job)
+    for wrote, numbers in _writing_jobs(context, job):
+        rows = [
+            _SentRow(at, numbers[number], values)
+            for at, (number, outcome, values) in enumerate(
+                zip(wrote.what.rows, wrote.outcomes, sent_rows(context, wrote), strict=True)
+            )
+            if outcome is RowOutcome.ACCEPTED and (wrote.id, at) not in done
+        ]
+        if not rows:
+            continue
+        for one in _judged(context, client, wrote, rows):
+            if isinstance(one, LeftRow):
+                left.append(one)
+            else:
+                undone.append(one)
+    return undone, sorted(left, key=lambda one: one.row)
+
+
+def _judged(
+    context: UploadContext, client: Client, wrote: Job, rows: Sequence[_SentRow]
+) -> Iterator[UndoneRow | LeftRow]:
+    """Yield the rows that a job wrote, by the way in which it wrote them."""
+    one_by_one = wrote.what.mode is Mode.RECORDS
+    all_updated = one_by_one and not wrote.last("creates")
+    updates = set(wrote.last("updates") or ())
+    updated = [one for one in rows if all_updated or one.position in updates]
+    created = [one for one in rows if not (all_updated or one.position in updates)]
+    if created:
+        yield from _CreatedRecords(context, client, wrote, created).judged()
+    if updated:
+        changed = _ChangedRecords if one_by_one else _ReplacedRecords
+        yield from changed(context, client, wrote, updated).judged()
+
+
+def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
+    """Yield the jobs that wrote rows of a sheet, with the rows' numbers in the first one's."""
+    for whole, numbers in with_retries(context.journal, job):
+        for part in context.journal.parts_of(whole) or [whole]:
+            yield part, numbers
+
+
+def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
+    """Return the jobs that reverse a job, a retry of its rows or a job whose rows it retries."""
+    family = {one.id for one, _ in with_retries(journal, job)}
+    earlier = job.last("retry_of")
+    while earlier is not None:
+        family.add(earlier)
+        earlier = journal.job(earlier).last("retry_of")
+    return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
+
+
+def _reversed_before(context: UploadContext, job: Job) -> set[tuple[str, int]]:
+    return {
+        write.task.claim
+        for undo in undos_with_retries(context.journal, job)
+        for write in context.journal.writes.of(undo.id)
+        if write.state is WriteState.APPLIED and write.task.claim is not None
+    }
+
+
+class _JudgedRows:
+    """Rows that one job wrote, with their records as they are now."""
+
+    def __init__(
+        self, context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+    ) -> None:
+        self._context = context
+        self._client = client
+        self._job = job
+        self._rows = rows
+        self._resource: Resource = context.catalogue.named(job.what.resource)
+
+    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+        """Yield each row with its task, or the reason why it is left."""
+        raise NotImplementedError
+
+    def _read(self, rows: Sequence[RowValues]) -> Sequence[RowSnapshot | None]:
+        return read_records(self._client, self._resource, rows, most=None).snapshot
+
+    def _settled(self, record: FoundRecord) -> bool:
+        change = self._resource.change
+        return record.final or (change is not None and record.listing in change.not_listed)
+
+
+class _CreatedRecords(_JudgedRows):
+    """Rows that an import wrote: a new record is told from those that were there before."""
+
+    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+        change = self._resource.change
+        if change is None or change.delete_name is None:
+            yield from (LeftRow(one.row, LeftReason.NO_OPERATION) for one in self._rows)
+            return
+        before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
+        taken: set[str] = set()
+        for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            yield self._judged_row(one, before[one.position], written[one.position], now, taken)
+
+    def _stored(self, moment: Moment) -> Snapshot:
+        """Return the newest snapshot of a moment; without one, nothing is known of any row."""
+        stored = self._context.journal.snapshots(self._job.id)
+        found = [one.rows for one in stored if one.moment is moment]
+        return found[-1] if found else (None,) * len(self._job.what.rows)
+
+    def _judged_row(
+        self,
+        one: _SentRow,
+        was: RowSnapshot | None,
+        written: RowSnapshot | None,
+        now: RowSnapshot | None,
+        taken: set[str],
+    ) -> UndoneRow | LeftRow:
+        if was is None or now is None:
+            return LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
+        known = {record.code for record in was.found} | taken
+        new = [record for record in now.found if record.code not in known]
+        as_left = {r.code: r.values for r in (written.found if written else ()) if r.same}
+        left = next((r for r in new if as_left.get(r.code) == r.values), None)
+        left = left or next((r for r in new if r.unchanged and r.code not in as_left), None)
+        if left is None or self._settled(left):
+            settled = any(map(self._settled, new))
+            return LeftRow(one.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
+        taken.add(left.code)
+        claim = (self._job.id, one.position)
+        return UndoneRow(one.row, one.values, RecordTask(left.code, left.values, None, {}, claim))
+
+
+class _ChangedRecords(_JudgedRows):
+    """Rows that changed a record each: it is found by its own number."""
+
+    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+        writes = {write.position: write for write in self._context.journal.writes.of(self._job.id)}
+        numbered = [
+            {**one.values, **self._number(writes[one.position].task.record)} for one in self._rows
+        ]
+        for one, now in zip(self._rows, self._read(numbered), strict=True):
+            write = writes[one.position]
+            if not write.before:
+                yield LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
+            else:
+                yield self._judged_row(one, write.task, write.before, now)
+
+    def _judged_row(
+        self, one: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
+    ) -> UndoneRow | LeftRow:
+        change, wanted = self._resource.change, task.wanted or {}
+        found = [] if now is None else [r for r in now.found if r.code == task.record]
+        if not found:
+            return LeftRow(one.row, LeftReason.CHANGED)
+        if self._settled(found[0]):
+            return LeftRow(one.row, LeftReason.SETTLED)
+        if any(found[0].values.get(name) != value for name, value in wanted.items()):
+            return LeftRow(one.row, LeftReason.CHANGED)
+        emptied = [name for name, value in task.expected.items() if value is None]
+        if change is None or not all(map(change.can_empty, emptied)):
+            return LeftRow(one.row, LeftReason.NO_OPERATION)
+        claim = (self._job.id, one.position)
+        back = RecordTask(task.record, wanted, task.expected, before, claim)
+        return UndoneRow(one.row, one.values, back)
+
+    def _number(self, code: str) -> dict[str, str]:
+        declared = self._resource.read_back
+        codes = () if declared is None else declared.codes
+        return dict(zip(codes, code.split(CODE_SEPARATOR), strict=True))
+
+
+class _ReplacedRecords(_JudgedRows):
+    """Rows whose import replaced a record each: importing what it was puts it back."""
+
+    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+        whole = self._context.journal.job(self._job.parent or self._job.id)
+        planned = {row.row: row for row in self._context.journal.plan_of(whole)}
+        for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            row = planned[self._job.what.rows[one.position]]
+            yours = {name: pair.yours for name, pair in row.differences.items()}
+            theirs = {name: pair.theirs for name, pair in row.differences.items()}
+            found = [r for r in (now.found if now else ()) if r.code == row.record]
+            if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
+                yield LeftRow(one.row, LeftReason.CHANGED)
+                continue
+            values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
+            claim = (self._job.id, one.position)
+            task = RecordTask(row.record or "", yours, theirs, values, claim)
+            yield UndoneRow(one.row, one.values, task)
+
+
+def _typed(kind: Kind, value: str | None) -> Any:
+    """Return a comparable value as a cell has it."""
+    if value is None:
+        return None
+    if kind is Kind.BOOLEAN:
+        return value == str(True)
+    return int(value) if kind is Kind.INTEGER else value
 
 
 def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
@@ -111,40 +391,6 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
     return sorted([*left, *refused], key=lambda one: one[0])
 
 
-def undo_counts(job: Job) -> dict[str, int]:
-    """Return the counts of an undo's rows; ``read`` is the sum of the others."""
-    verdict = job.verdict
-    left = len(job.last("left") or ()) + verdict.rejected
-    counts = {"undone": verdict.accepted, "left": left, "unknown": verdict.unknown}
-    return {"read": sum(counts.values()), **counts}
-
-
-def undo_json(job: Job) -> dict[str, Any]:
-    """Return an undo as JSON. Source: the product brief, ``undo JOB``."""
-    return {
-        "version": 1,
-        "job": job.id,
-        "undo_of": job.undo_of,
-        "state": job.public_state,
-        "resource": job.what.resource,
-        "rows": undo_counts(job),
-        "left": [
-            {"row": row, "reason": reason, "message": message}
-            for row, reason, message in left_rows(job)
-        ],
-        "confirm": job.token,
-        "evidence_file": job.last("evidence_file"),
-    }
-
-
-def undo_lines(job: Job) -> Iterator[Text]:
-    """Yield the report of an undo for a person."""
-    yield _HEADLINES.get(job.state, _UNFINISHED).format(
-        **undo_counts(job), undo_of=job.undo_of, job=job.id, reason=job.reason
-    )
-    yield from left_lines(job)
-
-
 def left_lines(job: Job) -> Iterator[Text]:
     """Yield the rows that an undo leaves, by what is to be done by hand."""
     by_message: dict[str, list[int]] = {}
@@ -158,21 +404,3 @@ def left_lines(job: Job) -> Iterator[Text]:
         ).format(
             n=len(rows), rows=", ".join(map(str, rows[:_SHOWN_ROWS])), more=more, message=message
         )
-
-
-_DONE = Text(
-    pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
-    en="Undone: the upload {undo_of}. Rows reversed: {undone} of {read}; left: {left}.",
-)
-_HEADLINES = {
-    State.DONE: _DONE,
-    State.PARTIAL: _DONE,
-    State.REJECTED: _DONE,
-    State.ABANDONED: Text(pt="Nada foi desfeito ({reason}).", en="Nothing was undone ({reason})."),
-}
-_UNFINISHED = Text(
-    pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
-    "({reason}). Para continuar: xlbridge resume {job}",
-    en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To go on: "
-    "xlbridge resume {job}",
-)

@@ -1,0 +1,104 @@
+"""Report of a job of any kind: its forms, and whether it leaves rows for a person."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
+from xlbridge.resources import Mode
+from xlbridge.upload.job import Job, State
+from xlbridge.upload.journal import Journal
+from xlbridge.upload.report import job_json, job_lines
+from xlbridge.upload.retried_rows import settled_rows
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """Report of a job; ``has_open_rows`` tells whether some rows are left for a person."""
+
+    forms: ReportForms
+    has_open_rows: Callable[[], bool]
+
+
+def job_report(journal: Journal, job: Job) -> JobReport:
+    """Return the report of a job: of an upload, an undo or a processing.
+
+    What plans the last two reads workbooks and knows the interface's operations, which is hardly
+    ever needed here.
+    """
+    if job.what.mode is Mode.PROCESS:
+        from xlbridge.upload.process_report import has_rejected, process_json, process_lines
+
+        return JobReport(
+            ReportForms(lambda: process_json(journal, job), lambda: process_lines(journal, job)),
+            lambda: has_rejected(journal, job),
+        )
+    if job.undo_of is not None:
+        return JobReport(
+            ReportForms(lambda: _undo_json(job), lambda: _undo_lines(job)),
+            lambda: bool(_undo_counts(job)["left"]),
+        )
+    return JobReport(
+        ReportForms(
+            lambda: job_json(job, journal.plan_of(job), settled_rows(journal, job)),
+            lambda: job_lines(job, settled_rows(journal, job)),
+        ),
+        lambda: bool(job.held),
+    )
+
+
+def _undo_counts(job: Job) -> dict[str, int]:
+    """Return the counts of an undo's rows; ``read`` is the sum of the others."""
+    verdict = job.verdict
+    left = len(job.last("left") or ()) + verdict.rejected
+    counts = {"undone": verdict.accepted, "left": left, "unknown": verdict.unknown}
+    return {"read": sum(counts.values()), **counts}
+
+
+def _undo_json(job: Job) -> dict[str, Any]:
+    """Return an undo as JSON. Source: the product brief, ``undo JOB``."""
+    from xlbridge.upload.undo import left_rows
+
+    return {
+        "version": 1,
+        "job": job.id,
+        "undo_of": job.undo_of,
+        "state": job.public_state,
+        "resource": job.what.resource,
+        "rows": _undo_counts(job),
+        "left": [
+            {"row": row, "reason": reason, "message": message}
+            for row, reason, message in left_rows(job)
+        ],
+        "confirm": job.token,
+        "evidence_file": job.last("evidence_file"),
+    }
+
+
+def _undo_lines(job: Job) -> Iterator[Text]:
+    """Yield the report of an undo for a person."""
+    from xlbridge.upload.undo import left_lines
+
+    yield _HEADLINES.get(job.state, _UNFINISHED).format(
+        **_undo_counts(job), undo_of=job.undo_of, job=job.id, reason=job.reason
+    )
+    yield from left_lines(job)
+
+
+_DONE = Text(
+    pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
+    en="Undone: the upload {undo_of}. Rows reversed: {undone} of {read}; left: {left}.",
+)
+_HEADLINES = {
+    State.DONE: _DONE,
+    State.PARTIAL: _DONE,
+    State.REJECTED: _DONE,
+    State.ABANDONED: Text(pt="Nada foi desfeito ({reason}).", en="Nothing was undone ({reason})."),
+}
+_UNFINISHED = Text(
+    pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
+    "({reason}). Para continuar: xlbridge resume {job}",
+    en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To go on: "
+    "xlbridge resume {job}",
+)
