@@ -21,7 +21,7 @@ def main() -> None:
     if IS_APPLICATION and not sys.argv[1:]:
         sys.argv.append("ui")
     if not _READERS.isdisjoint(sys.argv):
-        from xlbridge.workbook.read.parser_start import start_parser_ahead
+        from xlbridge.workbook.read import start_parser_ahead
 
         start_parser_ahead(sys.argv[1:])
     # What runs a helper needs no commands.

@@ -29,6 +29,7 @@ from .number_formats import (
     scale_factor as scale_factor,
     shown_date_parts as shown_date_parts,
 )
+from .parser_start import start_parser_ahead as start_parser_ahead
 from .parsing import parse_file as parse_file
 from .reader import (
     MEMORY_LIMITS_ENFORCED as MEMORY_LIMITS_ENFORCED,
