@@ -13,6 +13,7 @@ HEAVY = (
     "httpx",
     "jinja2",
     "keyring",
+    "lxml",
     "numpy",
     "openpyxl",
     "pandas",
@@ -27,7 +28,7 @@ HEAVY = (
     "yaml",
 )
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "centrodecusto.xlsx"
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 MAY_IMPORT = {
     "--help": "",
@@ -37,6 +38,8 @@ MAY_IMPORT = {
     "validate --help": "python_calamine",
     "validate centrodecusto.xlsx": "asyncio numpy pandas pandera pydantic python_calamine",
     "upload --help": "yaml",
+    "upload centrodecusto-com-erros.xlsx": "asyncio httpx numpy pandas pandera pydantic "
+    "python_calamine rapidfuzz xlsxwriter",
     "jobs": "yaml",
     "resume": "yaml",
     "retry --help": "yaml",
@@ -56,7 +59,8 @@ MAY_IMPORT = {
 
 
 def _imported(home: Path, line: str) -> set[str]:
-    shutil.copy(SAMPLE, home)
+    for name in ("centrodecusto.xlsx", "centrodecusto-com-erros.xlsx"):
+        shutil.copy(SAMPLES / name, home)
     code = (
         f"import sys; from xlbridge.cli.main import main; main({line.split()!r}); "
         f"print(*[name for name in {HEAVY!r} if name in sys.modules])"

@@ -23,7 +23,6 @@ from xlbridge.upload.row_plan import PlannedRow, RowAction
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
-from xlbridge.workbook.edit import write_remark_columns
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import as_xlsx
 
@@ -84,6 +83,9 @@ def write_status_copy(
         for row, status in statuses.items()
         if status.state in _SEVERITIES
     }
+    # Few uploads make a copy, and lxml takes its time to import.
+    from xlbridge.workbook.edit import write_remark_columns
+
     with as_xlsx(source, [job.what.sheet], context.settings.limits) as workbook:
         write_remark_columns(
             workbook, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at, marked
