@@ -29,7 +29,8 @@ def arm_one(site: Site, kind: Kind, number: int, more: Sequence[str] = ()) -> No
     met: list[int] = []
 
     def strikes(request: Request) -> bool:
-        if not any(part in request.path for part in (*_WRITING, *more)):
+        asked = f"{request.method} {request.path}"
+        if not any(part in asked for part in (*_WRITING, *more)):
             return False
         if request.number not in met:
             met.append(request.number)

@@ -20,7 +20,10 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
+    create_processing,
     create_undo,
+    find_kind,
+    numbers_in_sheet,
 )
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.record_writes import RecordWrites
@@ -65,8 +68,10 @@ class KillingJournal(Journal):
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(KillingJournal, self).create(*arguments, **options))
 
-    def create_undo(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(lambda: super(KillingJournal, self).create_undo(*arguments, **options))
+    def create_of_tasks(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(
+            lambda: super(KillingJournal, self).create_of_tasks(*arguments, **options)
+        )
 
     def record(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(KillingJournal, self).record(*arguments, **options))
@@ -110,8 +115,9 @@ class DyingJournal(KillingJournal):
 def run() -> None:
     """Do what the arguments name, killed at the write of the journal that they name.
 
-    They are a file, the mode of its upload, ``update`` to change its records or ``undo`` to reverse
-    its newest job, the number of the write, and the moment. Prints how many writes there were.
+    They are a file, the mode of its upload, ``update`` to change its records, ``undo`` to reverse
+    its newest job or ``process LISTING`` for the records that it names, the number of the write,
+    and the moment. Prints how many writes there were.
     """
     file, task, write, when = sys.argv[1:]
     settings = read_settings()
@@ -130,6 +136,10 @@ def run() -> None:
         uploads = Uploads(context, client)
         if task == "undo":
             uploads.run(create_undo(context, client, journal.jobs()[0]), options)
+        elif task.startswith("process "):
+            kind = find_kind(task.removeprefix("process "))
+            numbers = numbers_in_sheet(Path(file), kind, settings.limits, None)
+            uploads.run(create_processing(context, client, kind, numbers, options), options)
         else:
             update = task == "update"
             mode = "auto" if update else task

@@ -17,11 +17,14 @@ from typing import Any, ClassVar
 
 from environment import clean_environment
 from forked import Running, Zygote
-from subjects import Subject, texts
+from subjects import Processing, Subject, texts
 from trials import Site, Trial, judged
 from wire_proxy import Point, Request
 
 ROWS = 4
+ROWS_OF = {"inventario": 3}
+"""Rows where there can be no more: of a branch one inventory is open."""
+
 _RESUMES = 4
 
 
@@ -97,7 +100,10 @@ class Laboratory:
         self.folder.mkdir(parents=True)
         self.site.proxy.reset()
         path = self.folder / "sheet.xlsx"
-        known = subject.write(path, ROWS, self.site.customer)
+        known = self.site.write(subject, path, ROWS_OF.get(subject.resource, ROWS))
+        self.site.proxy.reset()
+        if isinstance(subject, Processing):
+            return ProcessCourse(self, subject, path, known, options)
         if subject.mode.startswith("batches"):
             return TwoBatches(self, subject, path, known, options)
         if subject.mode in _CHANGES:
@@ -227,6 +233,23 @@ class Course:
         )
         folder, zygote = self.laboratory.folder, self.laboratory.zygote
         return zygote.run(folder, environment, list(arguments), **how)
+
+
+@dataclass
+class ProcessCourse(Course):
+    """Processing of records, and all that is done about it."""
+
+    def upload(self, **how: Any) -> "subprocess.CompletedProcess[str]":
+        """Run ``xlbridge process``."""
+        return self.run("process", self.subject.resource, str(self.path), "--yes", **how)
+
+    def drive(self, write: int, *, before: bool = False) -> "subprocess.CompletedProcess[str]":
+        """Process records with a journal that kills at one of its writes."""
+        arguments = [str(self.path), self.subject.name, str(write), "before" if before else "after"]
+        return self.run(*arguments, module="journal_driver")
+
+    def _upload_again(self) -> None:
+        self._send("process", self.subject.resource, str(self.path))
 
 
 _CHANGES = {"update": ("upload", "--update"), "undo": ("undo",)}

@@ -25,11 +25,13 @@ from key_machine import KeyMachine
 from kill_trials import Laboratory
 from subjects import (
     BATCHES,
+    BY_RECORD,
     DIRECT,
     DIRECT_BATCHES,
     KEYLESS,
     OWN_QUEUE,
     PREVIEW,
+    PROCESSINGS,
     QUEUE,
     UNDO,
     UPDATE,
@@ -53,6 +55,11 @@ def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     yield from _kills_at_steps(laboratory, share, (DIRECT, QUEUE, OWN_QUEUE, PREVIEW))
 
 
+def record_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of records that are created or processed one by one."""
+    yield from _kills_at_steps(laboratory, share, (BY_RECORD, *PROCESSINGS))
+
+
 def change_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """SIGKILL at every step of updates and of undos."""
     yield from _kills_at_steps(laboratory, share, (UPDATE, UNDO))
@@ -72,9 +79,12 @@ def _kills_at_steps(
 
 
 def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """300 SIGKILLs at random moments; of a direct import in parts, too."""
+    """60 SIGKILLs of each way at random moments; of a direct import in parts, too."""
     chance = Random(7)
-    kinds = [(DIRECT, ()), (QUEUE, ()), (OWN_QUEUE, ()), (KEYLESS, ()), (DIRECT, _PARTS)]
+    kinds: list[tuple[Subject, tuple[str, ...]]] = [
+        *((one, ()) for one in (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, BY_RECORD, *PROCESSINGS)),
+        (DIRECT, _PARTS),
+    ]
     for subject, options in kinds:
         longest = laboratory.duration(subject, options)
         for _ in range(round(60 * share)):
@@ -116,6 +126,7 @@ def change_machine(laboratory: Laboratory, share: float) -> Iterator[Trial]:
 
 CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
+    "kills record by record": record_kills,
     "kills of updates and undos": change_kills,
     "kills of two batches": batch_kills,
     "kills at random moments": random_kills,

@@ -3,13 +3,18 @@
 import itertools
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import xlsxwriter
 from stdnum.br import cnpj
+
+from xlbridge.client import Client, UploadFile
+from xlbridge.upload import find_kind
+from xlbridge.wire.imports import IMPORT_QUEUE
 
 _numbers = itertools.count(1)
 _SUPPLIER = 501
@@ -87,8 +92,114 @@ OWN_QUEUE = Subject("queue that runs by itself", "cliente", "queue", "clients", 
 KEYLESS = Subject(
     "queue that runs by itself, no key", "cliente", "queue", "clients", "nomeComercial", keyed=False
 )
-BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
 PAYABLE = Subject("payables", "contaspagar", "queue", "payables", "numeroDoDocumento")
+
+
+@dataclass(frozen=True)
+class Processing(Subject):
+    """Kind of records that are taken to their next state; ``resource`` is its listing."""
+
+    def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
+        """Create so many records, write a sheet of their numbers, and return these."""
+        new = _NEW[self.resource]
+        made = [new(client, customer, path, place) for place in range(1, rows + 1)]
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet("Plan1")
+            sheet.write_column(0, 0, [find_kind(self.resource).headers[0], *made])
+        return list(map(str, made))
+
+    def times(
+        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    ) -> list[int]:
+        """Return how often each record was processed: it counts how often the server got to hear
+        of it, once it has done so."""
+        operation = find_kind(self.resource).process
+        found = []
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+            for one in known:
+                (done,) = db.execute(self.column, (int(one),)).fetchone()
+                path = operation.path.format(**dict.fromkeys(operation.path_parameters, one))
+                found.append(max(done, asked[operation.method, path]) if done else 0)
+        return found
+
+
+def _new_order(client: Client, customer: int, _path: Path, _place: int) -> int:
+    order = client.sales.orders.create(
+        codigoDaFilial=1,
+        codigoDoCliente=customer,
+        parcelas=[{"dataDeVencimento": datetime(2026, 12, 1), "valor": 10}],
+    )
+    return int(order.numeroDoPedido)
+
+
+def _new_product_invoice(client: Client, customer: int, _path: Path, _place: int) -> int:
+    invoice = client.sales.product_invoices.create(
+        codigoDaFilial=1,
+        codigoDaNotaFiscal=1,
+        tipoDeOperacao="Saída",
+        naturezaDaOperacao="Venda",
+        codigoDaFormaDePagamento=1,
+        codigoDoCliente=customer,
+        nomeDoCliente="Devedora",
+        cep="01310-100",
+    )
+    return int(invoice.idNF)
+
+
+def _new_service_invoice(client: Client, customer: int, _path: Path, _place: int) -> int:
+    invoice = client.sales.service_invoices.register(
+        codigoDaFilial=1,
+        codigoDoCliente=customer,
+        codigoDoServicoPrestado="14.01",
+        valorDoServico=100,
+    )
+    return int(invoice.idNF)
+
+
+def _new_inventory(client: Client, _customer: int, _path: Path, place: int) -> int:
+    """Open an inventory of a branch of its own, and count it until it may be processed."""
+    calls = client.stock.inventories
+    for one in calls.list():
+        if one.podeEncerrar and one.codigoDaFilial == place:
+            calls.close(idInventario=one.idInventario)
+    product = client.registry.products.create(descricaoDoProduto=f"Parafuso {next(_numbers)}")
+    number = calls.open(codigoDaFilial=place, codigoDoAlmoxarifado=1).idInventario
+    calls.start_count(idInventario=number, contagem=1)
+    counted = [{"idProd": product.idProduto, "quantidade": 7}]
+    calls.count(idInventario=number, contagem=1, itens=counted)
+    calls.validate(idInventario=number)
+    return int(number)
+
+
+def _new_file(client: Client, customer: int, path: Path, _place: int) -> int:
+    """Put a workbook of one payable into the queue, where it waits."""
+    sheet = path.with_name("fila.xlsx")
+    (document,) = PAYABLE.write(sheet, 1, customer)
+    file = UploadFile(f"{document}.xlsx", sheet.read_bytes())
+    return int(client.call(IMPORT_QUEUE, path={"resource": PAYABLE.resource}, file=file))
+
+
+_NEW: Mapping[str, Callable[[Client, int, Path, int], int]] = {
+    "pedidos": _new_order,
+    "nfe": _new_product_invoice,
+    "nfse": _new_service_invoice,
+    "inventario": _new_inventory,
+    "importacao": _new_file,
+}
+_EMITTED = "WHERE idNF = ? AND numeroDaNotaFiscalEletronica IS NOT NULL"
+_DONE = {
+    "pedidos": "receivables WHERE numeroDoDocumento LIKE printf('PV-%06d/%%', ?)",
+    "nfe": f"product_invoices {_EMITTED}",
+    "nfse": f"service_invoices {_EMITTED}",
+    "inventario": "inventories WHERE idInventario = ? AND situation = 'Processado'",
+    "importacao": "payables JOIN import_logs ON filename = numeroDoDocumento || '.xlsx' "
+    "WHERE import_logs.id = ?",
+}
+PROCESSINGS = tuple(
+    Processing(f"process {name}", name, "process", "", f"SELECT COUNT(*) FROM {done}")
+    for name, done in _DONE.items()
+)
+BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
 UPDATE = Subject("updates", "contaspagar", "update", "payables", "numeroDoDocumento")
 UNDO = Subject("undos", "contaspagar", "undo", "payables", "numeroDoDocumento")
 BATCHES = Subject("two batches", "contaspagar", "batches queue", "payables", "numeroDoDocumento")

@@ -6,11 +6,13 @@ import pytest
 from kill_trials import Laboratory
 from subjects import (
     BATCHES,
+    BY_RECORD,
     DIRECT,
     DIRECT_BATCHES,
     KEYLESS,
     OWN_QUEUE,
     PREVIEW,
+    PROCESSINGS,
     QUEUE,
     UNDO,
     UPDATE,
@@ -18,7 +20,7 @@ from subjects import (
 )
 from trials import Figures
 
-RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT)
+RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCESSINGS)
 IN_PARTS = ("--chunk-rows", "2")
 
 
@@ -34,7 +36,7 @@ def hold(figures: Figures) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS)), ids=lambda value: str(value)[:20]
+    ("place", "subject"), list(enumerate(RANDOM_SUBJECTS))[:7], ids=lambda value: str(value)[:20]
 )
 def test_random_kills(laboratory: Laboratory, place: int, subject: Subject) -> None:
     figures = random_kills(laboratory, subject, range(place, place + 1), place == 4)
@@ -57,7 +59,10 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
-    [DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO, BATCHES, DIRECT_BATCHES],
+    [
+        *(DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO, BATCHES, DIRECT_BATCHES),
+        *(BY_RECORD, *PROCESSINGS),
+    ],
     ids=lambda s: s.name,
 )
 def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
@@ -67,7 +72,13 @@ def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "writes"), [(DIRECT, "preview=false"), (QUEUE, "processar-arquivo")]
+    ("subject", "writes"),
+    [
+        (DIRECT, "preview=false"),
+        (QUEUE, "processar-arquivo"),
+        (BY_RECORD, "POST /v2/cliente"),
+        (PROCESSINGS[1], "processar/"),
+    ],
 )
 def test_a_kill_around_the_request_that_writes(
     laboratory: Laboratory, subject: Subject, writes: str

@@ -3,10 +3,10 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from subjects import Subject, counts, files_at_work
+from subjects import Processing, Subject, counts, files_at_work
 from wire_proxy import WireProxy
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -36,14 +36,26 @@ class Site:
             trust_429=trusting,
         )
 
+    def write(self, subject: Subject, path: Path, rows: int) -> list[str]:
+        """Write a sheet of new rows, of new records to process; return what each is known by."""
+        if not isinstance(subject, Processing):
+            return subject.write(path, rows, self.customer)
+        with Client(replace(self.target(), base_url=self.sandbox.base_url)) as client:
+            return subject.create(client, path, rows, self.customer)
+
     def counts(self, subject: Subject, known: list[str]) -> list[int]:
-        """Return how often each row is in the sandbox, once nothing is on its way any more."""
+        """Return how often each row is in the sandbox, once nothing is on its way any more.
+
+        Of a record that is processed: how often that was done, or the server was asked for it.
+        """
         self.proxy.wait_for_late_commits()
         deadline = time.monotonic() + _LONGEST_PROCESSING
         while files_at_work(self.database):
             if time.monotonic() > deadline:
                 raise TimeoutError("a queued file does not end")
             time.sleep(0.02)
+        if isinstance(subject, Processing):
+            return subject.times(self.database, known, self.proxy.asked)
         return counts(self.database, subject, known)
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from courses import PROMPT, Courses, arm_one, take_away
+from fault_trials import write_down
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
-from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject
+from subjects import BY_RECORD, DIRECT, OWN_QUEUE, PROCESSINGS, QUEUE, Processing, Subject
 from trials import judged, quick_client
 
 from xlbridge.errors import ApiError, JournalError
@@ -33,12 +34,13 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.validation import validate_workbook
 
 ROWS = 3
 _SETTLE = 900.0
 OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
 _RUNS_TO_THE_END = 8
+_BY_RECORD = ("POST /v2/cliente", "/processar")
+"""Requests that write one record."""
 
 
 @dataclass
@@ -70,20 +72,27 @@ class UploadMachine(Courses):
         self.doubts = 0
         self._heal()
 
-    @rule(subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE]), parts=st.sampled_from([None, 2]))
+    @rule(
+        subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE, BY_RECORD, *PROCESSINGS]),
+        parts=st.sampled_from([None, 2]),
+    )
     def new_sheet(self, subject: Subject, parts: int | None) -> None:
-        """An analyst begins with a new sheet."""
+        """An analyst begins with a new sheet, or with new records to process."""
         path = self.home / f"sheet-{len(self.sheets)}.xlsx"
-        known = subject.write(path, ROWS, self.site.customer)
+        known = self.site.write(subject, path, ROWS)
         sheet = Sheet(subject, path, known, parts)
-        self.sheets.append(sheet)
-        sheet.jobs.append(self._write_down(sheet).id)
         self._count()
+        try:
+            sheet.jobs.append(self._write_down(sheet).id)
+        except ApiError:
+            # The system cannot be asked: nothing is recorded.
+            return
+        self.sheets.append(sheet)
 
     @rule(kind=st.sampled_from(PROMPT), number=st.integers(0, 3))
     def strike(self, kind: str, number: int) -> None:
         """One of the next requests that write goes wrong."""
-        arm_one(self.site, KINDS[kind], number)
+        arm_one(self.site, KINDS[kind], number, _BY_RECORD)
         self._count()
 
     @rule()
@@ -119,8 +128,12 @@ class UploadMachine(Courses):
         """The analyst sends the same sheet once more, without a reason."""
         sheet = self._pick(pick)
         last = self.journal.job(sheet.jobs[-1])
+        if isinstance(sheet.subject, Processing) and not last.state.is_final:
+            return
         try:
             job = self._write_down(sheet)
+        except ApiError:
+            return
         except JournalError:
             assert not last.state.frees_rows, last.state
             return
@@ -162,7 +175,8 @@ class UploadMachine(Courses):
             self.pass_time(_SETTLE)
             self._decide(sheet)
             job = self.journal.job(sheet.jobs[-1])
-            if job.state.frees_rows:
+            over = isinstance(sheet.subject, Processing) and job.state is State.PARTIAL
+            if job.state.frees_rows or over:
                 sheet.jobs.append(self._write_down(sheet).id)
             elif job.state is State.PARTIAL:
                 return self._send_the_rest(sheet)
@@ -211,17 +225,10 @@ class UploadMachine(Courses):
         resolve_job(self.context, job, seen, "looked in the database")
 
     def _write_down(self, sheet: Sheet) -> Job:
-        judged_sheet = validate_workbook(
-            sheet.path, self.site.catalogue, resource=sheet.subject.resource
-        )
-        assert judged_sheet.ok
-        options = replace(
-            OPTIONS,
-            mode=sheet.subject.mode,  # type: ignore[arg-type]
-            chunk_rows=sheet.parts,
-        )
+        mode = "auto" if isinstance(sheet.subject, Processing) else sheet.subject.mode
+        options = replace(OPTIONS, mode=mode, chunk_rows=sheet.parts)  # type: ignore[arg-type]
         with quick_client(self.site, PATIENCE) as client:
-            return Uploads(self.context, client).create(judged_sheet, options)
+            return write_down(self.context, client, sheet.subject, sheet.path, sheet.known, options)
 
     def _hold(self, sheet: Sheet) -> None:
         """No row is there twice, and a job that is over says what is so."""
@@ -230,7 +237,9 @@ class UploadMachine(Courses):
         job = self.journal.job(sheet.jobs[-1])
         if job.state is State.DONE:
             assert found == [1] * len(found), job.events
-        elif job.state in (State.REJECTED, State.ABANDONED):
+        elif job.state in (State.REJECTED, State.ABANDONED) and not (
+            isinstance(sheet.subject, Processing) and len(sheet.jobs) > 1
+        ):
             assert found == [0] * len(found), job.events
 
     def _heal(self) -> None:

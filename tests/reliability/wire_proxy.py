@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -87,7 +88,8 @@ class WireProxy:
 
     ``fault`` chooses what is done with a request; ``cut_at`` breaks one off while it comes in (the
     point and how many bytes of the body are read first); ``watch`` is told every point that a
-    request reaches, and None as the request as long as only the connection is there.
+    request reaches, and None as the request as long as only the connection is there. ``asked``
+    counts the requests that the server got, by method and path, whatever is forgotten else.
     """
 
     target: str
@@ -97,6 +99,7 @@ class WireProxy:
     cut_at: Callable[[Request], Point | None] = lambda _request: None
     watch: Callable[[Point, int, Request | None], None] = lambda _point, _number, _request: None
     seen: list[Request] = field(default_factory=list)
+    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     commits: list[threading.Thread] = field(default_factory=list)
     serving: set[int] = field(default_factory=set)
     _numbers: int = 0
@@ -150,6 +153,7 @@ class WireProxy:
 
     def ask_server(self, request: Request) -> bytes:
         """Send a request to the real server on a connection of its own; return its answer."""
+        self.asked[request.method, request.path] += 1
         address = urlsplit(self.target)
         with socket.create_connection((address.hostname, address.port), timeout=30) as server:
             server.sendall(_closing(request.head) + request.body)
