@@ -74,6 +74,7 @@ def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> N
     joined = "\n".join(codes.texts)
     _note_decimals(codes, joined, problems)
     _note_spellings(codes, joined, problems)
+    del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
     shapes, counts = _shapes(codes)
@@ -237,7 +238,7 @@ def _common_shape(codes: _Codes, shapes: _Shapes, counts: pd.Series) -> CommonSh
     if most < _FEWEST or 2 * most <= counts.sum():
         return None
     shape = str(counts.index[0])
-    texts = [codes.texts[place] for place in np.flatnonzero(shapes == shape).tolist()]
+    texts = list(compress(codes.texts, (shapes == shape).tolist()))
     runs = [match.span() for match in re.finditer("9+", shape)]
     padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
     return CommonShape(shape, texts[0], most, tuple(padded))

@@ -31,9 +31,13 @@ class ColumnCells:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
         self._column = column
         self._rows = rows
-        places = np.minimum(rows, len(column.kinds)) - 1
-        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[places]
-        self.kinds[rows > len(column.kinds)] = CellKind.EMPTY
+        places: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
+        below = rows > len(column.kinds)
+        if len(rows) and not below[-1] and (np.diff(rows) == 1).all():
+            # Rows without a gap need no copy of what is only read.
+            places = slice(int(rows[0]) - 1, int(rows[-1]))
+        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[places].copy()
+        self.kinds[below] = CellKind.EMPTY
         self.wholes = np.frombuffer(column.content, dtype=np.int64)[places]
         self.numbers = self.wholes.view(np.float64)
 

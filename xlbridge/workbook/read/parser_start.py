@@ -22,6 +22,9 @@ _ALLOCATION = {
 }
 """Memory of one stretch of rows is kept for the next: to fetch it anew took a tenth of the time."""
 
+_BUFFER = 1 << 20
+"""Bytes that are read at once: each reading waits for the lock of an interpreter that imports."""
+
 _ahead: list["subprocess.Popen[bytes]"] = []
 
 
@@ -54,5 +57,6 @@ def _start() -> "subprocess.Popen[bytes]":
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=_BUFFER,
             env=helper_environment() | _ALLOCATION,
         )
