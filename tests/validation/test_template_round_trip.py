@@ -48,7 +48,7 @@ def _texts(column: Column) -> st.SearchStrategy[str]:
     if "digits" in checks and "nbs" not in checks:
         return st.from_regex(rf"[0-9]{{{checks['digits']['width']}}}", fullmatch=True)
     special = {
-        "ncm": st.from_regex(r"[1-9][0-9]{7}", fullmatch=True),
+        "ncm": st.from_regex(r"([1-6][0-9]|7[0-689]|8[0-9]|9[0-7])[0-9]{6}", fullmatch=True),
         "nbs": st.from_regex(r"1(0[1-9]|1[0-9]|2[0-7])[0-9]{6}", fullmatch=True),
         "boleto": _barcodes(),
         "email": st.from_regex(r"[a-z]{1,9}@[a-z]{1,9}\.com(\.br)?", fullmatch=True),
