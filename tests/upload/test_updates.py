@@ -276,10 +276,12 @@ def test_one_edited_cell_that_cannot_be_changed_holds_one_row(
 def test_every_listing_of_records_with_keys_is_edited_once_at_least() -> None:
     edited = {(one.listing.name, one.resource.name) for one in EDITS}
     assert ("contaspagar", "contaspagar") in edited
-    assert len(edited) >= 13
+    catalogue = load_catalogue()
     assert {one.resource.name for one in EDITS if one.changes} == {
-        resource.name for resource in load_catalogue().values() if resource.change is not None
+        resource.name for resource in catalogue.values() if resource.change is not None
     }
+    # The movements are exported as template by no listing: their records have no key.
+    assert catalogue.keys() - {name for _, name in edited} == {"entrada", "saida"}
 
 
 def test_a_pending_service_invoice_is_changed_and_an_emitted_one_held(

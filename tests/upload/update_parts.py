@@ -97,6 +97,8 @@ class ExportEdit:
             return not was
         if kind is Kind.DATE:
             return datetime(2026, 11, 30)
+        if kind is Kind.INTEGER:
+            return (was or 0) + 1
         return "EDITADO-1" if kind.is_text else 1.25
 
 
@@ -117,7 +119,7 @@ def edits_of_exports(catalogue: Catalogue) -> Iterator[ExportEdit]:
 
 
 _FREE_CHECKS = {"str_length", "no_repeats", "decimals"} | {
-    "greater_than", "greater_than_or_equal_to", "less_than",
+    "greater_than", "greater_than_or_equal_to", "less_than", "less_than_or_equal_to",
 }  # fmt: skip
 """Checks that the values of edits pass in every column."""
 
@@ -131,7 +133,7 @@ def _editable(resource: Resource) -> Iterator[str]:
         if resource.by_name[name].checks.keys() <= _FREE_CHECKS
         and resource.by_name[name].references is None
     ]
-    for kind in (Kind.TEXT, Kind.MONEY, Kind.BOOLEAN, Kind.DATE):
+    for kind in (Kind.TEXT, Kind.MONEY, Kind.BOOLEAN, Kind.DATE, Kind.CODE, Kind.INTEGER):
         yield from (column.name for column in free if column.kind is kind)
     if resource.change is not None:
         yield from resource.change.columns
