@@ -132,7 +132,8 @@ def run() -> None:
     killing = KillingJournal(settings.journal, int(write), before=when == "before")
     with closing(killing) as journal, Client(target) as client:
         context = UploadContext(settings, catalogue, journal)
-        options = UploadOptions(consent=ApproveAll(), settle_seconds=0)
+        # Of records that are written at the same time, it is chance which are recorded together.
+        options = UploadOptions(consent=ApproveAll(), settle_seconds=0, at_once=1)
         uploads = Uploads(context, client)
         if task == "undo":
             uploads.run(create_undo(context, client, journal.jobs()[0]), options)
