@@ -1,6 +1,6 @@
 """Plan and upload of a sheet of titles to a sandbox that has many, against a loop of posts.
 
-Usage: python benchmarks/upload.py [ROWS [TITLES]]
+Usage: python benchmarks/upload.py [ROWS [TITLES]] [--before COMMIT [--pairs N]]
 
 ROWS (20,000 unless told) titles are planned and uploaded through the queue to a sandbox that holds
 TITLES (100,000) others; half of the rows are there already. As many new ones are uploaded after
@@ -9,24 +9,30 @@ its own processor time (with the processes that it starts) and of the sandbox's 
 `batch plan` of the sheet, and its preview, cost the client beside validating it; the rows per
 second beside single posts by plain httpx in the same run; the greatest memory of any command so
 far, to be compared between runs with other numbers of rows. Nothing is asserted.
+
+With ``--before`` the uploads of new titles are made by that commit, too, in turn, each to a sandbox
+of its own commit: printed are medians of N pairs (5 unless told), the rates beside each other, and
+the client's processor time as a share of the clock's.
 """
 
 import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import xlsxwriter
 
+_HERE = Path(__file__).parent.parent
 _PLAN = "name: titles\nsteps:\n  titles: {upload: sheet.xlsx, resource: contasreceber}\n"
 _POSTS = 300
 _BLOCK = 20_000
@@ -76,12 +82,22 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="?", type=int, default=20_000)
     parser.add_argument("titles", nargs="?", type=int, default=100_000)
+    parser.add_argument("--before", metavar="COMMIT")
+    parser.add_argument("--pairs", type=int, default=5, metavar="N")
     asked = parser.parse_args()
+    if asked.before:
+        _compare(asked.before, asked.pairs, asked.rows, asked.titles)
+    else:
+        _measure(asked.rows, asked.titles)
+
+
+def _measure(rows: int, titles: int) -> None:
+    """Print what each command costs."""
     with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as site:
-        _fill(site, Path(folder), asked.titles)
-        half = min(asked.rows // 2, asked.titles)
-        sheet = write_titles(Path(folder) / "sheet.xlsx", site, asked.titles - half, asked.rows)
-        print(f"{asked.rows:,} rows, {half:,} of them there, against {asked.titles:,} titles")
+        _fill(site, Path(folder), titles)
+        half = min(rows // 2, titles)
+        sheet = write_titles(Path(folder) / "sheet.xlsx", site, titles - half, rows)
+        print(f"{rows:,} rows, {half:,} of them there, against {titles:,} titles")
         print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'MB':>8}")
         validated, _ = _cost(site, "validate", sheet)
         print(validated.line("validate"))
@@ -92,16 +108,66 @@ def main() -> None:
             cost, _ = _cost(site, *command)
             print(cost.line(name, f"client: {cost.client / validated.client:.2f} x validate"))
         uploaded, counts = _cost(site, "upload", sheet, "--yes", "--format", "json")
-        decided = asked.rows / uploaded.elapsed
+        decided = rows / uploaded.elapsed
         print(uploaded.line("upload to verdict", f"{decided:,.0f} rows/s decided"))
         print(f"    created {counts['created']:,}, unchanged {counts['unchanged']:,}")
-        new = write_titles(Path(folder) / "new.xlsx", site, asked.titles + asked.rows, asked.rows)
+        new = write_titles(Path(folder) / "new.xlsx", site, titles + rows, rows)
         sent, counts = _cost(site, "upload", new, "--yes", "--format", "json")
         rate = counts["created"] / sent.elapsed
         print(sent.line("upload of new rows", f"{rate:,.0f} rows/s created"))
         posts = _posts_per_second(site)
         print(f"  plain loop of posts {posts:.0f} rows/s: decided {decided / posts:.1f} x as fast,")
         print(f"    created {rate / posts:.1f} x as fast")
+
+
+def _compare(before: str, pairs: int, rows: int, titles: int) -> None:
+    """Print what the upload of new titles takes at a commit and now."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        trees = {before: running.enter_context(_checked_out(before)), "now": _HERE}
+        sites = {}
+        for name, tree in trees.items():
+            own = Path(folder) / name
+            own.mkdir()
+            sites[name] = running.enter_context(running_site(own, tree))
+            _fill(sites[name], own, titles)
+        costs: dict[str, list[Cost]] = {name: [] for name in sites}
+        for number in range(pairs):
+            for name, site in sites.items():
+                sheet = Path(folder) / f"{name}.xlsx"
+                write_titles(sheet, site, titles + number * rows, rows)
+                costs[name].append(_cost(site, "upload", sheet, "--yes", "--format", "json")[0])
+    print(f"{rows:,} new rows against {titles:,} titles, medians of {pairs} pairs")
+    print(f"  {'seconds':26}{'clock':>8}{'client':>8}{'sandbox':>8}{'MB':>8}")
+    found = {name: _median(of_commit) for name, of_commit in costs.items()}
+    for name, cost in found.items():
+        share = cost.client / cost.elapsed
+        print(cost.line(name, f"{rows / cost.elapsed:,.0f} rows/s, the client's share {share:.0%}"))
+    earlier, now = found[before], found["now"]
+    processors = (earlier.client + earlier.server) / (now.client + now.server)
+    print(f"  now {earlier.elapsed / now.elapsed:.2f} x as fast by the clock,")
+    print(f"    {processors:.2f} x by processor time")
+
+
+def _median(costs: list[Cost]) -> Cost:
+    return Cost(
+        statistics.median(cost.elapsed for cost in costs),
+        statistics.median(cost.client for cost in costs),
+        statistics.median(cost.server for cost in costs),
+        max(cost.memory for cost in costs),
+    )
+
+
+@contextmanager
+def _checked_out(commit: str) -> Iterator[Path]:
+    """Give a folder with the files of a commit."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        git = ["git", "-C", str(_HERE), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
 def _fill(site: Site, folder: Path, titles: int) -> None:
@@ -164,7 +230,7 @@ def _processor_time(process: int) -> float:
 
 
 def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "xlbridge", *map(str, arguments)]
+    command = [sys.executable, "-P", "-m", "xlbridge", *map(str, arguments)]
     done = subprocess.run(
         command, env=site.environment, capture_output=True, text=True, check=False
     )
@@ -174,14 +240,15 @@ def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
 
 
 @contextmanager
-def running_site(folder: Path) -> Iterator[Site]:
-    """Run a sandbox with the supporting registries and one client."""
+def running_site(folder: Path, tree: Path = _HERE) -> Iterator[Site]:
+    """Run a sandbox, of the program in ``tree``, with the supporting registries and one client."""
     ready = folder / "ready.json"
-    environment = {**os.environ, "XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
+    own = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en", "PYTHONPATH": str(tree)}
+    environment = {**os.environ, **own}
     # An installed program is compiled once, not with each command.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     options = ["--seed", "empty", "--db", str(folder / "sandbox.db"), "--ready-file", str(ready)]
-    command = [sys.executable, "-m", "xlbridge", "sandbox", *options]
+    command = [sys.executable, "-P", "-m", "xlbridge", "sandbox", *options]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
         try:
             while not ready.exists():

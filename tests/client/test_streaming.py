@@ -15,9 +15,9 @@ from hypothesis import given, settings, strategies as st
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
-from xlbridge.client.listings import ParseNumber, RecordShape
+from xlbridge.client.listings import Numbers, RecordShape
 from xlbridge.client.listings.picking import RecordPicker
-from xlbridge.client.listings.stream import InvalidJson, JsonReader
+from xlbridge.client.listings.stream import EXACT_NUMBERS, InvalidJson, JsonReader
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN
@@ -130,7 +130,7 @@ def test_a_number_may_be_cut_anywhere(number: str) -> None:
 def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
     text = f'[{number}, {{"a": {number}}}, "{number}"]'.encode()
     for size in range(len(text)):
-        read = JsonReader(pieces(text, [size]), str).items()
+        read = JsonReader(pieces(text, [size]), (str, str)).items()
         assert list(read) == [number, {"a": number}, number]
 
 
@@ -172,8 +172,8 @@ WEAPONS = [
 
 
 @pytest.mark.parametrize("number", WEAPONS, ids=lambda number: number[:12])
-@pytest.mark.parametrize("numbers", [None, str])
-def test_a_number_beyond_all_business_is_refused(number: str, numbers: ParseNumber | None) -> None:
+@pytest.mark.parametrize("numbers", [EXACT_NUMBERS, (str, int)])
+def test_a_number_beyond_all_business_is_refused(number: str, numbers: Numbers) -> None:
     for size in range(0, len(number), 7):
         with pytest.raises(InvalidJson):
             list(JsonReader(pieces(f"[{number}]".encode(), [size]), numbers).items())
@@ -205,8 +205,8 @@ def test_records_can_be_read_of_what_was_kept_of_an_answer(
     server.steps = [answer(200, DOCUMENT)]
     with closing(client.listing(SALES_ORDER_LIST)) as came:
         kept = list(came.pieces())
-        read = came.records(kept, RecordShape({"numeroDoPedido": "numeroDoPedido"}), str)
-        assert list(read) == [{"numeroDoPedido": str(n)} for n in range(9)]
+        read = came.records(kept, RecordShape({"numeroDoPedido": "numeroDoPedido"}))
+        assert list(read) == [{"numeroDoPedido": n} for n in range(9)]
     assert b"".join(kept) == DOCUMENT
 
 

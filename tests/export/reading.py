@@ -38,8 +38,8 @@ def spelt(value: Any) -> Any:
 
 def cells_of_record(sheets: Sequence[Sheet], record: dict[str, Any]) -> list[Rows]:
     """Return the cells of a record's rows, sheet by sheet."""
-    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines(spelt(record))
-    return [[json.loads(line) for line in of_sheet] for of_sheet in lines]
+    *lines, _ = Flattener(sheets, [CELLS_AS_JSON] * len(sheets)).lines([spelt(record)])
+    return [list(map(json.loads, of_sheet)) for of_sheet, _ in lines]
 
 
 def write_all(
@@ -54,8 +54,7 @@ def write_all(
     ):
         flattener = Flattener(sheets, list(map(book.form, sheets)))
         with spool.new_part() as part:
-            for number, record in enumerate(records):
-                part.add([number], flattener.lines(spelt(record)))
+            part.add([[n] for n in range(len(records))], flattener.lines(list(map(spelt, records))))
         spool.keep(part)
         tables = [
             Table(sheet, spool.rows(place), widths, spool.blocks(place))

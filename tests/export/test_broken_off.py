@@ -215,7 +215,7 @@ def leave_a_window(place: ResumeStore, now: datetime) -> None:
         spool = Spool(folder, 1)
         for rows in (["{}\n"], []):
             with spool.new_part() as part:
-                part.add([1], [rows])
+                part.add([[1]], [([row.encode() for row in rows], [len(rows)])])
             if rows:
                 part.finish(Window(now, now), now)
         raise KeyboardInterrupt

@@ -20,7 +20,7 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.flatten import UNKNOWN_FIELDS
 from xlbridge.export.layout import Layout, keys_only_spec
-from xlbridge.export.part_reader import LineWorkers, PartReader, Stopped
+from xlbridge.export.part_reader import PartReader, Stopped
 from xlbridge.export.parts import Part
 from xlbridge.export.result import LastRuns
 from xlbridge.export.spool import Spool
@@ -189,15 +189,7 @@ def test_only_the_client_repeats_a_call_that_gets_no_listing(
 def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:
     listing = LISTINGS["contatos"]
     recipe = keys_only_spec(listing)
-    reader = PartReader(
-        client,
-        listing,
-        recipe,
-        LineWorkers(recipe, 0),
-        1,
-        on_record=None,
-        on_records=lambda _more: None,
-    )
+    reader = PartReader(client, listing, recipe, on_record=None, on_records=lambda _more: None)
     reader.stop()
     asked = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
     with pytest.raises(Stopped):

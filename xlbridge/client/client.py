@@ -24,7 +24,7 @@ from typing import Any, Self
 import httpx
 
 from xlbridge.client.listings.answer import ListingAnswer, rows_of_data, shape_of
-from xlbridge.client.listings.stream import FieldTest, ParseNumber, Record
+from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.listings.windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.operations import Operations
 from xlbridge.client.outcomes import (
@@ -195,14 +195,14 @@ class Client(Operations):
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
         keep_unknown: bool = False,
-        numbers: ParseNumber | None = None,
+        numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
     ) -> Generator[Record]:
         """Call a listing and yield its records as the answer comes in, one by one.
 
         A record is a plain dict with the spec's spelling of names. Decimal numbers are
         ``Decimal``, dates stay text; fields that the interface does not show are left out, with
-        ``keep_unknown`` kept as they came. ``numbers`` makes a value of a number's text, in
+        ``keep_unknown`` kept as they came. ``numbers`` makes values of numbers' texts, in
         place of that. One object is one record, null is none. With tests of ``wanted`` records,
         others may be left out, which takes less time than to decode them.
 

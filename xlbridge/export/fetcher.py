@@ -22,7 +22,7 @@ from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import Listing, PerRecord, PerValue
-from xlbridge.export.part_reader import LineWorkers, PartReader
+from xlbridge.export.part_reader import PartReader
 from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.spool import Spool
 from xlbridge.export.windows import (
@@ -77,14 +77,10 @@ class Fetcher:
         self._at_once = at_once
         self._known_ids = known
         self.begun = now or datetime.now()
-        help_wanted = self._is_by_month and on_record is None
-        self._workers = LineWorkers(recipe, at_once if help_wanted else 0)
         self._reader = PartReader(
             client,
             listing,
             recipe,
-            self._workers,
-            at_once,
             on_record=on_record,
             on_records=self._tell,
         )
@@ -112,8 +108,7 @@ class Fetcher:
         elif listing.cap is not None:
             self._sweep(listing.cap)
         else:
-            with self._workers:
-                self._by_month()
+            self._by_month()
 
     @property
     def calls(self) -> int:
@@ -129,10 +124,6 @@ class Fetcher:
     def _is_in_windows(self) -> bool:
         is_one_call = any(name in self._filters.given for name in ("document", "idws", "limit"))
         return self._listing.is_windowed and not is_one_call
-
-    @property
-    def _is_by_month(self) -> bool:
-        return self._is_in_windows and self._listing.cap is None
 
     def _sweep(self, cap: int) -> None:
         """Fetch a capped listing, the earliest window first, each one once it is small enough."""
@@ -162,7 +153,7 @@ class Fetcher:
         settled = [(r,) for r in requests if is_final(r.window, self.begun)]
         self._left = len(requests)
         self._tell(0)
-        self._all(settled, of_many=True)
+        self._all(settled)
         for request in requests[len(settled) :]:
             self._keep(request.window, self._part((request,)))
 
@@ -246,15 +237,14 @@ class Fetcher:
             self._tell(0)
             yield from keys
 
-    def _all(self, batches: Iterable[Sequence[ListingCall]], *, of_many: bool = False) -> None:
+    def _all(self, batches: Iterable[Sequence[ListingCall]]) -> None:
         """Fetch parts, a few at once, and keep them in their order."""
         waiting: list[tuple[Sequence[ListingCall], Future[Part]]] = []
-        at_once = self._at_once + self._workers.count
-        with ThreadPoolExecutor(at_once) as threads:
+        with ThreadPoolExecutor(self._at_once) as threads:
             try:
                 for requests in batches:
-                    waiting.append((requests, self._begin(requests, threads, of_many=of_many)))
-                    if len(waiting) > at_once:
+                    waiting.append((requests, self._begin(requests, threads)))
+                    if len(waiting) > self._at_once:
                         self._keep_first(waiting)
                 while waiting:
                     self._keep_first(waiting)
@@ -264,12 +254,10 @@ class Fetcher:
                     future.cancel()
                 raise
 
-    def _begin(
-        self, requests: Sequence[ListingCall], threads: ThreadPoolExecutor, *, of_many: bool
-    ) -> Future[Part]:
+    def _begin(self, requests: Sequence[ListingCall], threads: ThreadPoolExecutor) -> Future[Part]:
         finished = self._reused(self._spool.finished(requests[0].window))
         if finished is None:
-            return threads.submit(self._part, requests, of_many=of_many)
+            return threads.submit(self._part, requests)
         done: Future[Part] = Future()
         done.set_result(finished)
         return done
@@ -302,7 +290,7 @@ class Fetcher:
             self._left -= 1
         self._tell(0)
 
-    def _part(self, requests: Sequence[ListingCall], *, of_many: bool = False) -> Part:
+    def _part(self, requests: Sequence[ListingCall]) -> Part:
         """Fetch some calls as one part, anew where an answer breaks off.
 
         The client repeats calls that get no answer, or an error, by itself.
@@ -311,7 +299,7 @@ class Fetcher:
         def attempt() -> Part | TruncatedAnswer:
             part = self._spool.new_part()
             try:
-                self._read_part(part, requests, of_many=of_many)
+                self._read_part(part, requests)
             except TruncatedAnswer as error:
                 self._tell(-part.records)
                 return error
@@ -327,11 +315,8 @@ class Fetcher:
             raise result
         return result
 
-    def _read_part(self, part: Part, requests: Sequence[ListingCall], *, of_many: bool) -> None:
-        if of_many:
-            self._reader.read_with_help(part, requests[0])
-        else:
-            self._reader.read(part, requests)
+    def _read_part(self, part: Part, requests: Sequence[ListingCall]) -> None:
+        self._reader.read(part, requests)
         window, cap = requests[0].window, self._listing.cap
         if is_final(window, self.begun) and (cap is None or part.answered < cap):
             part.finish(window, self.begun)

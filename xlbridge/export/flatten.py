@@ -1,9 +1,8 @@
-"""Flatten nested records into the lines of sheets, one record at a time; import sheets have the
-field of each of their columns.
-
-Light on purpose: line processes import it.
+"""Flatten nested records into the lines of sheets, many at a time; import sheets have the field
+of each of their columns.
 """
 
+import codecs
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """Conversion of a record into a row of an import sheet. It can be sent to another process.
+    """Conversion of a record into a row of an import sheet.
 
     ``numbers`` are the columns of the system's own number of the record, which nobody sends;
     ``days`` those of dates. ``lists`` are the columns of each list within a record: its items
@@ -107,13 +106,30 @@ def _has_time(value: Any) -> bool:
 
 
 Rearrange = Callable[[Record], Record]
-"""Moves the fields of a record. It can be sent to another process."""
+"""Moves the fields of a record."""
+
+Lines = tuple[list[bytes], list[int]]
+"""Lines of a sheet, and how many of them each record has."""
+
+SURROGATE_ERRORS = "xlbridge-half-characters"
+"""JSON can spell half of a surrogate pair, and no file can hold it."""
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
+
+
+def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return _REPLACEMENT * (error.end - error.start), error.end
+
+
+codecs.register_error(SURROGATE_ERRORS, _replace_surrogates)
 
 _Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
 
 class Flattener:
-    """Turns records, whose numbers are texts, into the lines of each sheet.
+    """Turns records, whose numbers are exact, into the lines of each sheet.
 
     The columns of the key that a child row lacks are filled from the record around it.
     ``rearrange`` puts a record's fields where the sheets expect them; the last lists have the
@@ -145,21 +161,39 @@ class Flattener:
                 found[name] = found.get(name, set()) | zones
         return {name: sorted(zones) for name, zones in found.items()}
 
-    def lines(self, record: Record) -> list[list[str]]:
-        """Return the lines of a record, sheet by sheet, the record's own first.
+    def lines(self, records: Sequence[Record]) -> list[Lines]:
+        """Return the lines of records, sheet by sheet, the records' own first.
 
         Raises ``TransportError`` for a value that is not what the interface documents,
         ``UsageError`` for a text that the format cannot hold.
         """
-        arranged = record if self._rearrange is None else self._rearrange(record)
+        arranged = records if self._rearrange is None else list(map(self._rearrange, records))
         try:
             lines = [sheet.lines(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
-            raise next(filter(None, (s.complaint(arranged) for s in self._sheets))) from None
-        lines.append([] if self._totals is None else self._totals.lines(record))
+            complaints = (s.complaint(record) for record in arranged for s in self._sheets)
+            raise next(filter(None, complaints)) from None
+        lines.append(_lines_beside(self._totals.lines if self._totals else _no_lines, records))
         if isinstance(self._rearrange, ImportRow):
-            lines.append(self._rearrange.left_out(record))
+            lines.append(_lines_beside(self._rearrange.left_out, records))
         return lines
+
+
+def _no_lines(_record: Record) -> list[str]:
+    return []
+
+
+def _lines_beside(lines_of: Callable[[Record], list[str]], records: Sequence[Record]) -> Lines:
+    lines = list(map(lines_of, records))
+    return _encoded(chain.from_iterable(lines)), list(map(len, lines))
+
+
+def _encoded(lines: Iterable[str]) -> list[bytes]:
+    lines = list(lines)
+    try:
+        return list(map(str.encode, lines))
+    except UnicodeEncodeError:
+        return [line.encode("utf-8", SURROGATE_ERRORS) for line in lines]
 
 
 class _SheetLines:
@@ -170,9 +204,13 @@ class _SheetLines:
         self._own = _picker(sheet.columns[:own])
         self._row = _picker(sheet.columns[own:])
         self._nothing = (None,) * (len(sheet.columns) - own)
+        fields = {column.field for column in sheet.columns[own:]}
+        self._key = [name for name in sheet.key if name in fields]
 
-    def lines(self, record: Record) -> list[str]:
-        return list(map(self.writer.line, self._rows(record)))
+    def lines(self, records: Sequence[Record]) -> Lines:
+        of_records = list(map(self._rows, records))
+        rows = list(chain.from_iterable(of_records))
+        return _encoded(self.writer.lines(rows)), list(map(len, of_records))
 
     def complaint(self, record: Record) -> XlbridgeError | None:
         """Say what of a record cannot be written, None where all can."""
@@ -188,23 +226,22 @@ class _SheetLines:
     def _rows(self, record: Record) -> list[tuple[Any, ...]]:
         if not self._sheet.within:
             return [self._row(record)]
-        rows = [self._row(inner) for inner in _nested_records(record, self._sheet)]
+        rows = list(map(self._row, self._nested(record)))
         if not self._sheet.is_joined:
             return rows
         front = self._own(record)
         return [front + row for row in rows or [self._nothing]]
 
-
-def _nested_records(record: Record, sheet: Sheet) -> list[Record]:
-    """Return the objects of a sheet within a record, with what they lack of the key."""
-    found = [record]
-    for name in sheet.within:
-        found = [
-            _with_outer_key(inner, outer, sheet.key)
-            for outer in found
-            for inner in outer.get(name) or ()
-        ]
-    return found
+    def _nested(self, record: Record) -> list[Record]:
+        """Return the objects of the sheet within a record, with what they lack of the key."""
+        found = [record]
+        for name in self._sheet.within:
+            found = [
+                _with_outer_key(inner, outer, self._key)
+                for outer in found
+                for inner in outer.get(name) or ()
+            ]
+        return found
 
 
 def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:

@@ -8,7 +8,7 @@ has the field's own name.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xlbridge.client.listings import ENVELOPE_NAMES, shape_of
+from xlbridge.client.listings import shape_of
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import (
@@ -172,7 +172,6 @@ def line_spec(
     is_import = isinstance(rearrange, ImportRow)
     return LineSpec(
         shape=shape_of(listing.model, keep_unknown=keep_unknown or is_import),
-        envelope=ENVELOPE_NAMES,
         key=listing.key,
         sheets=sheets,
         forms=forms,
@@ -187,7 +186,6 @@ def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
     """Return how answers to a listing become the keys of its records."""
     return LineSpec(
         shape=shape_of(listing.model),
-        envelope=ENVELOPE_NAMES,
         key=listing.key,
         is_dated=listing.cap is not None,
         wanted=record_filter(listing, filters),

@@ -1,33 +1,39 @@
-"""Write rows as the lines of a format. Cells of repeated values are cached per column."""
+"""Write rows as the lines of a format, column by column. Cells of repeated values are cached."""
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import getitem, itemgetter
 from types import NoneType
 from typing import Any
 
-from xlbridge.export.sheets import Cell, ExportColumn, moment_suffix, value_reader
+from xlbridge.export.sheets import (
+    Cell,
+    ExportColumn,
+    UnexpectedValue,
+    moment_suffix,
+    value_reader,
+)
 from xlbridge.resources import Kind
 
-_Take = Callable[[Sequence[Any]], tuple[Any, ...]]
-
 WriteValue = Callable[[Any], str]
-"""Writes a value that is not null, as JSON has it. It raises ``ValueError`` where it cannot."""
+"""Writes a value that is not null, as a record has it. It raises ``ValueError`` where it cannot."""
 
 _CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
 """Number of cells cached per column, and the longest value that is."""
+
+_BARE_MOMENT_LENGTH = len("2026-11-21T10:30:00")
 
 _COMMON_NUMBERS = {
     Kind.INTEGER: re.compile(r"(?:(?:0|[1-9][0-9]{0,7}+|-[1-9][0-9]{0,6}+)\|)*+").fullmatch,
     Kind.NUMBER: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,7}+)(?:\.[0-9]{1,6}+)?+\|)*+").fullmatch,
     Kind.MONEY: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,11}+)(?:\.[0-9]{1,2}+)?+\|)*+").fullmatch,
 }
-"""All numbers of a row at once: most of them differ, so each would be worked out anew."""
+"""Many numbers of a column at once: most of them differ, so each would be worked out anew."""
 
-_MIN_NUMBERS, _MAX_SHAPES = 3, 500
-"""Fewest numbers in a row for which a shape pays, and most shapes that are kept."""
+_OF_NUMBERS = {int, str, NoneType}
+_SMALL_WHOLE = 10**8
+"""Whole numbers below are usual ones of any column, negative ones with a digit less."""
 
 
 class TextTooLong(ValueError):
@@ -47,17 +53,16 @@ def _empty(_column: ExportColumn) -> str:
 class LineFormat:
     """Form of a row in a format: its cells one after the other, between fixed texts.
 
-    It can be sent to another process: its functions are those of modules.
-
     ``cell`` is given a column and its position, and returns what writes the column's values;
     ``nothing`` returns its empty cell. ``around`` returns what stands before and after the bare
     digits of a usual number, None where digits do not go out as they are: a whole number of at
     most eight characters, a number with at most eight digits and six decimal places, an amount
-    with twelve and two.
+    with twelve and two. Of texts it returns the same, where ``are_plain`` says that they do.
     """
 
     cell: Callable[[ExportColumn, int], WriteValue]
     around: Callable[[ExportColumn, int], tuple[str, str] | None]
+    are_plain: Callable[[Sequence[str]], bool] | None = None
     nothing: Callable[[ExportColumn], str] = _empty
     before: str = ""
     between: str = ""
@@ -113,7 +118,7 @@ class _CellCache(dict[Any, str]):
 
     def __missing__(self, value: Any) -> str:
         written = self._write(value)
-        length = 0 if value is True or value is False else len(value)
+        length = 0 if value is True or value is False else len(str(value))
         if length > self.width:
             self.width = length
         if length <= _CACHED_LENGTH:
@@ -135,9 +140,10 @@ class _MomentCells(_CellCache):
 
     def __missing__(self, value: Any) -> str:
         written = super().__missing__(value)
-        _, zone = moment_suffix(value)
-        if zone:
-            self.zones.add(zone)
+        if len(value) != _BARE_MOMENT_LENGTH:
+            _, zone = moment_suffix(value)
+            if zone:
+                self.zones.add(zone)
         return written
 
 
@@ -168,117 +174,105 @@ def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCa
     return _CellCache(write, nothing, is_text=column.kind is Kind.TEXT)
 
 
-@dataclass(frozen=True, slots=True)
-class _RowShape:
-    """Form of rows that have the same cells filled.
+class _ColumnWriter:
+    """Writes the values of one column."""
 
-    ``present`` takes these; ``checks`` take those of them that go out as bare digits, and say
-    whether they may. ``others`` are the rest, by their positions among the filled ones.
-    """
+    def __init__(self, column: ExportColumn, place: int, form: LineFormat) -> None:
+        self.column = column
+        self.cells = _column_cells(column, place, form)
+        self.write = form.cell(column, place)
+        self._nothing = form.nothing(column)
+        is_number = column.kind in _COMMON_NUMBERS
+        is_text = column.kind is Kind.TEXT and form.are_plain is not None
+        bare = (is_number or is_text) and not column.is_list and not column.is_secret
+        self._around = form.around(column, place) if bare else None
+        self._are_plain = form.are_plain if is_text else None
 
-    template: str
-    present: _Take
-    checks: Sequence[tuple[_Take, Callable[[str], object]]]
-    others: Sequence[tuple[int, _CellCache | _ListCells]]
+    def written(self, values: Sequence[Any]) -> tuple[str, Iterable[Any] | None]:
+        """Return what stands in each line, with ``%s`` where it differs, and what goes there.
 
-    def write(self, values: Sequence[Any]) -> str | None:
-        """Write a row, None where a number in it is not a usual one."""
-        for take, are_usual in self.checks:
-            if not are_usual("|".join(take(values)) + "|"):
-                return None
-        cells = list(self.present(values))
-        for place, others in self.others:
-            cells[place] = others[cells[place]]
-        return self.template % tuple(cells)
+        The latter is None where all lines have the same.
+        """
+        kinds = set(map(type, values))
+        if kinds == {NoneType}:
+            return _literal(self._nothing), None
+        # 1 and true are the same key of a dict.
+        if (int if self.column.kind is Kind.BOOLEAN else bool) in kinds:
+            raise UnexpectedValue
+        if self._around is None or not kinds <= _OF_NUMBERS:
+            return "%s", map(self.cells.__getitem__, values)
+        filled = values if NoneType not in kinds else [v for v in values if v is not None]
+        if not self._are_usual(filled, kinds):
+            return "%s", map(self.cells.__getitem__, values)
+        before, after = self._around
+        if filled is values:
+            return f"{_literal(before)}%s{_literal(after)}", values
+        nothing = self._nothing
+        return "%s", [nothing if v is None else f"{before}{v}{after}" for v in values]
+
+    def check(self, value: Any) -> None:
+        """Raise ``ValueError`` or ``TypeError`` for a value that does not fit."""
+        if value is not None and (value != "" or self.column.kind is Kind.TEXT):
+            self.write(value)
+
+    def _are_usual(self, values: Sequence[Any], kinds: set[type]) -> bool:
+        """Say whether values go out as they are."""
+        if self._are_plain is not None:
+            if int in kinds or not self._are_plain(values):
+                return False
+            longest = max(map(len, values))
+            self.cells.width = max(self.cells.width, longest)
+            return longest <= _CACHED_LENGTH
+        if str not in kinds:
+            return bool(min(values) > -_SMALL_WHOLE // 10 and max(values) < _SMALL_WHOLE)
+        texts = map(str, values) if int in kinds else values
+        return _COMMON_NUMBERS[self.column.kind]("|".join(texts) + "|") is not None
 
 
-def _taker(places: Sequence[int]) -> _Take:
-    if len(places) == 1:
-        (place,) = places
-        return lambda values: (values[place],)
-    return itemgetter(*places)
+def _literal(text: str) -> str:
+    return text.replace("%", "%%")
 
 
 class LineWriter:
     """Writes rows of some columns as lines of a form, straight from the values of records."""
 
     def __init__(self, columns: Sequence[ExportColumn], form: LineFormat) -> None:
-        self._columns = columns
         self._form = form
-        self._cells = [_column_cells(column, place, form) for place, column in enumerate(columns)]
-        self._around = {
-            place: around
-            for place, column in enumerate(columns)
-            if column.kind in _COMMON_NUMBERS and (around := form.around(column, place))
-        }
-        self._shapes: dict[tuple[type, ...], _RowShape | None] = {}
+        self._columns = [_ColumnWriter(column, place, form) for place, column in enumerate(columns)]
 
     @property
     def widths(self) -> list[int]:
         """Length of the longest text of each column so far; bare numbers are not counted."""
-        return [cells.width for cells in self._cells]
+        return [writer.cells.width for writer in self._columns]
 
     @property
     def zones(self) -> dict[str, set[str]]:
         """The zones that the moments of a column came with so far, where they had any."""
         return {
-            column.name: cells.zones
-            for column, cells in zip(self._columns, self._cells, strict=True)
-            if isinstance(cells, _MomentCells) and cells.zones
+            writer.column.name: writer.cells.zones
+            for writer in self._columns
+            if isinstance(writer.cells, _MomentCells) and writer.cells.zones
         }
 
-    def line(self, values: Sequence[Any]) -> str:
-        """Write one row. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""
-        if len(self._around) >= _MIN_NUMBERS:
-            kinds = tuple(map(type, values))
-            shape = self._shapes[kinds] if kinds in self._shapes else self._shape(kinds)
-            line = None if shape is None else shape.write(values)
-            if line is not None:
-                return line
+    def lines(self, rows: Sequence[Sequence[Any]]) -> list[str]:
+        """Write rows. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""
+        if not rows:
+            return []
+        columns = zip(self._columns, zip(*rows, strict=True), strict=True)
+        written = [writer.written(values) for writer, values in columns]
         form = self._form
-        return form.before + form.between.join(map(getitem, self._cells, values)) + form.after
+        line = _literal(form.before) + _literal(form.between).join(text for text, _ in written)
+        line += _literal(form.after)
+        differing = [values for _, values in written if values is not None]
+        if not differing:
+            return [line % ()] * len(rows)
+        return list(map(line.__mod__, zip(*differing, strict=True)))
 
     def misfit(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
         """Return the position of the first value that does not fit, and the reason."""
-        for place, (cells, value) in enumerate(zip(self._cells, values, strict=True)):
+        for place, (writer, value) in enumerate(zip(self._columns, values, strict=True)):
             try:
-                cells[value]
+                writer.check(value)
             except (ValueError, TypeError) as error:
                 return place, error
         return None
-
-    def _shape(self, kinds: tuple[type, ...]) -> _RowShape | None:
-        """Return the shape of rows with such values; None where it does not pay."""
-        if len(self._shapes) >= _MAX_SHAPES:
-            return None
-        present = [place for place, kind in enumerate(kinds) if kind is not NoneType]
-        numbers = [place for place in present if place in self._around and kinds[place] is str]
-        shape = None
-        if len(numbers) >= _MIN_NUMBERS:
-            shape = _RowShape(
-                self._template(present, numbers),
-                _taker(present),
-                self._checks(numbers),
-                [(n, self._cells[p]) for n, p in enumerate(present) if p not in numbers],
-            )
-        self._shapes[kinds] = shape
-        return shape
-
-    def _checks(self, numbers: Sequence[int]) -> list[tuple[_Take, Callable[[str], object]]]:
-        of_kinds = {
-            kind: [place for place in numbers if self._columns[place].kind is kind]
-            for kind in _COMMON_NUMBERS
-        }
-        return [
-            (_taker(places), _COMMON_NUMBERS[kind]) for kind, places in of_kinds.items() if places
-        ]
-
-    def _template(self, present: Sequence[int], numbers: Sequence[int]) -> str:
-        form = self._form
-        cells = [form.nothing(column).replace("%", "%%") for column in self._columns]
-        for place in present:
-            cells[place] = "%s"
-        for place in numbers:
-            before, after = (text.replace("%", "%%") for text in self._around[place])
-            cells[place] = f"{before}%s{after}"
-        return form.before + form.between.join(cells) + form.after

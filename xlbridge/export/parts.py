@@ -1,56 +1,38 @@
 """Parts: the records of one or more answers on disk, as the lines of sheets.
 
-Everything that is needed to write one is plain data (``LineSpec``) and can be sent to a line
-process; nothing here imports the models of the interface.
+Everything that is needed to write one is plain data (``LineSpec``); nothing here imports the
+models of the interface.
 """
 
-import codecs
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice, starmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from xlbridge.client import Record
-from xlbridge.client.listings import UPDATE_FIELD, ParseNumber, RecordShape, Window, update_time
+from xlbridge.client.listings import UPDATE_FIELD, Numbers, RecordShape, Window, update_time
 from xlbridge.errors import TransportError
-from xlbridge.export.flatten import Flattener, ImportRow, Rearrange
+from xlbridge.export.flatten import SURROGATE_ERRORS, Flattener, ImportRow, Lines, Rearrange
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.record_filter import RecordFilter
-from xlbridge.export.sheets import Digits, MarkedDigits, Sheet
+from xlbridge.export.sheets import MarkedDigits, Sheet
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 
 FINISHED_FILE = "finished.json"
-_ANSWER_FILE = "answer"
-_CHUNK_SIZE = 2**16
-"""So many bytes of an answer are read at once."""
-
-_BUFFER_SIZE = 2**20
+_BUFFER_SIZE = 2**16
 """Few writes: each lets other threads go first, and waits for its turn afterwards."""
 
 _RECORDS_PER_READ = 1_000
 """The sizes of so many records are read at once."""
-
-_SURROGATE_ERRORS = "xlbridge-half-characters"
-"""JSON can spell half of a surrogate pair, and no file can hold it."""
-
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
-
-
-def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return _REPLACEMENT * (error.end - error.start), error.end
-
-
-codecs.register_error(_SURROGATE_ERRORS, _replace_surrogates)
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -116,7 +98,7 @@ class Part:
         return self._digest or self._hash.hexdigest()
 
     def told(self) -> dict[str, Any]:
-        """Return the state of the part as JSON, for another process or run to take in."""
+        """Return the state of the part as JSON, for another run to take in."""
         return {
             "records": self.records,
             "refused": self.refused,
@@ -154,7 +136,7 @@ class Part:
             self._files.enter_context(self.lines(sheet).open("wb", buffering=_BUFFER_SIZE))
             for sheet in range(len(self.rows))
         ]
-        keys = self.keys.open("w", encoding="utf-8", errors=_SURROGATE_ERRORS)
+        keys = self.keys.open("w", encoding="utf-8", errors=SURROGATE_ERRORS)
         self._keys = self._files.enter_context(keys)
         self._records = self._files.enter_context((self.folder / "sizes").open("wb"))
         return self
@@ -173,33 +155,17 @@ class Part:
             self._hash.update(piece)
             yield piece
 
-    def keep_answer(self, answer: Iterable[bytes]) -> None:
-        """Write an answer down, to be read afterwards, perhaps by another process."""
-        self.folder.mkdir()
-        with (self.folder / _ANSWER_FILE).open("wb") as stream:
-            stream.writelines(self.seen(answer))
-
-    def answer(self) -> Iterator[bytes]:
-        """Yield the pieces of the answer that was kept, as far as it came."""
-        with (self.folder / _ANSWER_FILE).open("rb") as stream:
-            while piece := stream.read(_CHUNK_SIZE):
-                yield piece
-
-    def forget_answer(self) -> None:
-        """Remove the answer that was kept."""
-        (self.folder / _ANSWER_FILE).unlink()
-
-    def add(self, key: Sequence[object], lines: list[list[str]]) -> None:
-        """Add one record: its key, and its lines sheet by sheet."""
-        sizes = []
-        for sheet, of_sheet in enumerate(lines):
-            written = "".join(of_sheet).encode("utf-8", _SURROGATE_ERRORS)
-            self._streams[sheet].write(written)
-            self.rows[sheet] += len(of_sheet)
-            sizes += [len(written), len(of_sheet)]
-        self._records.write(self._sizes.pack(*sizes))
-        self._keys.write(_encode(key) + "\n")
-        self.records += 1
+    def add(self, keys: Sequence[Sequence[object]], lines: Sequence[Lines]) -> None:
+        """Add records: their keys, and their lines sheet by sheet."""
+        sizes: list[Iterable[int]] = []
+        for sheet, (written, counts) in enumerate(lines):
+            self._streams[sheet].writelines(written)
+            self.rows[sheet] += len(written)
+            each = iter(map(len, written))
+            sizes += [[sum(islice(each, count)) for count in counts], counts]
+        self._records.writelines(starmap(self._sizes.pack, zip(*sizes, strict=True)))
+        self._keys.writelines(_encode(key) + "\n" for key in keys)
+        self.records += len(keys)
 
     def refuse(self, reason: str, *, was_sent: bool) -> None:
         """Count a record that a filter keeps out; ``was_sent`` that the system had been told so."""
@@ -217,14 +183,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSpec:
-    """Conversion of a listing's answers into lines. It can be sent to another process.
+    """Conversion of a listing's answers into lines.
 
-    ``envelope`` are the accepted spellings of an envelope's names; ``is_dated`` says that all
-    update times are wanted; ``wanted`` judges the records.
+    ``is_dated`` says that all update times are wanted; ``wanted`` judges the records.
     """
 
     shape: RecordShape
-    envelope: Mapping[str, str]
     key: Sequence[str]
     sheets: Sequence[Sheet] = ()
     forms: Sequence[LineFormat] = ()
@@ -249,16 +213,13 @@ class LineSpec:
         return (self.left_out_place or self.totals_place) + 1
 
     @property
-    def numbers(self) -> ParseNumber:
-        """Type that a number is read as."""
-        return MarkedDigits if self.shape.keep_unknown else Digits
-
-
-NOTHING_KNOWN: Record = {}
+    def numbers(self) -> Numbers:
+        """What numbers are read as: their own digits, at least where they have a point."""
+        return (MarkedDigits, MarkedDigits) if self.shape.keep_unknown else (str, int)
 
 
 class PartWriter:
-    """Adds records to parts by a recipe, one at a time."""
+    """Adds records to parts by a recipe."""
 
     def __init__(self, recipe: LineSpec) -> None:
         self._recipe = recipe
@@ -269,12 +230,24 @@ class PartWriter:
         """Tell a part, once it is written, what its columns have held so far."""
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
 
-    def add(self, part: Part, record: Record, known: Record = NOTHING_KNOWN) -> bool:
-        """Add a record, unless it is none of those wanted; return whether it was.
+    def add(self, part: Part, records: Sequence[Record], known: Record) -> list[Record]:
+        """Add the records that are wanted, and return them.
 
-        ``known`` are fields of its key that the call tells where the record does not. Raises what
+        ``known`` are fields of their keys that the call tells where a record does not. Raises what
         ``Flattener.lines`` and ``RecordFilter.reason_against`` raise.
         """
+        taken: list[Record] = []
+        for record in records:
+            if self._is_wanted(part, record, part.records + len(taken)):
+                missing = {name: v for name, v in known.items() if record.get(name) is None}
+                taken.append(record | missing if missing else record)
+        for record in taken:
+            self._note_update(part, record)
+        keys = [list(map(record.get, self._recipe.key)) for record in taken]
+        part.add(keys, self._flattener.lines(taken))
+        return taken
+
+    def _is_wanted(self, part: Part, record: Record, records_before: int) -> bool:
         if self._documented.isdisjoint(record):
             raise TransportError(
                 Text(
@@ -284,15 +257,12 @@ class PartWriter:
                 ).format(fields=", ".join(sorted(record)) or "{}")
             )
         wanted = self._recipe.wanted
-        reason = None if wanted is None else wanted.reason_against(record, part.records)
+        reason = None if wanted is None else wanted.reason_against(record, records_before)
         if reason is not None:
             part.refuse(reason[0], was_sent=reason[1])
-            return False
-        missing = {name: value for name, value in known.items() if record.get(name) is None}
-        self._take(part, record | missing if missing else record)
-        return True
+        return reason is None
 
-    def _take(self, part: Part, record: Record) -> None:
+    def _note_update(self, part: Part, record: Record) -> None:
         moment = record.get(UPDATE_FIELD)
         if self._recipe.is_dated:
             updated = update_time(record)
@@ -302,4 +272,3 @@ class PartWriter:
                 part.updated.append(updated)
         if isinstance(moment, str):
             part.newest = max(part.newest, moment)
-        part.add(list(map(record.get, self._recipe.key)), self._flattener.lines(record))

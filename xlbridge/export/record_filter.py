@@ -1,7 +1,4 @@
-"""Judgement of records by the filters that were given: what a system is asked for, it may ignore.
-
-Light on purpose: line processes import it.
-"""
+"""Judgement of records by the filters given: what a system is asked for, it may ignore."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,7 +74,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """Conditions on the records of an answer. It can be sent to another process.
+    """Conditions on the records of an answer.
 
     ``updated`` bounds the time of the last update, to the minute, both included; ``limit`` is the
     most records of an answer.

@@ -1,7 +1,7 @@
 """Sheets and their columns, and the conversion of JSON values into cells.
 
-A column takes what the interface documents of its field and nothing else. Numbers come as
-``Digits``; a number written as a JSON text is the same number.
+A column takes what the interface documents of its field and nothing else. Whole numbers come as
+``int``, others as their digits; a number written as a JSON text is the same number.
 """
 
 import json
@@ -100,12 +100,9 @@ def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]
 ReadValue = Callable[[Any], Cell]
 """Makes a cell of a value that is not null."""
 
-Digits = str
-"""Type that a JSON number is read as: the text that it came as."""
-
 
 class MarkedDigits(str):
-    """Digits that can be told from texts."""
+    """Digits of a number that can be told from texts."""
 
     __slots__ = ()
 
@@ -155,6 +152,8 @@ def _as_number(digits: str) -> int | float | str:
 
 
 def _read_text(value: Any) -> Cell:
+    if type(value) is int:
+        return str(value)
     if not isinstance(value, str):
         raise UnexpectedValue
     return value
@@ -174,12 +173,16 @@ def _without_query(value: Any) -> Cell:
 
 
 def _read_number(value: Any) -> Cell:
+    if type(value) is int:
+        value = str(value)
     if isinstance(value, str) and _DECIMAL(value):
         return value
     return f"{_parse_number(value):f}"
 
 
 def _read_integer(value: Any) -> Cell:
+    if type(value) is int:
+        value = str(value)
     if isinstance(value, str) and _DIGITS(value):
         return value
     number = _parse_number(value)

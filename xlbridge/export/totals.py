@@ -5,14 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain
 
 from xlbridge.client import Record
 from xlbridge.i18n import Text
 
 _MONTH = slice(0, 7)
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +29,19 @@ class TotalsSpec:
     situations: tuple[str, ...] = ()
 
     def lines(self, record: Record) -> list[str]:
-        """Return the lines of a record that ``total_tables`` adds up: a JSON list each.
+        """Return the lines of a record that ``total_tables`` adds up.
 
-        They hold month, branch, situation and amount.
+        They hold a JSON list of month, branch and situation; then, after a tab, the amount.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name)), None)
-        return [
-            _encode(
-                [
-                    _month(part.get(self.due or "")),
-                    part.get(self.branch or "", record.get(self.branch or "")),
-                    situation,
-                    part.get(self.amount) or "0",
-                ]
-            )
-            + "\n"
-            for part in parts
-        ]
+        lines = []
+        for part in parts:
+            branch = part.get(self.branch or "", record.get(self.branch or ""))
+            month = _month(part.get(self.due or ""))
+            labels = _labels(month, None if branch is None else str(branch), situation)
+            lines.append(f"{labels}\t{part.get(self.amount) or 0}\n")
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +73,15 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
     sums: list[dict[str, tuple[int, Decimal]]] = [
         defaultdict(lambda: (0, Decimal(0))) for _ in titles
     ]
+    alike: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
-        *labels, digits = json.loads(line)
-        amount = Decimal(digits)
-        for by, label in zip(sums, labels, strict=True):
-            count, so_far = by[label or "–"]
-            by[label or "–"] = (count + 1, so_far + amount)
+        labels, _, digits = line.rpartition(b"\t")
+        count, so_far = alike[labels]
+        alike[labels] = (count + 1, so_far + Decimal(digits.decode()))
+    for labels, (count, amount) in alike.items():
+        for by, label in zip(sums, json.loads(labels), strict=True):
+            rows, so_far = by[label or "–"]
+            by[label or "–"] = (rows + count, so_far + amount)
     return tuple(
         TotalTable(title, tuple(Total(label, *by[label]) for label in sorted(by, key=_label_order)))
         for title, by in zip(titles, sums, strict=True)
@@ -94,6 +91,11 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
 
 def _label_order(label: str) -> tuple[int, str]:
     return (int(label), "") if label.isdecimal() else (0, label)
+
+
+@lru_cache(maxsize=1_000)
+def _labels(*labels: str | None) -> str:
+    return json.dumps(labels, separators=(",", ":"))
 
 
 def _month(value: object) -> str | None:

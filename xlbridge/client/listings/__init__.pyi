@@ -1,13 +1,10 @@
 from .answer import (
-    ENVELOPE_NAMES as ENVELOPE_NAMES,
     ListingAnswer as ListingAnswer,
-    is_plain_success as is_plain_success,
     shape_of as shape_of,
 )
 from .stream import (
     FieldTest as FieldTest,
-    ListingReader as ListingReader,
-    ParseNumber as ParseNumber,
+    Numbers as Numbers,
     RecordShape as RecordShape,
     TruncatedBody as TruncatedBody,
 )

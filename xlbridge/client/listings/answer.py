@@ -7,15 +7,17 @@ more memory than small ones. Names are in the spec's own spelling, values stay a
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from xlbridge.client.listings.stream import (
+    EXACT_NUMBERS,
     FieldTest,
     InvalidJson,
     ListingReader,
-    ParseNumber,
+    Numbers,
     Record,
     RecordShape,
     TruncatedBody,
@@ -106,14 +108,24 @@ class ListingAnswer:
         self,
         pieces: Iterable[bytes],
         shape: RecordShape,
-        numbers: ParseNumber | None = None,
+        numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
     ) -> Iterator[Record]:
-        """Yield the records in a body: in ``pieces``, or in what was kept of them.
+        """Yield the records in a body: in ``pieces``, which may be noted as they pass.
 
         With tests of ``wanted`` ones, others may be left out. Only an iterator that came to its end
         has told all.
         """
+        return chain.from_iterable(self.batches(pieces, shape, numbers, wanted))
+
+    def batches(
+        self,
+        pieces: Iterable[bytes],
+        shape: RecordShape,
+        numbers: Numbers = EXACT_NUMBERS,
+        wanted: Sequence[FieldTest] = (),
+    ) -> Iterator[list[Record]]:
+        """Yield the same, as many at a time as are decoded at once."""
         picker = _picker(wanted, shape) if wanted else None
         text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, picker)
         convert = shape.converter()
@@ -122,7 +134,8 @@ class ListingAnswer:
             if not is_object:
                 raise self._undocumented(opening)
             yield from map(convert, _complete_records(text, picker))
-            yield from map(convert, self._rest(text, opening))
+            if rest := self._rest(text, opening):
+                yield convert(rest)
         except UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
             raise failure(error.reason, CHECK_ADDRESS) from None
@@ -145,15 +158,6 @@ class ListingAnswer:
         return TransportError(describe_reply(self._reply, self._redactor, opening), CHECK_ADDRESS)
 
 
-def is_plain_success(envelope: Mapping[str, Any]) -> bool:
-    """Say whether an envelope without its records tells a success and nothing else."""
-    try:
-        judged = Envelope.model_validate(envelope)
-    except ValueError:
-        return False
-    return judged.success and judged.data is None
-
-
 def _picker(wanted: Sequence[FieldTest], shape: RecordShape) -> "RecordPicker":
     """Return what drops unwanted records; most commands read whole listings, without it."""
     from xlbridge.client.listings.picking import RecordPicker
@@ -170,16 +174,16 @@ def _begins_with_object(text: ListingReader) -> bool:
         raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
-def _complete_records(text: ListingReader, picker: "RecordPicker | None") -> Iterator[Any]:
-    """Yield a reader's records.
+def _complete_records(text: ListingReader, picker: "RecordPicker | None") -> Iterator[list[Any]]:
+    """Yield a reader's records, many at a time.
 
     Raises ``UnexpectedContent`` where the body breaks off or is not JSON.
     """
     count = 0
     try:
-        for record in text.records():
-            yield record
-            count += 1
+        for records in text.batches():
+            yield records
+            count += len(records)
     except (InvalidJson, TruncatedBody) as error:
         truncated = isinstance(error, TruncatedBody) or error.ended
         reason = _TRUNCATED if truncated else _NOT_JSON

@@ -1,18 +1,19 @@
 """Streaming reader of a listing's answer: JSON in pieces, the envelope, the shape of its records.
 
-Plain data only, without models: the processes that format export lines import it too. The standard
-library's decoder does the reading; numbers with a point or an exponent are ``Decimal``, so that
-money stays exact, unless the caller converts them.
+Plain data only, without models. The standard library's decoder says what is JSON; of long texts
+msgspec decodes what it can, which takes half the time. Numbers with a point or an exponent are
+``Decimal``, so that money stays exact, unless the caller converts them.
 """
 
 import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
@@ -46,11 +47,17 @@ _MAX_TOKEN_LENGTH = 16
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
 """Limits of a number: digits, and power of ten; none of a business comes near."""
 
+_PIECE_SIZE = 2**17
+"""Bytes of a body that are read at once, where they come in smaller pieces."""
+
+_MAX_CACHED_NUMBERS = 10_000
+
 _SAMPLE_STEP = 50
 _SAMPLED_DIGITS = re.compile(rf"[0-9]{{{_MAX_DIGITS // _SAMPLE_STEP}}}")
 """Sampled characters of a whole number that is too long: digits, all of them."""
 
-_OBJECT_OPENING = re.compile(r'\{"[^"\\]+"')
+_OBJECT_OPENING = re.compile(r'(\{"[^"\\]+")(?::(?:"[^"\\]*"|[-+.0-9A-Za-z]+)(,"[^"\\]+"))?')
+"""The first name of an object, and the second where a plain value stands between them."""
 
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
 """Text that may follow the beginning of a number where a piece ends."""
@@ -69,24 +76,24 @@ def refuse_constant(_name: str) -> Any:
     raise InvalidJson
 
 
-ParseNumber = Callable[[str], Any]
+Numbers = tuple[Callable[[str], Any], Callable[[str], Any]]
+"""What makes values of numbers' texts: of those with a point or an exponent, and of whole ones."""
+
+EXACT_NUMBERS: Numbers = (Decimal, int)
 
 
 @cache
 def exact_decoder(
-    numbers: ParseNumber | None = None, *, short_wholes: bool = False
+    numbers: Numbers = EXACT_NUMBERS, *, short_wholes: bool = False
 ) -> json.JSONDecoder:
     """Return a decoder of exact numbers within bounds; it raises ``ValueError``.
 
-    ``numbers`` makes a value of a number's text, whole ones included. ``short_wholes`` promises
-    that no whole number is too long, which saves a call for each.
+    ``short_wholes`` promises that no whole number is too long, which saves a call for each.
     """
-    make_decimal, make_whole = numbers or Decimal, numbers or int
+    make_decimal, make_whole = numbers
 
     def decimal(text: str) -> Any:
-        if len(text) > _MAX_DIGITS or "e" in text or "E" in text:
-            _require_bounded(text)
-        return make_decimal(text)
+        return make_decimal(_bounded(text))
 
     def whole(text: str) -> Any:
         if len(text) > _MAX_DIGITS:
@@ -95,9 +102,42 @@ def exact_decoder(
 
     return json.JSONDecoder(
         parse_float=decimal,
-        parse_int=numbers if short_wholes else whole,
+        parse_int=make_whole if short_wholes else whole,
         parse_constant=refuse_constant,
     )
+
+
+class _KnownNumbers(dict[str, Any]):
+    """Values of numbers by their text: most numbers of a listing come many times."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        self._make = make
+
+    def __missing__(self, text: str) -> Any:
+        if len(self) >= _MAX_CACHED_NUMBERS:
+            self.clear()
+        value = self[text] = self._make(_bounded(text))
+        return value
+
+
+def _quick_decoder(numbers: Numbers) -> Callable[[str], Any]:
+    """Return what decodes a text as the exact decoder does, but for whole numbers that are long.
+
+    It raises ``ValueError`` where it cannot, also for some of what the exact one can.
+    """
+    make_decimal, make_whole = numbers
+    if make_whole is not int:
+        return exact_decoder(numbers).decode
+    import msgspec  # Here, not above: most commands read no long listing.
+
+    known = _KnownNumbers(make_decimal)
+    return msgspec.json.Decoder(float_hook=known.__getitem__).decode
+
+
+def _bounded(text: str) -> str:
+    if len(text) > _MAX_DIGITS or "e" in text or "E" in text:
+        _require_bounded(text)
+    return text
 
 
 def _require_bounded(text: str) -> None:
@@ -113,18 +153,20 @@ def _require_bounded(text: str) -> None:
 class JsonReader:
     """A JSON text in UTF-8 whose pieces are asked for as they are needed.
 
-    ``numbers`` makes a value of a number's text, whole ones included; ``picker`` drops items of
-    lists. Every method raises ``InvalidJson``, and whatever ``pieces`` raises.
+    ``picker`` drops items of lists. Every method raises ``InvalidJson``, and whatever ``pieces``
+    raises.
     """
 
     def __init__(
         self,
         pieces: Iterator[bytes],
-        numbers: ParseNumber | None = None,
+        numbers: Numbers = EXACT_NUMBERS,
         picker: "RecordPicker | None" = None,
     ) -> None:
         self._pieces = pieces
         self._numbers = numbers
+        self._broken: TruncatedBody | None = None
+        self._quick: Callable[[str], Any] | None = None
         self._picker = picker
         self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
@@ -183,26 +225,33 @@ class JsonReader:
 
     def items(self) -> Iterator[Any]:
         """Read a list, and yield its items."""
+        return chain.from_iterable(self.batches())
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Read a list, and yield its items, as many at a time as are decoded at once."""
         self.expect("[")
         if self.accept("]"):
             return
-        yield from self._objects_at_once()
-        yield self.value()
-        while self.accept(","):
-            yield from self._objects_at_once()
-            yield self.value()
+        while True:
+            while objects := self._objects_at_once():
+                yield objects
+                with suppress(TruncatedBody):  # What is whole of the rest comes first.
+                    self._more()
+            yield [self.value()]
+            if not self.accept(","):
+                break
         self.expect("]")
 
     def _objects_at_once(self) -> list[Any]:
         """Read the objects of a list that are whole in the text so far, but for the last.
 
-        They go up to where an object seems to begin as the first did. What stands before that, put
-        in brackets, is one list only where no text, no inner list and no number was cut. Nothing
-        is read where it is not: then each item is read by itself.
+        They go up to where an object seems to begin as the first did: with the same two names, as
+        objects within it may begin with the same one. What stands before that, put in brackets,
+        is one list only where no text, no inner list and no number was cut. Nothing is read where
+        it is not: then each item is read by itself.
         """
         self.peek()
-        opening = None if self._one_by_one else _OBJECT_OPENING.match(self._text, self._at)
-        end = -1 if opening is None else self._text.rfind(f"}},{opening[0]}", self._at)
+        end = -1 if self._one_by_one else self._last_opening()
         if end == -1:
             return []
         # Of what is left of this text, nothing is tried twice.
@@ -210,17 +259,40 @@ class JsonReader:
         text = f"[{self._text[self._at : end + 1]}]"
         if self._picker is not None:
             text = self._picker.picked(text)
-        short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
-        try:
-            items, length = exact_decoder(self._numbers, short_wholes=short).raw_decode(text)
-        except (ValueError, RecursionError):
-            return []
-        if length != len(text):
+        items = self._decoded_list(text)
+        if items is None:
             return []
         self._at = end + 2
         if self._picker is not None:
             self._picker.note(items)
-        return list(items)
+        return items
+
+    def _last_opening(self) -> int:
+        """Return where the text has the last ``},`` before an object that begins as this one."""
+        first = _OBJECT_OPENING.match(self._text, self._at)
+        if first is None:
+            return -1
+        end = len(self._text)
+        while (end := self._text.rfind(f"}},{first[1]}", self._at, end)) != -1:
+            other = _OBJECT_OPENING.match(self._text, end + 2)
+            if other is not None and other[2] == first[2]:
+                break
+        return end
+
+    def _decoded_list(self, text: str) -> list[Any] | None:
+        """Decode a list, None where the text is none."""
+        short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
+        if self._quick is None:
+            self._quick = _quick_decoder(self._numbers)
+        if short:
+            with suppress(ValueError, RecursionError):
+                found: list[Any] = self._quick(text)
+                return found
+        try:
+            items, length = exact_decoder(self._numbers, short_wholes=short).raw_decode(text)
+        except (ValueError, RecursionError):
+            return None
+        return list(items) if length == len(text) else None
 
     def opening(self, length: int) -> str:
         """Return what comes next, as far as it has come in."""
@@ -250,11 +322,36 @@ class JsonReader:
         return any(came)
 
     def _decoded(self) -> tuple[str, bool]:
-        piece = next(self._pieces, None)
+        if self._broken is not None:
+            raise self._broken
+        try:
+            piece = next(self._pieces, None)
+        except TruncatedBody as broken:
+            self._broken = broken
+            raise
         try:
             return self._utf8.decode(piece or b"", final=piece is None), piece is None
         except UnicodeDecodeError:
             raise InvalidJson(ended=piece is None) from None
+
+
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield larger pieces; those that came before an exception too."""
+    waiting: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            waiting.append(piece)
+            size += len(piece)
+            if size >= _PIECE_SIZE:
+                yield b"".join(waiting)
+                waiting.clear()
+                size = 0
+    except TruncatedBody:
+        yield b"".join(waiting)
+        raise
+    if waiting:
+        yield b"".join(waiting)
 
 
 class ListingReader:
@@ -270,13 +367,13 @@ class ListingReader:
         self,
         pieces: Iterator[bytes],
         names: Mapping[str, str],
-        numbers: ParseNumber | None = None,
+        numbers: Numbers = EXACT_NUMBERS,
         picker: "RecordPicker | None" = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
         self.has_list = False
         self._names = names
-        self._text = JsonReader(pieces, numbers, picker)
+        self._text = JsonReader(_gathered(pieces), numbers, picker)
 
     def begins_with(self, mark: str) -> bool:
         """Say whether a mark comes first."""
@@ -288,6 +385,10 @@ class ListingReader:
 
     def records(self) -> Iterator[Any]:
         """Yield the items of ``data`` as they come in, unless the envelope has failed before."""
+        return chain.from_iterable(self.batches())
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Yield the same, as many at a time as are decoded at once."""
         text = self._text
         text.expect("{")
         while True:
@@ -296,7 +397,7 @@ class ListingReader:
             member = self._names.get(name) if isinstance(name, str) else None
             if member == "data" and text.peek() == "[" and self.envelope.get("success", True):
                 self.has_list = True
-                yield from text.items()
+                yield from text.batches()
             else:
                 self.envelope[member or str(name)] = text.value()
             if not text.accept(","):
@@ -310,7 +411,7 @@ Record = dict[str, Any]
 FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
 """Name of a field, and whether records with such values of it are wanted."""
 
-_Convert = Callable[[Any], Record]
+_Convert = Callable[[list[Any]], list[Record]]
 _Rename = Callable[[Record], Record]
 
 _MAX_PLANS = 1_000
@@ -330,35 +431,45 @@ class RecordShape:
     keep_unknown: bool = False
 
     def converter(self) -> _Convert:
-        """Return what makes a record of a row; it raises ``UnexpectedContent`` for no object."""
+        """Return what makes records of rows; it raises ``UnexpectedContent`` for no object."""
         nested = {name: shape.converter() for name, shape in self.nested.items()}
         # Rows of an answer have the same fields nearly always: what to do is worked out once.
-        plans: dict[tuple[str, ...], _Rename] = {}
+        plans: dict[tuple[str, ...], _Rename | None] = {}
 
-        def convert(row: Any) -> Record:
-            _require_object(row)
-            fields = tuple(row)
-            rename = plans.get(fields)
-            if rename is None:
-                if len(plans) >= _MAX_PLANS:
-                    plans.clear()
-                rename = plans[fields] = self._renaming(fields)
-            record = rename(row)
-            for name, convert_item in nested.items():
-                items = record.get(name)
-                if items is None or items == []:
-                    continue
-                _require_list(record, name)
-                record[name] = list(map(convert_item, items))
-            return record
+        def renamed(rows: list[Any]) -> list[Record]:
+            for row in rows:
+                _require_object(row)
+            fields = list(map(tuple, rows))
+            if len(plans) >= _MAX_PLANS:
+                plans.clear()
+            if (
+                fields[0] in plans
+                and plans[fields[0]] is None
+                and all(map(fields[0].__eq__, fields))
+            ):
+                return rows
+            for one in set(fields) - plans.keys():
+                plans[one] = self._renaming(one)
+            with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
+            return [row if rename is None else rename(row) for row, rename in with_plans]
+
+        def convert(rows: list[Any]) -> list[Record]:
+            records = renamed(rows) if rows else []
+            for name, convert_items in nested.items():
+                for record in records:
+                    items = record.get(name)
+                    if items is not None and items != []:
+                        _require_list(record, name)
+                        record[name] = convert_items(items)
+            return records
 
         return convert
 
-    def _renaming(self, fields: Sequence[str]) -> _Rename:
-        """Return what makes a record of a row with these fields, which often is one already."""
+    def _renaming(self, fields: Sequence[str]) -> _Rename | None:
+        """Return what makes a record of a row with these fields, None where it is one already."""
         new = [self.names.get(name, name if self.keep_unknown else None) for name in fields]
         if new == list(fields):
-            return lambda row: row
+            return None
         kept = {old: name for old, name in zip(fields, new, strict=True) if name is not None}
         return lambda row: {name: row[old] for old, name in kept.items()}
 

@@ -3,13 +3,12 @@
 Writing each cell through xlsxwriter costs several times as much as all the rest of an export.
 Numbers keep the digits that they came with. A value that a cell cannot hold without loss is
 written as text: a number that programs would read as another one, a date before March 1900.
-Light on purpose: line processes import it.
 
 Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -70,6 +69,7 @@ def row_format(styles: StyleIds) -> LineFormat:
     return LineFormat(
         partial(_cell, styles),
         partial(_around, styles),
+        are_plain=_are_plain,
         before=f'<row r="{_ROW_MARK}">',
         after="</row>\n",
     )
@@ -88,6 +88,8 @@ def _cell(styles: StyleIds, column: ExportColumn, place: int) -> WriteValue:
 
 
 def _around(styles: StyleIds, column: ExportColumn, place: int) -> tuple[str, str]:
+    if column.kind is Kind.TEXT:
+        return f"{_text_start(_cell_start(place), CellStyle.TEXT, styles)}<t>", "</t></is></c>"
     style, _ = _NUMBER_STYLES[column.kind]
     return f'{_cell_start(place)}{styles[style]}"><v>', "</v></c>"
 
@@ -116,10 +118,18 @@ def _writer(column: ExportColumn, begin: str, styles: StyleIds) -> WriteValue:
             return lambda value: text(read(value))
 
 
+def _are_plain(texts: Sequence[str]) -> bool:
+    """Say whether none of some texts has anything to escape, or spaces to keep at its ends."""
+    joined = "|".join(texts)
+    return not _NEEDS_ESCAPING(joined) and "|".join(map(str.strip, texts)) == joined
+
+
+def _text_start(begin: str, style: CellStyle, styles: StyleIds) -> str:
+    return f'{begin}{styles[style]}" t="inlineStr"><is>'
+
+
 def _text_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
-    plain, lines = (
-        f'{begin}{styles[s]}" t="inlineStr"><is>' for s in (CellStyle.TEXT, CellStyle.LINES)
-    )
+    plain, lines = (_text_start(begin, s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
 
     def encode(text: str) -> str:
         if len(text) > MAX_TEXT_LENGTH // 2:

@@ -1,42 +1,28 @@
-"""Large exports have lines made by processes beside them: the same lines, the same errors."""
+"""Answers that come one after the other or side by side: the same lines, the same errors."""
 
 import json
-import os
-import pickle
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from zipfile import ZipFile
 
 import pytest
-from environment import clean_environment, without_coverage
-from processes_seen import awaited, command_of, descendants, lives
-from test_start import HEAVY
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import FORMATS, LISTINGS, Filter, Filters, part_reader
+from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
 from xlbridge.export.export import export_listing
 from xlbridge.export.layout import Layout
-from xlbridge.export.part_reader import LineWorkers
-from xlbridge.processes import available_cpus
-from xlbridge.resources import load_catalogue
 
 pytestmark = pytest.mark.one_database
 
 LARGE = "x" * 1_200_000
 WITHIN = Filters({Filter.FROM: datetime(2025, 1, 1), Filter.TO: datetime(2025, 8, 31, 23, 59)})
 FIRST_MONTH, WEIRD_MONTH = "01/01/2025 00:00", "01/07/2025 00:00"
-
-needs_cores = pytest.mark.skipif(available_cpus() < 2, reason="a second core")
-sees_processes = pytest.mark.skipif(not Path("/proc").is_dir(), reason="/proc tells of processes")
 
 
 class System:
@@ -76,7 +62,8 @@ def order(number: int, **fields: Any) -> dict[str, Any]:
 
 
 def document(orders: list[Any], **members: Any) -> bytes:
-    return json.dumps({"success": True, "data": orders, **members}).encode()
+    document = {"success": True, "data": orders, **members}
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 @pytest.fixture
@@ -117,22 +104,6 @@ def client(system: System) -> Iterator[Client]:
     server.server_close()
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Let them begin with the first answer; note of the others whether they made its lines."""
-    monkeypatch.setattr(part_reader, "_START_AFTER_BYTES", 1)
-    noted: list[bool] = []
-    make = LineWorkers.make
-
-    def noting(self: LineWorkers, *arguments: Any) -> dict[str, Any] | None:
-        envelope = make(self, *arguments)
-        noted.append(envelope is not None)
-        return envelope
-
-    monkeypatch.setattr(LineWorkers, "make", noting)
-    return noted
-
-
 def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
     """Return what an export comes to: files, counts and digests, or what it tells."""
     counted: list[int] = []
@@ -166,7 +137,7 @@ def content_of(path: Path) -> object:
 
 
 def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
-    """Return what exports come to without other processes and with them."""
+    """Return what exports come to, their answers read one after the other and side by side."""
     outcomes = []
     for at_once in (1, 2):
         within = folder / str(at_once)
@@ -175,19 +146,16 @@ def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
     return outcomes
 
 
-@needs_cores
 @pytest.mark.parametrize("form", ["xlsx", "csv", "jsonl"])
 @pytest.mark.parametrize(
     "layout", [Layout(), Layout(flat="produtos"), Layout(keep_unknown=True)], ids=str
 )
-def test_the_same_lines_are_made_elsewhere(
-    client: Client, tmp_path: Path, made: list[bool], form: str, layout: Layout
+def test_the_same_lines_come_of_answers_side_by_side(
+    client: Client, tmp_path: Path, form: str, layout: Layout
 ) -> None:
-    here, elsewhere = both(client, tmp_path, form, layout=layout)
-    assert here == elsewhere
-    assert here[1][0] == 3 * 8
-    assert len(made) >= 6
-    assert all(made)
+    one, two = both(client, tmp_path, form, layout=layout)
+    assert one == two
+    assert one[1][0] == 3 * 8
 
 
 WEIRD = {
@@ -199,6 +167,8 @@ WEIRD = {
     "too much": document([order(7)]) + b"{}",
     "no object": document([order(7), 8]),
     "misfit": document([order(7), order(8, quantidadeDeParcelas="two")]),
+    "true for a number": document([order(7, idNF=1), order(8, idNF=True), order(9)]),
+    "a number for true": document([order(7, pendente=True), order(8, pendente=1), order(9)]),
     "an object for a list": document([order(7, parcelas={"valor": 1})]),
     "refused late": b'{"data": [{"numeroDoPedido": 7}], "success": false, "errors": '
     b'[{"key": "k", "value": "late"}]}',
@@ -209,27 +179,24 @@ WEIRD = {
 }
 
 
-@needs_cores
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("name", WEIRD)
 def test_the_same_is_told_of_a_bad_answer(
-    system: System, client: Client, tmp_path: Path, made: list[bool], name: str
+    system: System, client: Client, tmp_path: Path, name: str
 ) -> None:
     system.weird = WEIRD[name]
-    here, elsewhere = both(client, tmp_path, "jsonl")
-    assert here == elsewhere
-    assert issubclass(here[0], XlbridgeError)
-    assert made
+    one, two = both(client, tmp_path, "jsonl")
+    assert one == two
+    assert issubclass(one[0], XlbridgeError)
 
 
-@needs_cores
 def test_the_same_is_told_of_an_answer_that_breaks_off(
     system: System, client: Client, tmp_path: Path
 ) -> None:
     system.weird, system.cut = document([order(7), order(8)]), True
-    here, elsewhere = both(client, tmp_path, "jsonl")
-    assert here == elsewhere
-    assert "after 2 records" in here[1] or "depois de 2 registros" in here[1]
+    one, two = both(client, tmp_path, "jsonl")
+    assert one == two
+    assert "after 2 records" in one[1] or "depois de 2 registros" in one[1]
 
 
 UNUSUAL = {
@@ -243,10 +210,9 @@ UNUSUAL = {
 }
 
 
-@needs_cores
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_answers_become_the_same(
-    system: System, client: Client, tmp_path: Path, made: list[bool], name: str
+    system: System, client: Client, tmp_path: Path, name: str
 ) -> None:
     unusual = UNUSUAL[name]
     if isinstance(unusual, dict):
@@ -254,100 +220,6 @@ def test_unusual_answers_become_the_same(
     elif b"uccess" not in unusual:
         unusual = b'{"success": true, "data": [' + unusual + b"]}"
     system.weird = unusual
-    here, elsewhere = both(client, tmp_path, "jsonl")
-    assert here == elsewhere
-    assert isinstance(here[0], dict)
-    assert made
-
-
-@needs_cores
-@sees_processes
-def test_processes_that_are_killed_cost_nothing(
-    system: System, client: Client, tmp_path: Path, made: list[bool], monkeypatch: Any
-) -> None:
-    killed: list[int] = []
-    lock = Lock()
-    noting = LineWorkers.make
-
-    def killing(self: LineWorkers, *arguments: Any) -> Any:
-        envelope = noting(self, *arguments)
-        with lock:
-            if not killed:
-                killed.extend(line_processes(os.getpid()))
-                for pid in killed:
-                    os.kill(pid, signal.SIGKILL)
-        return envelope
-
-    monkeypatch.setattr(LineWorkers, "make", killing)
-    here, elsewhere = both(client, tmp_path, "jsonl")
-    assert here == elsewhere
-    assert len(killed) == 2
-    assert made[0]
-    assert not made[-1]
-    assert not line_processes(os.getpid())
-
-
-def line_processes(pid: int) -> list[int]:
-    return [child for child in descendants(pid) if "line_process" in command_of(child)]
-
-
-@needs_cores
-@sees_processes
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_outlives_the_export(
-    client: Client, system: System, tmp_path: Path, sent: signal.Signals
-) -> None:
-    system.padding, system.delay = LARGE, 600
-    output = tmp_path / "out" / "pedidos.xlsx"
-    output.parent.mkdir()
-    environment = without_coverage(clean_environment(tmp_path / "own")) | {
-        "XLBRIDGE_BASE_URL": client.target.base_url,
-        "XLBRIDGE_EMAIL": client.target.email,
-        "XLBRIDGE_PASSWORD": client.target.password,
-    }
-    command = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--from", "01/01/2025"]
-    with subprocess.Popen(
-        [*command, "-o", str(output)], env=environment, stderr=subprocess.DEVNULL
-    ) as process:
-        begun = awaited(lambda: line_processes(process.pid))
-        process.send_signal(sent)
-    awaited(lambda: not any(map(lives, begun)))
-    if sent == signal.SIGINT:
-        assert process.returncode == 130
-        assert not any(output.parent.iterdir())
-
-
-def test_a_process_that_makes_lines_imports_no_heavy_library() -> None:
-    light = (*HEAVY, "click", "sqlite3")
-    forms = "xlsx_rows, text"
-    code = (
-        "import sys; before = set(sys.modules); "
-        f"import xlbridge.export.line_process; from xlbridge.export.formats import {forms}; "
-        f"print([name for name in {light!r} if name in set(sys.modules) - before])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_layout_of_an_import_sheet_can_be_sent() -> None:
-    resource = load_catalogue().named("contaspagar")
-    rearrange = Layout(template=resource).rearrange(LISTINGS["contaspagar"])
-    assert rearrange is not None
-    assert pickle.loads(pickle.dumps(rearrange)) == rearrange
-
-
-def test_small_exports_begin_no_process(
-    system: System, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        System, "answer", lambda *_: b'{"success": true, "data": [{"numeroDoPedido": 7}]}'
-    )
-    begun: list[bool] = []
-
-    def look(_advance: object) -> None:
-        begun.extend(map(bool, line_processes(os.getpid())))
-
-    export_listing(
-        client, LISTINGS["pedidos"], WITHIN, tmp_path / "p.csv", FORMATS["csv"], on_progress=look
-    )
-    assert not any(begun)
+    one, two = both(client, tmp_path, "jsonl")
+    assert one == two
+    assert isinstance(one[0], dict)
