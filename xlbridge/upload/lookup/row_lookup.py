@@ -267,10 +267,11 @@ class RowMatcher:
         differing = {n: (value, theirs[n]) for n, value in meant.items() if theirs[n] != value}
         if lists:
             differing |= self._differing_lists(lists, record)
-        # Most records equal their rows: then there is nothing more to look at.
-        alike = values == sent or all(
-            values[name] == value for name, value in sent.items() if value is not None
-        )
+        # Most records equal their rows: then there is nothing more to look at, and one to keep.
+        if values == sent:
+            values, alike = sent, True
+        else:
+            alike = all(values[name] == value for name, value in sent.items() if value is not None)
         return FoundRecord(
             code="/".join([str(record.get(name, "?")) for name in self._read_back.codes]),
             values=values,
