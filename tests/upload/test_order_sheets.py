@@ -19,6 +19,7 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.sales import SALES_ORDER_LIST
+from xlbridge.workbook import STATUS_COLUMNS
 
 ORDERS = "/v2/faturamento/pedido"
 NOBODYS = 999_999
@@ -221,6 +222,32 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     known = remarks(2)
     copy = tmp_path / "situacao.xlsx"
     assert run("upload", make_orders(known), "--yes", "--annotate", copy)[0] == 0
-    numbers = {str(cell(copy, "código no sistema", row)) for row in (2, 3)}
-    assert numbers == {str(order["numeroDoPedido"]) for order in orders_of(client, known)}
-    assert load_workbook(copy)["produtos"].max_row == 5
+    numbers = {
+        str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
+    }
+    told = [(cell(copy, "chave", n), cell(copy, "código no sistema", n)) for n in (2, 3)]
+    assert dict(told) == numbers
+    items = load_workbook(copy)["produtos"]
+    assert items.max_row == 5
+    header = [one.value for one in items[1]]
+    assert header[-3:] == list(STATUS_COLUMNS)
+    beside = [(row[0].value, *[one.value for one in row[-3:]]) for row in items.iter_rows(2)]
+    assert beside == [(one, "accepted", None, numbers[one]) for one in known for _ in range(2)]
+
+
+def test_items_of_a_rejected_order_say_so_in_the_status_copy_and_in_a_copy_of_it(
+    client: Client, run: Run, make_orders: MakeOrders, bolt: int, tmp_path: Path
+) -> None:
+    good, bad = remarks(2)
+    unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
+    copy, again = tmp_path / "situacao.xlsx", tmp_path / "situacao-2.xlsx"
+    run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
+    items = load_workbook(copy)["produtos"]
+    told = [(row[-3].value, "produtos!B5" in str(row[-2].value)) for row in items.iter_rows(2)]
+    assert told == [("accepted", False)] * 2 + [("rejected", True)] * 2
+    assert [str(area) for one in items.conditional_formatting for area in one.cells.ranges] != []
+    run("upload", copy, "--yes", "--annotate", again)
+    once_more = load_workbook(again)["produtos"]
+    assert once_more.max_column == items.max_column
+    states = [row[-3].value for row in once_more.iter_rows(2)]
+    assert states == ["unchanged"] * 2 + ["rejected"] * 2

@@ -1,12 +1,14 @@
 """Status copy: the analyst's own workbook with the status, reason and remote code of each row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources import KEY, Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
@@ -21,10 +23,13 @@ from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.record_writes import WriteState
 from xlbridge.upload.row_plan import PlannedRow, RowAction
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
-from xlbridge.validation import find_header_row, normalise_header
+from xlbridge.validation import child_cells, find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
-from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
+
+if TYPE_CHECKING:
+    from xlbridge.workbook.edit import RemarkColumns
 
 _ACCEPTED = Text(pt="aceita", en="accepted")
 _REJECTED = Text(pt="rejeitada", en="rejected")
@@ -67,29 +72,70 @@ def write_status_copy(
     source = Path(job.what.file)
     require_unchanged(job, source)
     resource = context.catalogue.named(job.what.resource)
-    (cells,) = read_workbook(source, context.settings.limits, job.what.sheet).sheets
-    header = find_header_row(cells, resource)
-    if header is None:
-        raise AssertionError(f"{source} has lost its header")
-    names = [normalise_header(cell) for cell in cells.row(header)]
-    first = normalise_header(STATUS_COLUMNS[0])
-    known_at = cells.first_column + names.index(first) if first in names else None
-    statuses = row_statuses(context, job)
-    remarks = {
-        row: (str(status.state), status.reason, status.code) for row, status in statuses.items()
-    }
-    marked = {
-        row: _SEVERITIES[status.state]
-        for row, status in statuses.items()
-        if status.state in _SEVERITIES
-    }
-    # Few uploads make a copy, and lxml takes its time to import.
+    # Late, as it imports lxml, which other uploads have no use for.
     from xlbridge.workbook.edit import write_remark_columns
 
     with as_xlsx(source, [job.what.sheet], context.settings.limits) as workbook:
-        write_remark_columns(
-            workbook, target, job.what.sheet, header + 1, STATUS_COLUMNS, remarks, known_at, marked
-        )
+        sheets = _remark_columns(context, job, resource)
+        write_remark_columns(workbook, target, sheets)
+
+
+def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":
+    """Return what stands beside the rows of the main sheet, and beside those of its lists."""
+    source, limits = Path(job.what.file), context.settings.limits
+    (main,) = read_workbook(source, limits, job.what.sheet).sheets
+    statuses = row_statuses(context, job)
+    found = [_columns_beside(main, resource, statuses)]
+    if KEY not in resource.by_name:
+        return found
+    by_key = {key: statuses[row] for row, key in _keys_of_rows(main, resource) if row in statuses}
+    children = child_cells(read_workbook(source, limits).sheets, main.name, resource)
+    for child in resource.children:
+        cells = children.get(child.sheet)
+        if cells is None or find_header_row(cells, child) is None:
+            continue
+        keys = _keys_of_rows(cells, child)
+        of_items = {row: by_key[key] for row, key in keys if key in by_key}
+        found.append(_columns_beside(cells, child, of_items))
+    return found
+
+
+def _columns_beside(
+    cells: SheetCells, resource: Resource, statuses: Mapping[int, RowStatus]
+) -> "RemarkColumns":
+    from xlbridge.workbook.edit import RemarkColumns
+
+    header = find_header_row(cells, resource)
+    if header is None:
+        raise AssertionError(f"{cells.name} has lost its header")
+    names = [normalise_header(cell) for cell in cells.row(header)]
+    first = normalise_header(STATUS_COLUMNS[0])
+    return RemarkColumns(
+        cells.name,
+        header + 1,
+        STATUS_COLUMNS,
+        {row: (str(one.state), one.reason, one.code) for row, one in statuses.items()},
+        cells.first_column + names.index(first) if first in names else None,
+        {row: _SEVERITIES[one.state] for row, one in statuses.items() if one.state in _SEVERITIES},
+    )
+
+
+def _keys_of_rows(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, str]]:
+    """Yield Excel's numbers of the rows below the header that have a key, and their keys."""
+    header = find_header_row(cells, resource)
+    if header is None:
+        return
+    title = resource.by_name[KEY].title
+    known = {normalise_header(text) for text in (KEY, title.pt, title.en)}
+    names = [normalise_header(cell) for cell in cells.row(header)]
+    place = next((at for at, name in enumerate(names) if name in known), None)
+    if place is None:
+        return
+    for position in range(header + 1, cells.height):
+        value = cells.columns[place].value(position)
+        key = f"{value:g}" if isinstance(value, float) else str(value).strip()
+        if key:
+            yield position + 1, key
 
 
 def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:

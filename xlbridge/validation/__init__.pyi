@@ -4,6 +4,7 @@ from .cells.text_parsing import (
     number_meanings as number_meanings,
 )
 from .child_sheets import (
+    child_cells as child_cells,
     has_stray_rows as has_stray_rows,
     list_hashes as list_hashes,
     parents_of as parents_of,

@@ -8,5 +8,8 @@ from .editable_package import (
     EditablePackage as EditablePackage,
     edit_package as edit_package,
 )
-from .remark_columns import write_remark_columns as write_remark_columns
+from .remark_columns import (
+    RemarkColumns as RemarkColumns,
+    write_remark_columns as write_remark_columns,
+)
 from .summary_sheet import AnnotationSummary as AnnotationSummary

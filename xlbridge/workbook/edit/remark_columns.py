@@ -5,9 +5,9 @@ Everything else of the file stays as it is: cells, styles, formulas, pictures.
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from types import MappingProxyType
 
 from lxml import etree
 
@@ -33,44 +33,43 @@ _WIDTHS = (18, 60, 22)
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
-def write_remark_columns(
-    source: Path,
-    target: Path,
-    sheet: str,
-    header_row: int,
-    titles: Sequence[str],
-    remarks: Mapping[int, Sequence[str]],
-    known_at: int | None = None,
-    marked: Mapping[int, Severity] = MappingProxyType({}),
-) -> None:
-    """Write a copy of ``source`` with remarks beside the rows of one of its sheets.
+@dataclass(frozen=True, slots=True)
+class RemarkColumns:
+    """Remarks beside the rows of one sheet.
 
     ``remarks`` gives the texts for Excel's row numbers, one for each of ``titles``, which stand in
     ``header_row``. They go behind the last filled column, or over those of an earlier copy, whose
-    first zero-based column is ``known_at``. The rows of ``marked`` are coloured. A filter takes in
-    the new columns; there is one where there was none.
+    first zero-based column is ``known_at``. The rows of ``marked`` are coloured.
+    """
 
-    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
-    cannot be written.
+    sheet: str
+    header_row: int
+    titles: Sequence[str]
+    remarks: Mapping[int, Sequence[str]]
+    known_at: int | None = None
+    marked: Mapping[int, Severity] = field(default_factory=dict)
+
+
+def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColumns]) -> None:
+    """Write a copy of ``source`` with remarks beside the rows of some of its sheets.
+
+    A filter takes in the new columns; there is one where there was none. Raises
+    ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy cannot be
+    written.
     """
     with edit_package(source) as package:
-        part = SheetList(package).part(sheet)
         styles = WorkbookStyles(package)
-        texts = {**remarks, header_row: titles}
-        _write_columns(package, part, known_at, texts, header_row, marked, styles)
+        for one in sheets:
+            _write_columns(package, SheetList(package).part(one.sheet), one, styles)
         styles.put_back()
         package.save(target)
 
 
 def _write_columns(
-    package: EditablePackage,
-    part: str,
-    known_at: int | None,
-    texts: Mapping[int, Sequence[str]],
-    header_row: int,
-    marked: Mapping[int, Severity],
-    styles: WorkbookStyles,
+    package: EditablePackage, part: str, columns: RemarkColumns, styles: WorkbookStyles
 ) -> None:
+    header_row, known_at = columns.header_row, columns.known_at
+    texts = {**columns.remarks, header_row: columns.titles}
     with package.tree(part) as root:
         data = find_child(root, "sheetData")
         if data is None:
@@ -88,7 +87,7 @@ def _write_columns(
         last = first + len(texts[header_row]) - 1
         _set_widths(root, first, last)
         _extend_filter(root, header_row, max(rows), last)
-        colour_ranges(root, _rows_by_severity(marked, last), styles)
+        colour_ranges(root, _rows_by_severity(columns.marked, last), styles)
 
 
 def _rows_by_severity(marked: Mapping[int, Severity], last: int) -> dict[Severity, list[str]]:
