@@ -53,6 +53,7 @@ from .resource import (
     RecordCreation as RecordCreation,
     RecordToRow as RecordToRow,
     Resource as Resource,
+    item_fields as item_fields,
     operation_named as operation_named,
 )
 from .schema_format import schema_file_format as schema_file_format

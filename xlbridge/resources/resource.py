@@ -407,3 +407,14 @@ def record_fields(name: str) -> frozenset[str]:
 
     model = record_model(operation_named(name).data)
     return frozenset(model.model_fields if model else ())
+
+
+@cache
+def item_fields(name: str, sheet: str) -> frozenset[str]:
+    """Return the fields of the items in a list of the records that an operation lists or finds."""
+    from xlbridge.wire import record_model
+
+    record = record_model(operation_named(name).data)
+    of_list = None if record is None else record.model_fields.get(sheet)
+    item = None if of_list is None else record_model(of_list.annotation)
+    return frozenset(item.model_fields if item else ())

@@ -7,9 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from databases import connected
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
+from sheets import write_workbook
+from sqlalchemy import delete, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
@@ -19,8 +22,10 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
+from xlbridge.sandbox.areas.sales.tables import sales_order_items
 from xlbridge.upload import State
 from xlbridge.upload.payload import payload_path
+from xlbridge.wire.sales import SALES_ORDER_LIST
 
 
 def closed(bench: Bench) -> Proof:
@@ -203,6 +208,42 @@ def test_records_without_a_key_are_read_back_by_the_numbers_that_the_system_gave
     assert proof.counts == ProofCounts(read=2, accepted=2, same=2)
     found = table(proof, "nota-fiscal-servico", "Branch code").sum
     assert (found.amount, found.unread, found.found, found.difference) == (80, 0, 80, 0)
+
+
+def test_lists_are_compared_item_by_item_and_named_by_their_cells(
+    bench: Bench, sandbox_home: Path
+) -> None:
+    ana = bench.customer()
+    nut = int(bench.client.registry.products.create(descricaoDoProduto="Porca").idProduto)
+    items = [{"idProduto": nut, "quantidade": n, "valorUnitario": 2.5} for n in (1, 2)]
+    keys = ("A", "B", "C")
+    path = write_workbook(
+        bench.folder / "pedidos.xlsx",
+        pedido=[{"chave": k, "codigoDaFilial": 1, "codigoDoCliente": ana} for k in keys],
+        produtos=[{"chave": key, **item} for key in keys for item in items],
+    )
+    bench.send("pedidos", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    assert closed(bench).counts == ProofCounts(read=3, accepted=3, same=3)
+    _, changed, shorter = sorted(
+        int(one["numeroDoPedido"])
+        for one in bench.client.records(SALES_ORDER_LIST)
+        if one["codigoDoCliente"] == ana
+    )
+    number, seq = sales_order_items.c.numeroDoPedido, sales_order_items.c.seq
+    with connected(sandbox_home, writing=True) as database:
+        second = update(sales_order_items).where((number == changed) & (seq == 2))
+        assert database.execute(second.values(quantidade=Decimal(7))).rowcount == 1
+        first = delete(sales_order_items).where((number == shorter) & (seq == 1))
+        assert database.execute(first).rowcount == 1
+    proof = closed(bench)
+    assert proof.counts == ProofCounts(read=3, accepted=3, same=1, differs=2)
+    told = [(one.location.row, one.cell, one.column, one.sent, one.found) for one in proof.cells]
+    assert told == [
+        (3, "produtos!C5", "produtos.quantidade", "2", "7"),
+        (4, None, "produtos", "2", "1"),
+    ]
+    (fields,) = proof.fields
+    assert "produtos.quantidade" in fields.compared
 
 
 def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: Bench) -> None:

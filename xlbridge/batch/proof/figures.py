@@ -210,7 +210,9 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         if record is None:
             continue
         what = row.sent.job.what
-        columns = catalogue.named(what.resource).by_name
+        resource = catalogue.named(what.resource)
+        columns = resource.by_name
+        yield from _item_differences(row, record, resource)
         for name in different_cells(row.reading, record):
             at = what.columns.get(name)
             yield CellDifference(
@@ -222,6 +224,25 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
                 found=record.values.get(name),
                 code=record.code,
             )
+
+
+def _item_differences(
+    row: ReadBackRow, record: FoundRecord, resource: Resource
+) -> Iterator[CellDifference]:
+    """Yield what the system has otherwise in the lists of a row's record."""
+    places = row.sent.job.items if record.items else {}
+    for name, number, column, sent, found in record.items:
+        (child,) = (one for one in resource.children if one.sheet == name)
+        known = places.get(name) if number is not None else None
+        yield CellDifference(
+            location=row.file.location(row.sent),
+            cell=None if known is None else known.cell(row.sent.row, number, column),
+            column=f"{name}.{column}" if column else name,
+            kind=child.by_name[column].kind if column else Kind.INTEGER,
+            sent=sent,
+            found=found,
+            code=record.code,
+        )
 
 
 def open_rows(rows: Sequence[ReadBackRow]) -> Iterator[OpenRow]:

@@ -43,7 +43,8 @@ class RecordMatch:
             return ReadBackStatus.MISSING
         if self.extra_records or self.same_key:
             return ReadBackStatus.DOUBLED
-        return ReadBackStatus.SAME if self.record.same else ReadBackStatus.DIFFERS
+        is_same = self.record.same and not self.record.items
+        return ReadBackStatus.SAME if is_same else ReadBackStatus.DIFFERS
 
 
 @dataclass(slots=True)
@@ -132,8 +133,10 @@ def _filled_cells(row: RowSnapshot) -> int:
 
 
 def _extra_values(row: RowSnapshot, record: FoundRecord) -> int:
-    """Return in how many columns a record says something where the row is empty."""
-    return sum(row.sent[n] is None and value is not None for n, value in record.values.items())
+    """Return in how many columns a record says something where the row is empty, or has another
+    item in a list."""
+    more = sum(row.sent[n] is None and value is not None for n, value in record.values.items())
+    return more + len(record.items)
 
 
 def _with_leftovers(

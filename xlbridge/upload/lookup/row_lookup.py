@@ -12,7 +12,7 @@ import pandas as pd
 from xlbridge.client import Record
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource
 from xlbridge.resources.checks import bare_document
-from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, ItemDifference, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _PLAIN_KINDS = frozenset(Kind) - _NUMBER_KINDS - {Kind.DATE, Kind.CNPJ, Kind.CPF}
@@ -265,8 +265,14 @@ class RowMatcher:
             there = self._as_row(record)
             theirs = {name: self.comparable(name, there[name]) for name in meant}
         differing = {n: (value, theirs[n]) for n, value in meant.items() if theirs[n] != value}
-        if lists:
-            differing |= self._differing_lists(lists, record)
+        items: list[ItemDifference] = []
+        for name, own in lists.items():
+            listed_items = record.get(name)
+            if not isinstance(listed_items, list):
+                continue
+            pair = self._differing_items(name, own, listed_items, items)
+            if pair is not None:
+                differing[name] = pair
         # Most records equal their rows: then there is nothing more to look at, and one to keep.
         if values == sent:
             values, alike = sent, True
@@ -280,30 +286,48 @@ class RowMatcher:
             differing=differing,
             listing=listed.listing,
             final=bool(self._until) and any(record.get(n) is not None for n in self._until),
+            items=tuple(items),
         )
 
-    def _differing_lists(
-        self, lists: Mapping[str, Sequence[Mapping[str, Any]]], record: Record
-    ) -> dict[str, tuple[str, str]]:
-        """Return the lists of a row that its record has otherwise; what an item leaves out is the
-        system's to fill in."""
-        differing = {}
-        for name, items in lists.items():
-            there = record.get(name)
-            if not isinstance(there, list):
-                continue
-            kinds = self._lists[name]
-            mine = [{c: comparable_value(kinds[c], v) for c, v in one.items()} for one in items]
-            shown = [
-                {c: comparable_value(kinds[c], one.get(c)) for c in kinds if one.get(c) is not None}
-                for one in there
-            ]
-            alike = len(mine) == len(shown) and all(
-                own.items() <= other.items() for own, other in zip(mine, shown, strict=True)
+    def _differing_items(
+        self,
+        name: str,
+        own: Sequence[Mapping[str, Any]],
+        there: Sequence[Mapping[str, Any]],
+        found: list[ItemDifference],
+    ) -> tuple[str, str] | None:
+        """Return a row's list and its record's as texts where they differ, and add to ``found`` in
+        what; None where they are alike.
+
+        The order of the items does not count; what an item leaves out is the system's to fill in,
+        and fields that no item of the record carries are not compared.
+        """
+        kinds = self._lists[name]
+        carried = {column for one in there for column in one}
+        mine = [
+            {c: comparable_value(kinds[c], v) for c, v in one.items() if not there or c in carried}
+            for one in own
+        ]
+        shown = [{c: comparable_value(kinds[c], one.get(c)) for c in kinds} for one in there]
+        free, left = list(range(len(shown))), []
+        for number, item in enumerate(mine):
+            same = next((at for at in free if item.items() <= shown[at].items()), None)
+            if same is None:
+                left.append(number)
+            else:
+                free.remove(same)
+        if not left and not free:
+            return None
+        if len(mine) != len(shown):
+            found.append((name, None, "", str(len(mine)), str(len(shown))))
+        for number, at in zip(left, free, strict=False):
+            found.extend(
+                (name, number, column, value, shown[at][column])
+                for column, value in mine[number].items()
+                if shown[at][column] != value
             )
-            if not alike:
-                differing[name] = (_items_text(mine), _items_text(shown))
-        return differing
+        filled = [{c: v for c, v in one.items() if v is not None} for one in shown]
+        return _items_text(mine), _items_text(filled)
 
 
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:

@@ -17,6 +17,10 @@ CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
 
 
+ItemDifference = Sequence[Any]
+"""List, item, column, the row's value, the record's: a sequence, as JSON has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
     """Remote record: its code, its compared values, and whether they equal those of a row.
@@ -24,7 +28,9 @@ class FoundRecord:
     ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
     empty cells are empty there, too. ``differing`` maps the columns of which that is not so to the
     row's value and the record's. ``listing`` names the operation that listed it; ``final`` says
-    that the interface does not change it any more.
+    that the interface does not change it any more. ``items`` are the differences of its lists: the
+    list, the item of the row from zero, the column, the row's value and the record's; where one of
+    them has more items, without an item and a column, how many both have.
     """
 
     code: str
@@ -34,6 +40,7 @@ class FoundRecord:
     differing: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     listing: str = ""
     final: bool = False
+    items: Sequence[ItemDifference] = ()
 
 
 @dataclass(frozen=True, slots=True)
