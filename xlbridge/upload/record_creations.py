@@ -36,14 +36,11 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState, plain_json
+from xlbridge.upload.record_writes import RecordWrite, WriteState, plain_json
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext
-
-CREATION = RecordTask("", expected={}, wanted={}, values={}, creates=True)
-"""Creation of a record; its row in the job's payload says what it is."""
 
 _APPEARED = Text(
     pt="um registro com a mesma chave entrou no sistema depois do plano ({code}); a linha não foi "

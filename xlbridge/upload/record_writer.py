@@ -16,7 +16,7 @@ from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.reconcile import settle_writes, state_of_writes, verdict_of_writes
 from xlbridge.upload.record_changes import RecordChanger, change_of_row
-from xlbridge.upload.record_creations import CREATION, RecordCreator
+from xlbridge.upload.record_creations import RecordCreator
 from xlbridge.upload.record_dispatch import (
     Announce,
     RecordDispatch,
@@ -26,7 +26,7 @@ from xlbridge.upload.record_dispatch import (
     WriteResult,
     with_reason,
 )
-from xlbridge.upload.record_writes import NewState, RecordTask, RecordWrite, WriteState
+from xlbridge.upload.record_writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step
@@ -56,14 +56,20 @@ def write_records(context: "RunContext", job: Job) -> "Step":
     went_on = job.state is State.SENDING
     if not went_on:
         job = context.announce(job, State.SENDING)
-    writer = _Writer(context, job)
     try:
-        if went_on and job.plan_is_old(context.journal.now()):
-            job = writer.look_again()
-        writer.write_waiting()
+        job = _write_waiting(context, job, went_on=went_on)
     except ApiError as error:
         raise _stopped(context, job, error) from error
     return _conclude(context, job)
+
+
+def _write_waiting(context: "RunContext", job: Job, *, went_on: bool) -> Job:
+    """Send what waits, after another look at the system where the plan is old by now."""
+    writer = _Writer(context, job)
+    if went_on and job.plan_is_old(context.journal.now()):
+        job = writer.look_again()
+    writer.write_waiting()
+    return job
 
 
 def settle_records(context: "RunContext", job: Job) -> "Step":

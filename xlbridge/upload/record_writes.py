@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from xlbridge.files import LocalDatabase
@@ -66,9 +68,15 @@ class RecordTask:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "RecordTask":
-        """Return the task that the journal has."""
+        """Return the task that the journal has; creations are one and the same."""
+        if stored.get("creates"):
+            return CREATION
         claim = stored["claim"]
         return cls(**{**stored, "claim": None if claim is None else (claim[0], claim[1])})
+
+
+CREATION = RecordTask("", expected={}, wanted={}, values={}, creates=True)
+"""Creation of a record; its row in the job's payload says what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +142,11 @@ class RecordWrites:
             "ORDER BY position, number",
             (job_id,),
         )
-        history: dict[int, list[tuple[WriteState, Mapping[str, Any]]]] = {}
-        for position, state, detail in found.fetchall():
-            history.setdefault(position, []).append((WriteState(state), json.loads(detail)))
-        return [_write(position, states) for position, states in history.items()]
+        # One history at a time: those of all records take more memory than what is made of them.
+        return [
+            _write(position, [(WriteState(state), json.loads(detail)) for _, state, detail in told])
+            for position, told in groupby(found, key=itemgetter(0))
+        ]
 
     def _add(self, job_id: str, position: int, state: WriteState, detail: object) -> None:
         self._db.execute(
@@ -155,8 +164,7 @@ class RecordWrites:
         )
 
 
-def _write(position: int, states: Iterable[tuple[WriteState, Mapping[str, Any]]]) -> RecordWrite:
-    known = list(states)
+def _write(position: int, known: Sequence[tuple[WriteState, Mapping[str, Any]]]) -> RecordWrite:
     newest, detail = known[-1]
     announced = [one for state, one in known if state is WriteState.SENDING]
     task = RecordTask.of_json(known[0][1]["task"])
