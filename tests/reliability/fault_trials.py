@@ -112,10 +112,11 @@ def _trial(site: Site, folder: Path, spot: Spot, kind: Kind, name: str, patience
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / "sheet.xlsx"
-    known = site.write(spot.subject, path, ROWS)
     site.proxy.reset()
-    if kind.refused:
-        _refuse_at(site, _first_number(site, folder / "undisturbed", spot))
+    number = _first_number(site, folder / "undisturbed", spot) if kind.refused else None
+    known = site.write(spot.subject, path, ROWS)
+    if number is not None:
+        _refuse_at(site, number)
     else:
         _arm(site, spot, kind)
     with closing(_Course(site, folder, path, spot, patience, known)) as course:
