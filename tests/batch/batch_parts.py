@@ -19,6 +19,23 @@ RunBatch = Callable[..., "subprocess.CompletedProcess[str]"]
 
 _numbers = itertools.count(1)
 
+PLAN = """\
+name: month
+steps:
+  clients:
+    upload: clients*.xlsx
+    resource: cliente
+  payables:
+    upload: payables*.xlsx
+    resource: contaspagar
+    after: clients
+  listing:
+    export: clientes
+    output: out/clients.xlsx
+    after: clients
+"""
+"""A plan of clients, payables after them, and a listing."""
+
 
 def new_cnpj() -> str:
     """A CNPJ that no other test has used."""

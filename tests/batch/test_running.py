@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
 from batch_parts import (
+    PLAN,
     RunBatch,
     WritePlan,
     new_cnpj,
@@ -13,54 +13,22 @@ from batch_parts import (
     write_clients,
     write_payables,
 )
-from databases import database_options
-from environment import Xlbridge, clean_environment, credentials
 from openpyxl import load_workbook
-from sandboxes import sandbox_process
-from sheets import GOOD, write_rows
+from sheets import write_rows
 
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text
-from xlbridge.sandbox import RunningSandbox
 
-PLAN = """\
-name: month
-steps:
-  clients:
-    upload: clients*.xlsx
-    resource: cliente
-  payables:
-    upload: payables*.xlsx
-    resource: contaspagar
-    after: clients
-  listing:
-    export: clientes
-    output: out/clients.xlsx
-    after: clients
+OWN = """\
+schema_type: dataframe
+version: 0.35.0
+title: Transportadoras
+coerce: false
+strict: false
+metadata: {resource: transportadora, import: {direct: imports.direct}, natural_keys: [nome]}
+columns:
+  nome: {dtype: str, nullable: false, required: true}
 """
-
-PAYABLES = """\
-name: p
-steps:
-  p:
-    upload: p.xlsx
-    resource: contaspagar
-    mode: queue
-"""
-LINKED = """\
-name: linked
-steps:
-  titles:
-    upload: titles.xlsx
-    resource: contasreceber
-    links: {codigoDoCliente: cnpj}
-  clients:
-    upload: clients.xlsx
-    resource: cliente
-"""
-
-MOST_IN_A_MINUTE = 500
-"""Of more clients with one update time the listing does not tell."""
 
 
 def test_a_batch_is_done_once(run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path) -> None:
@@ -177,75 +145,6 @@ def test_nothing_is_sent_where_all_or_nothing_is_asked_for(
     assert report(run_batch(*asked), 1)["rows"]["accepted"] == 0
 
 
-@pytest.mark.parametrize("where", ["workbook", "rejects"])
-def test_rejected_rows_are_sent_again_once_they_are_mended(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, where: str
-) -> None:
-    plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
-    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
-    book = write_payables(tmp_path, "payables.xlsx", 501, 501, 501, account=99999)
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
-    assert states(found)["payables"] == "partial"
-    rows = found["steps"][1]["rows"]
-    assert (rows["accepted"] + rows["rejected"], rows["rejected"] > 0) == (3, True)
-    if where == "workbook":
-        write_payables(tmp_path, book.name, 501, 501, 501)
-    else:
-        rejects = next(tmp_path.glob("payables-rej*.xlsx"))
-        mended = load_workbook(rejects)
-        sheet = mended.worksheets[0]
-        header = [cell.value for cell in sheet[1]]
-        column = header.index("codigoDaContaCorrente") + 1
-        for row in range(2, sheet.max_row + 1):
-            if sheet.cell(row, column).value == 99999:
-                sheet.cell(row, column).value = 1
-        mended.save(rejects)
-    found = report(run_batch("resume", "--yes", "--format", "json"), 0)
-    assert found["steps"][1]["rows"] == {
-        "read": 3,
-        "accepted": 3,
-        "unchanged": 0,
-        "held": 0,
-        "unknown": 0,
-        "unsent": 0,
-        "rejected": 0,
-    }
-
-
-def test_a_mended_workbook_may_change_its_looks(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan(PAYABLES)
-    book = write_payables(tmp_path, "p.xlsx", 501, 501, account=99999)
-    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 1)) == {
-        "p": "partial"
-    }
-    write_payables(tmp_path, book.name, 501, 501)
-    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
-    opened = load_workbook(book)
-    opened.worksheets[0].column_dimensions["A"].width = 40
-    opened.save(book)
-    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
-
-
-def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
-    book = write_payables(tmp_path, "p.xlsx", 501)
-    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    opened = load_workbook(book)
-    opened.worksheets[0].column_dimensions["A"].width = 40
-    opened.save(book)
-    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
-    write_payables(tmp_path, "p.xlsx", 501, 501)
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
-    assert states(found) == {"p": "changed"}
-    assert "was changed after it was sent" in found["proofs"][0]["open"][0]
-    assert found["rows"]["accepted"] == 1
-    assert "was changed after it was sent" in found["steps"][0]["units"][0]["problem"]
-
-
 def test_a_proof_neither_replaces_a_workbook_nor_is_one(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:
@@ -265,100 +164,6 @@ def test_a_proof_neither_replaces_a_workbook_nor_is_one(
     done = run_batch("run", plan, "--yes")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Cannot write" in done.stderr
-
-
-def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan(
-        "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
-    )
-    done, partial = (
-        write_payables(tmp_path, f"p-{new_cnpj()}.xlsx", 501, 501, account=account)
-        for account in (1, 99999)
-    )
-    before = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
-    done.unlink()
-    partial.unlink()
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
-    assert found["rows"] == before["rows"]
-    assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
-    assert "no longer there" in found["steps"][0]["units"][1]["problem"]
-    (rejects,) = tmp_path.glob("p-*rej*.xlsx")
-    mended = load_workbook(rejects)
-    sheet = mended.worksheets[0]
-    column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
-    sheet.cell(2, column).value = 1
-    mended.save(rejects)
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    assert found["rows"]["accepted"] == 4
-    assert found["proofs"][0]["settled"]
-
-
-def test_codes_are_filled_in_once_the_clients_are_there(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan(LINKED)
-    documents = [new_cnpj(), new_cnpj()]
-    write_clients(tmp_path, "clients.xlsx", documents)
-    row = GOOD["contasreceber"]
-    rows = [
-        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"L-{document}"}.values()]
-        for document in documents
-    ]
-    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
-    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    assert [step["step"] for step in found["steps"]] == ["clients", "titles"]
-    assert found["rows"]["accepted"] == 4
-    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
-    assert again["steps"] == found["steps"]
-
-
-def test_codes_are_found_where_the_listing_cannot_be_whole(
-    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    # Of its own: whoever lists so many clients later finds the hole, too.
-    server = tmp_path / "server"
-    options = ["--seed", "empty", *database_options(server)]
-    plan = write_plan(LINKED)
-    documents = [new_cnpj() for _ in range(MOST_IN_A_MINUTE + 20)]
-    write_clients(tmp_path, "clients.xlsx", documents)
-    row = GOOD["contasreceber"]
-    rows = [
-        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"H-{document}"}.values()]
-        for document in (*documents[::100], *documents[-5:])
-    ]
-    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
-    server.mkdir()
-    with sandbox_process(server, options, clean_environment(server)) as sandbox:
-        done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **credentials(sandbox))
-    assert report(done, 0)["rows"]["accepted"] == len(documents) + len(rows)
-
-
-def test_nothing_is_sent_while_the_system_cannot_be_asked(
-    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, batch_sandbox: RunningSandbox
-) -> None:
-    plan = write_plan(PLAN)
-    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
-    write_payables(tmp_path, "payables.xlsx", 501)
-    nowhere = credentials(batch_sandbox, XLBRIDGE_BASE_URL="http://127.0.0.1:9")
-    done = xlbridge("batch", "run", plan, "--yes", **nowhere)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "To go on: xlbridge batch resume month" in done.stderr
-    there = credentials(batch_sandbox)
-    found = report(xlbridge("batch", "resume", "--yes", "--format", "json", **there), 0)
-    assert found["rows"]["accepted"] == 2
-
-
-def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
-    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
-) -> None:
-    plan = write_plan(PLAN)
-    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
-    write_payables(tmp_path, "payables.xlsx", 501, 99999)
-    found = report(run_batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
-    assert states(found) == {"clients": "new", "payables": "invalid", "listing": "new"}
-    assert "B3 codigoDoFornecedor" in run_batch("status", "month").stdout
 
 
 def test_a_row_that_stands_in_two_workbooks_is_sent_once(
@@ -404,18 +209,6 @@ def test_a_plan_without_workbooks_says_so(run_batch: RunBatch, write_plan: Write
     plan = write_plan("name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n")
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
     assert found["steps"][0]["problem"] == "no workbook matches p*.xlsx"
-
-
-OWN = """\
-schema_type: dataframe
-version: 0.35.0
-title: Transportadoras
-coerce: false
-strict: false
-metadata: {resource: transportadora, import: {direct: imports.direct}, natural_keys: [nome]}
-columns:
-  nome: {dtype: str, nullable: false, required: true}
-"""
 
 
 def test_a_batch_of_own_resources_is_known_without_saying_where_they_are(

@@ -1,0 +1,101 @@
+"""Codes that a batch fills in once other steps or the system have them, and unknown ones."""
+
+from pathlib import Path
+
+from batch_parts import (
+    PLAN,
+    RunBatch,
+    WritePlan,
+    new_cnpj,
+    report,
+    states,
+    write_clients,
+    write_payables,
+)
+from databases import database_options
+from environment import Xlbridge, clean_environment, credentials
+from sandboxes import sandbox_process
+from sheets import GOOD, write_rows
+
+from xlbridge.sandbox import RunningSandbox
+
+LINKED = """\
+name: linked
+steps:
+  titles:
+    upload: titles.xlsx
+    resource: contasreceber
+    links: {codigoDoCliente: cnpj}
+  clients:
+    upload: clients.xlsx
+    resource: cliente
+"""
+
+MOST_IN_A_MINUTE = 500
+"""Of more clients with one update time the listing does not tell."""
+
+
+def test_codes_are_filled_in_once_the_clients_are_there(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(LINKED)
+    documents = [new_cnpj(), new_cnpj()]
+    write_clients(tmp_path, "clients.xlsx", documents)
+    row = GOOD["contasreceber"]
+    rows = [
+        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"L-{document}"}.values()]
+        for document in documents
+    ]
+    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert [step["step"] for step in found["steps"]] == ["clients", "titles"]
+    assert found["rows"]["accepted"] == 4
+    again = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert again["steps"] == found["steps"]
+
+
+def test_codes_are_found_where_the_listing_cannot_be_whole(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    # Of its own: whoever lists so many clients later finds the hole, too.
+    server = tmp_path / "server"
+    options = ["--seed", "empty", *database_options(server)]
+    plan = write_plan(LINKED)
+    documents = [new_cnpj() for _ in range(MOST_IN_A_MINUTE + 20)]
+    write_clients(tmp_path, "clients.xlsx", documents)
+    row = GOOD["contasreceber"]
+    rows = [
+        [*{**row, "codigoDoCliente": document, "numeroDoDocumento": f"H-{document}"}.values()]
+        for document in (*documents[::100], *documents[-5:])
+    ]
+    write_rows(tmp_path / "titles.xlsx", [*row, "numeroDoDocumento"], rows)
+    server.mkdir()
+    with sandbox_process(server, options, clean_environment(server)) as sandbox:
+        done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **credentials(sandbox))
+    assert report(done, 0)["rows"]["accepted"] == len(documents) + len(rows)
+
+
+def test_nothing_is_sent_while_the_system_cannot_be_asked(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, batch_sandbox: RunningSandbox
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    write_payables(tmp_path, "payables.xlsx", 501)
+    nowhere = credentials(batch_sandbox, XLBRIDGE_BASE_URL="http://127.0.0.1:9")
+    done = xlbridge("batch", "run", plan, "--yes", **nowhere)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "To go on: xlbridge batch resume month" in done.stderr
+    there = credentials(batch_sandbox)
+    found = report(xlbridge("batch", "resume", "--yes", "--format", "json", **there), 0)
+    assert found["rows"]["accepted"] == 2
+
+
+def test_a_code_that_is_nowhere_is_found_before_anything_is_sent(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN)
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    write_payables(tmp_path, "payables.xlsx", 501, 99999)
+    found = report(run_batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
+    assert states(found) == {"clients": "new", "payables": "invalid", "listing": "new"}
+    assert "B3 codigoDoFornecedor" in run_batch("status", "month").stdout

@@ -1,0 +1,122 @@
+"""A batch goes on with what was mended, and not with what was changed, after rows were sent."""
+
+from pathlib import Path
+
+import pytest
+from batch_parts import (
+    PLAN,
+    RunBatch,
+    WritePlan,
+    new_cnpj,
+    report,
+    states,
+    write_clients,
+    write_payables,
+)
+from openpyxl import load_workbook
+
+PAYABLES = """\
+name: p
+steps:
+  p:
+    upload: p.xlsx
+    resource: contaspagar
+    mode: queue
+"""
+
+
+@pytest.mark.parametrize("where", ["workbook", "rejects"])
+def test_rejected_rows_are_sent_again_once_they_are_mended(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, where: str
+) -> None:
+    plan = write_plan(PLAN.replace("after: clients", "mode: direct", 1))
+    write_clients(tmp_path, "clients.xlsx", [new_cnpj()])
+    book = write_payables(tmp_path, "payables.xlsx", 501, 501, 501, account=99999)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found)["payables"] == "partial"
+    rows = found["steps"][1]["rows"]
+    assert (rows["accepted"] + rows["rejected"], rows["rejected"] > 0) == (3, True)
+    if where == "workbook":
+        write_payables(tmp_path, book.name, 501, 501, 501)
+    else:
+        rejects = next(tmp_path.glob("payables-rej*.xlsx"))
+        mended = load_workbook(rejects)
+        sheet = mended.worksheets[0]
+        header = [cell.value for cell in sheet[1]]
+        column = header.index("codigoDaContaCorrente") + 1
+        for row in range(2, sheet.max_row + 1):
+            if sheet.cell(row, column).value == 99999:
+                sheet.cell(row, column).value = 1
+        mended.save(rejects)
+    found = report(run_batch("resume", "--yes", "--format", "json"), 0)
+    assert found["steps"][1]["rows"] == {
+        "read": 3,
+        "accepted": 3,
+        "unchanged": 0,
+        "held": 0,
+        "unknown": 0,
+        "unsent": 0,
+        "rejected": 0,
+    }
+
+
+def test_a_mended_workbook_may_change_its_looks(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PAYABLES)
+    book = write_payables(tmp_path, "p.xlsx", 501, 501, account=99999)
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 1)) == {
+        "p": "partial"
+    }
+    write_payables(tmp_path, book.name, 501, 501)
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    opened = load_workbook(book)
+    opened.worksheets[0].column_dimensions["A"].width = 40
+    opened.save(book)
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+
+
+def test_a_workbook_that_was_changed_after_it_was_sent_is_not_sent_again(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan("name: a\nsteps:\n  p:\n    upload: p.xlsx\n    resource: contaspagar\n")
+    book = write_payables(tmp_path, "p.xlsx", 501)
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    opened = load_workbook(book)
+    opened.worksheets[0].column_dimensions["A"].width = 40
+    opened.save(book)
+    assert states(report(run_batch("run", plan, "--yes", "--format", "json"), 0)) == {"p": "done"}
+    write_payables(tmp_path, "p.xlsx", 501, 501)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert states(found) == {"p": "changed"}
+    assert "was changed after it was sent" in found["proofs"][0]["open"][0]
+    assert found["rows"]["accepted"] == 1
+    assert "was changed after it was sent" in found["steps"][0]["units"][0]["problem"]
+
+
+def test_a_workbook_that_vanished_after_it_was_sent_still_counts(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        "name: a\nsteps:\n  p:\n    upload: p*.xlsx\n    resource: contaspagar\n    mode: queue\n"
+    )
+    done, partial = (
+        write_payables(tmp_path, f"p-{new_cnpj()}.xlsx", 501, 501, account=account)
+        for account in (1, 99999)
+    )
+    before = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    done.unlink()
+    partial.unlink()
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert found["rows"] == before["rows"]
+    assert [unit["state"] for unit in found["steps"][0]["units"]] == ["done", "partial"]
+    assert "no longer there" in found["steps"][0]["units"][1]["problem"]
+    (rejects,) = tmp_path.glob("p-*rej*.xlsx")
+    mended = load_workbook(rejects)
+    sheet = mended.worksheets[0]
+    column = [cell.value for cell in sheet[1]].index("codigoDaContaCorrente") + 1
+    sheet.cell(2, column).value = 1
+    mended.save(rejects)
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert found["rows"]["accepted"] == 4
+    assert found["proofs"][0]["settled"]
