@@ -1,4 +1,7 @@
-"""Sandboxes without the second of their start, which ``test_embedded.py`` and others see to."""
+"""Sandboxes without the second of their start, which ``test_embedded.py`` and others see to.
+
+Inside: sandbox.
+"""
 
 import itertools
 import shutil

@@ -1,6 +1,11 @@
-"""Imports point down the floors, and a room is entered by its face only."""
+"""Imports point down the floors, and a room is entered by its face only.
+
+Tests go by faces and commands, too, but for those that test a room's inside on purpose: they say so
+at the end of their docstring ("Inside: upload, workbook.").
+"""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,3 +74,21 @@ def test_a_face_gives_all_that_it_lists(face: str) -> None:
     room = __import__(face, fromlist=["__all__"])
     assert room.__all__
     assert [name for name in room.__all__ if not hasattr(room, name)] == []
+
+
+INSIDE = re.compile(r"^Inside: (.+)\.$", re.MULTILINE)
+
+
+def rooms_said(path: Path) -> set[str]:
+    told = INSIDE.search(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    return set(told[1].split(", ")) if told else set()
+
+
+def test_tests_that_enter_by_a_side_door_say_so() -> None:
+    wrong = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        modules = [name for name in imported_modules(path) if enters_by_a_side_door("tests", name)]
+        rooms = {room_of(name).rpartition(".")[2] for name in modules}
+        if rooms != rooms_said(path):
+            wrong[path.name] = modules
+    assert wrong == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import LocalFailure
-from xlbridge.parallel.local import LocalExecutor
+from xlbridge.parallel import LocalExecutor
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
 

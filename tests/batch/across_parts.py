@@ -1,4 +1,7 @@
-"""Batches that tests write, judge and hold against one another."""
+"""Batches that tests write, judge and hold against one another.
+
+Inside: batch.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""What the tests of rehearsals are made of: a month, and databases that do what none should."""
+"""What the tests of rehearsals are made of: a month, and databases that do what none should.
+
+Inside: sandbox.
+"""
 
 import json
 import sqlite3

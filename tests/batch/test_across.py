@@ -1,4 +1,7 @@
-"""Workbooks of a batch held against one another and against a real system."""
+"""Workbooks of a batch held against one another and against a real system.
+
+Inside: batch.
+"""
 
 from datetime import date
 from pathlib import Path

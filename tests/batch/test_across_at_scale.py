@@ -1,4 +1,7 @@
-"""Batches with planted errors: these are found and nothing else; large ones need little memory."""
+"""Batches with planted errors: these are found and nothing else; large ones need little memory.
+
+Inside: batch.
+"""
 
 import gc
 import os

@@ -1,4 +1,7 @@
-"""A batch belongs to one plan, wherever that lies."""
+"""A batch belongs to one plan, wherever that lies.
+
+Inside: batch.
+"""
 
 from pathlib import Path
 

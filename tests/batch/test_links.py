@@ -1,4 +1,7 @@
-"""Linked columns: what a plan may link, how the cells are judged, how the codes are filled in."""
+"""Linked columns: what a plan may link, how the cells are judged, how the codes are filled in.
+
+Inside: upload.
+"""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,4 +1,7 @@
-"""Plans are read whole, and each of their mistakes is named with its line."""
+"""Plans are read whole, and each of their mistakes is named with its line.
+
+Inside: batch.
+"""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,4 +1,7 @@
-"""A month is rehearsed by the real command, on a real practice system under real faults."""
+"""A month is rehearsed by the real command, on a real practice system under real faults.
+
+Inside: batch.
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""What is told of a table, whatever the journal says of the rows that were sent for it."""
+"""What is told of a table, whatever the journal says of the rows that were sent for it.
+
+Inside: batch.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

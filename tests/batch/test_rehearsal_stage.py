@@ -1,4 +1,7 @@
-"""The private place of a rehearsal: copies, a database of its own, stand-ins for unknown codes."""
+"""The private place of a rehearsal: copies, a database of its own, stand-ins for unknown codes.
+
+Inside: batch, sandbox.
+"""
 
 import shutil
 from contextlib import closing

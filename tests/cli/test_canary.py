@@ -1,4 +1,7 @@
-"""No password and no token is in anything that any command shows or leaves behind."""
+"""No password and no token is in anything that any command shows or leaves behind.
+
+Inside: cli.
+"""
 
 import io
 import json

@@ -1,4 +1,7 @@
-"""What click itself tells is told in the language of all other messages."""
+"""What click itself tells is told in the language of all other messages.
+
+Inside: cli.
+"""
 
 import ast
 import re

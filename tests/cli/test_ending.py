@@ -1,4 +1,7 @@
-"""An interruption ends a command with its exit code, wherever it comes."""
+"""An interruption ends a command with its exit code, wherever it comes.
+
+Inside: cli.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""What a command imports is out of the collector's way; what it makes is not."""
+"""What a command imports is out of the collector's way; what it makes is not.
+
+Inside: cli.
+"""
 
 import gc
 import importlib

@@ -1,4 +1,7 @@
-"""What a command does when its output cannot be written."""
+"""What a command does when its output cannot be written.
+
+Inside: cli.
+"""
 
 import os
 import re

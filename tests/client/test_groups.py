@@ -1,4 +1,7 @@
-"""The operations by their names, against a real socket."""
+"""The operations by their names, against a real socket.
+
+Inside: client.
+"""
 
 import json
 

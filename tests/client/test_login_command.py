@@ -1,4 +1,7 @@
-"""Profiles by the command line: made, checked, listed, removed."""
+"""Profiles by the command line: made, checked, listed, removed.
+
+Inside: profiles.
+"""
 
 import io
 import json

@@ -1,4 +1,7 @@
-"""A canary: the password and the token are in nothing that xlbridge shows, whatever is answered."""
+"""A canary: the password and the token are in nothing that xlbridge shows, whatever is answered.
+
+Inside: client.
+"""
 
 import logging
 import traceback

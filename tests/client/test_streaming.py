@@ -1,4 +1,7 @@
-"""Listings come record by record: whole or an error, in the memory of one record."""
+"""Listings come record by record: whole or an error, in the memory of one record.
+
+Inside: client.
+"""
 
 import json
 import socket

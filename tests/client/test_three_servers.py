@@ -1,5 +1,8 @@
 """The same work against three servers: the tolerant sandbox, the strict one, and one that answers
-whatever the interface does not show in other shapes."""
+whatever the interface does not show in other shapes.
+
+Inside: sandbox.
+"""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,7 @@
-"""The pages written by hand: their links lead somewhere, what they show exists and is read."""
+"""The pages written by hand: their links lead somewhere, what they show exists and is read.
+
+Inside: resources.
+"""
 
 import ast
 import importlib

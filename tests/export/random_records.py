@@ -1,4 +1,7 @@
-"""Nested records of a listing as Hypothesis makes them, and the rows that they must become."""
+"""Nested records of a listing as Hypothesis makes them, and the rows that they must become.
+
+Inside: export.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,7 @@
-"""Reading exports back, with readers that did not write them."""
+"""Reading exports back, with readers that did not write them.
+
+Inside: export.
+"""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Random nested records of every listing come back equal from every format."""
+"""Random nested records of every listing come back equal from every format.
+
+Inside: export.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""Answers that come one after the other or side by side: the same lines, the same errors."""
+"""Answers that come one after the other or side by side: the same lines, the same errors.
+
+Inside: export.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Runs that break off: nothing is left of the output, finished windows serve the next run."""
+"""Runs that break off: nothing is left of the output, finished windows serve the next run.
+
+Inside: export.
+"""
 
 import json
 import os

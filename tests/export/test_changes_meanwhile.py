@@ -1,4 +1,7 @@
-"""Records that change while the export runs, answers that break off, runs that go on later."""
+"""Records that change while the export runs, answers that break off, runs that go on later.
+
+Inside: export.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Capped listings come whole, with few calls; what cannot be proven whole is named."""
+"""Capped listings come whole, with few calls; what cannot be proven whole is named.
+
+Inside: export.
+"""
 
 import json
 import sqlite3

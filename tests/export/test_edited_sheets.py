@@ -1,4 +1,7 @@
-"""A sheet exported to be edited: untouched it is unchanged, and every edited cell is noticed."""
+"""A sheet exported to be edited: untouched it is unchanged, and every edited cell is noticed.
+
+Inside: export, upload.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

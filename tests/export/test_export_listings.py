@@ -1,4 +1,7 @@
-"""Listings, their columns and filters, and how records become rows."""
+"""Listings, their columns and filters, and how records become rows.
+
+Inside: export.
+"""
 
 import json
 from datetime import datetime
@@ -10,10 +13,17 @@ import pytest
 from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export import LISTINGS, Filter, Filters, Listing, find_listing, parse_filters
+from xlbridge.export import (
+    LISTINGS,
+    Filter,
+    Filters,
+    Listing,
+    check_filters,
+    find_listing,
+    parse_filters,
+)
 from xlbridge.export.filters import parse_date
 from xlbridge.export.formats.selection import output_format, output_opener
-from xlbridge.export.listing import check_filters
 from xlbridge.export.sheets import MarkedDigits, as_json, join_child_sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind

@@ -1,4 +1,7 @@
-"""Exports of the demonstration company equal the system's own answers, cell by cell."""
+"""Exports of the demonstration company equal the system's own answers, cell by cell.
+
+Inside: export.
+"""
 
 import json
 from collections.abc import Callable

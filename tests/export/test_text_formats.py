@@ -1,4 +1,7 @@
-"""CSV and JSON Lines: exact, one file per sheet, safe to open in a spreadsheet."""
+"""CSV and JSON Lines: exact, one file per sheet, safe to open in a spreadsheet.
+
+Inside: export.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""Workbooks, read back by openpyxl and calamine: every cell as it was, with its type."""
+"""Workbooks, read back by openpyxl and calamine: every cell as it was, with its type.
+
+Inside: export.
+"""
 
 import shutil
 from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 A target takes whatever comes and returns; what it raises is a defect. The first byte chooses how
 the rest is taken, so that one file of the corpus holds all of an attempt.
+
+Inside: client, sandbox, workbook.
 """
 
 import json
@@ -26,8 +28,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
-from xlbridge.workbook.read import WorkbookArchive, assemble_workbook, is_zip, parse_file
-from xlbridge.workbook.read.file_kind import FileKind
+from xlbridge.workbook.read import FileKind, WorkbookArchive, assemble_workbook, is_zip, parse_file
 from xlbridge.workbook.read.parsing import SCANS, is_safe_to_parse, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)

@@ -1,4 +1,7 @@
-"""A real Dask cluster of two worker processes: same results, lost workers, nothing told."""
+"""A real Dask cluster of two worker processes: same results, lost workers, nothing told.
+
+Inside: parallel.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""What comes from another process is data, or is not taken in."""
+"""What comes from another process is data, or is not taken in.
+
+Inside: parallel.
+"""
 
 import os
 import pickle

@@ -1,4 +1,7 @@
-"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written."""
+"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written.
+
+Inside: profiles.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The profiles of ``profiles.toml``, and which one a command is for."""
+"""The profiles of ``profiles.toml``, and which one a command is for.
+
+Inside: profiles.
+"""
 
 from pathlib import Path
 

@@ -4,6 +4,8 @@ Each home has workbooks and a batch with records of the same few keys, each in w
 and changes, undoes and sends them again in whatever order, while requests are struck, processes end
 at writes of the journal, and somebody else changes records by other means. The oracle asks after
 each step who did what: no record twice, no change lost, nothing undone that is not the job's own.
+
+Inside: batch, upload.
 """
 
 import itertools

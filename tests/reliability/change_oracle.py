@@ -2,6 +2,8 @@
 
 A record may be created, changed or removed only by a job that was to do just that, once; what a
 job says of its rows must be what it did. The database and the journals are read after each step.
+
+Inside: upload.
 """
 
 import sqlite3

@@ -1,4 +1,7 @@
-"""The library's own upload with a journal that kills the process at one of its writes."""
+"""The library's own upload with a journal that kills the process at one of its writes.
+
+Inside: upload.
+"""
 
 import os
 import signal

@@ -4,6 +4,8 @@ Every workbook has some of a few keys, each with a text of the workbook's own ch
 one system, each with its journal, send them in whatever order; requests are struck, the process
 ends at writes of the journal, the server goes away. The sandbox's database tells which promise was
 broken: no key twice, nothing accepted that is not there, nothing there that no job has sent.
+
+Inside: upload.
 """
 
 import itertools

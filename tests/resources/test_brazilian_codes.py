@@ -1,4 +1,7 @@
-"""The structure of Brazilian codes: right ones pass, near ones do not."""
+"""The structure of Brazilian codes: right ones pass, near ones do not.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,7 @@
-"""The shipped schema files: complete, agreed with the wire, readable by pandera itself."""
+"""The shipped schema files: complete, agreed with the wire, readable by pandera itself.
+
+Inside: resources.
+"""
 
 import types
 import typing

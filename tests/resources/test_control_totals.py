@@ -1,4 +1,7 @@
-"""What control totals add up is declared by the schema file, or follows from its columns."""
+"""What control totals add up is declared by the schema file, or follows from its columns.
+
+Inside: resources.
+"""
 
 from pathlib import Path
 from shutil import copytree

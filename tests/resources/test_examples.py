@@ -1,4 +1,7 @@
-"""The example of a column must pass the column's own rules; else the file and line are named."""
+"""The example of a column must pass the column's own rules; else the file and line are named.
+
+Inside: resources.
+"""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""What pandera writes is an own resource; each of its checks judges as pandera does."""
+"""What pandera writes is an own resource; each of its checks judges as pandera does.
+
+Inside: resources.
+"""
 
 from datetime import date
 from pathlib import Path

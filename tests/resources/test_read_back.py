@@ -1,4 +1,7 @@
-"""How records are found again is declared in fields that exist."""
+"""How records are found again is declared in fields that exist.
+
+Inside: resources.
+"""
 
 from pathlib import Path
 

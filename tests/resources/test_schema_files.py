@@ -1,4 +1,7 @@
-"""A mistake in a schema file is named with the file, the place, and what is allowed there."""
+"""A mistake in a schema file is named with the file, the place, and what is allowed there.
+
+Inside: resources.
+"""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""The shipped schema files keep to their format, and are written down completed as they are."""
+"""The shipped schema files keep to their format, and are written down completed as they are.
+
+Inside: resources.
+"""
 
 import json
 import subprocess

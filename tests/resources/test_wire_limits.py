@@ -1,4 +1,7 @@
-"""What the server would refuse for its size is refused by the schema of every shipped resource."""
+"""What the server would refuse for its size is refused by the schema of every shipped resource.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Iterator
 from datetime import date, datetime

@@ -1,4 +1,7 @@
-"""Report whether all tables of a sandbox fit one another: sums, orders of dates, references."""
+"""Report whether all tables of a sandbox fit one another: sums, orders of dates, references.
+
+Inside: sandbox.
+"""
 
 from collections import Counter
 from collections.abc import Iterator

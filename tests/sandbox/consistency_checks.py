@@ -1,4 +1,7 @@
-"""All tables of a sandbox, and the checks whether they fit one another."""
+"""All tables of a sandbox, and the checks whether they fit one another.
+
+Inside: sandbox.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping

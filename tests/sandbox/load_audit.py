@@ -1,4 +1,7 @@
-"""Whether a sandbox's records are what its clerks were told, and add up."""
+"""Whether a sandbox's records are what its clerks were told, and add up.
+
+Inside: sandbox.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator

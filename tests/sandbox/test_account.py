@@ -1,4 +1,7 @@
-"""Whose password a sandbox on a database accepts."""
+"""Whose password a sandbox on a database accepts.
+
+Inside: sandbox.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Several clients at once, and what a defect of the sandbox looks like from outside."""
+"""Several clients at once, and what a defect of the sandbox looks like from outside.
+
+Inside: sandbox.
+"""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,7 @@
-"""The demo's records: what the contract names, the same every time."""
+"""The demo's records: what the contract names, the same every time.
+
+Inside: sandbox.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""The sandbox's description of itself."""
+"""The sandbox's description of itself.
+
+Inside: sandbox.
+"""
 
 import asyncio
 import re

@@ -1,4 +1,7 @@
-"""What is acknowledged stays, and a queued file is applied once, whatever ends the process."""
+"""What is acknowledged stays, and a queued file is applied once, whatever ends the process.
+
+Inside: sandbox.
+"""
 
 import os
 import signal

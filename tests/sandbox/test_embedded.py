@@ -1,4 +1,7 @@
-"""The embedded sandbox, and the command that runs one in the foreground."""
+"""The embedded sandbox, and the command that runs one in the foreground.
+
+Inside: sandbox.
+"""
 
 import importlib.util
 import os

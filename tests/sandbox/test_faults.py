@@ -1,4 +1,7 @@
-"""Misbehaviour on purpose: each kind does what it says, the same every time."""
+"""Misbehaviour on purpose: each kind does what it says, the same every time.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

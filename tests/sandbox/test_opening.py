@@ -1,4 +1,7 @@
-"""Databases that a sandbox cannot use: each ends with what is wrong and what to do."""
+"""Databases that a sandbox cannot use: each ends with what is wrong and what to do.
+
+Inside: sandbox.
+"""
 
 import os
 import signal

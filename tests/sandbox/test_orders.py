@@ -1,4 +1,7 @@
-"""Sales orders: their figures, their instalments, and their way from registered to processed."""
+"""Sales orders: their figures, their instalments, and their way from registered to processed.
+
+Inside: sandbox.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta

@@ -1,4 +1,7 @@
-"""What only PostgreSQL has: a server that can be away, a language of its own, other limits."""
+"""What only PostgreSQL has: a server that can be away, a language of its own, other limits.
+
+Inside: sandbox.
+"""
 
 import time
 from collections.abc import Iterator

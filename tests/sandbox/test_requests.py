@@ -1,4 +1,7 @@
-"""Requests that are refused before any rule of the business is asked."""
+"""Requests that are refused before any rule of the business is asked.
+
+Inside: sandbox.
+"""
 
 import itertools
 import json

@@ -1,4 +1,7 @@
-"""The sandbox keeps strangers out: where it listens, whom it believes, what it takes in."""
+"""The sandbox keeps strangers out: where it listens, whom it believes, what it takes in.
+
+Inside: sandbox.
+"""
 
 import hmac
 import socket

@@ -1,4 +1,7 @@
-"""Balances are the sum of their movements, whatever moves them and however many at once."""
+"""Balances are the sum of their movements, whatever moves them and however many at once.
+
+Inside: sandbox.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator

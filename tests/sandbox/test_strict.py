@@ -2,6 +2,8 @@
 
 What it takes is held to the golden exchanges, which are written by hand; what our client sends, to
 what it takes.
+
+Inside: sandbox.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Which values a request may carry: the limits of numbers, texts and dates, and their spelling."""
+"""Which values a request may carry: the limits of numbers, texts and dates, and their spelling.
+
+Inside: sandbox.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Writers take turns; who waits too long is told to come back, and readers never wait."""
+"""Writers take turns; who waits too long is told to come back, and readers never wait.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,7 @@
-"""Values that a system sends, in every format of an export, read back by other programs."""
+"""Values that a system sends, in every format of an export, read back by other programs.
+
+Inside: export.
+"""
 
 import csv
 import json

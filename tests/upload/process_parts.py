@@ -1,4 +1,7 @@
-"""What the tests of processing are made of: pending records, and what the database has of them."""
+"""What the tests of processing are made of: pending records, and what the database has of them.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

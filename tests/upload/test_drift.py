@@ -1,4 +1,7 @@
-"""What the remote system refused and local validation had let pass is counted by rule."""
+"""What the remote system refused and local validation had let pass is counted by rule.
+
+Inside: upload.
+"""
 
 from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 

@@ -1,4 +1,7 @@
-"""The journal: names of the same second, and files of other versions."""
+"""The journal: names of the same second, and files of other versions.
+
+Inside: batch, upload.
+"""
 
 import itertools
 import secrets

@@ -1,4 +1,7 @@
-"""Many rows are looked up in whole listings, and only where those are proven to be whole."""
+"""Many rows are looked up in whole listings, and only where those are proven to be whole.
+
+Inside: upload.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Records are taken to their next state once each: planned, confirmed; what is refused."""
+"""Records are taken to their next state once each: planned, confirmed; what is refused.
+
+Inside: sandbox.
+"""
 
 import json
 from datetime import datetime

@@ -1,4 +1,7 @@
-"""Processing under lost answers, kills and doubts: proven by the records' state, never twice."""
+"""Processing under lost answers, kills and doubts: proven by the records' state, never twice.
+
+Inside: sandbox.
+"""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""A lost answer is settled by reading the rows back; what nothing proves, a person decides."""
+"""A lost answer is settled by reading the rows back; what nothing proves, a person decides.
+
+Inside: upload.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""A refusal that names a field of the record is told at the sheet's own column and cell."""
+"""A refusal that names a field of the record is told at the sheet's own column and cell.
+
+Inside: sandbox.
+"""
 
 from pathlib import Path
 from random import Random

@@ -1,4 +1,7 @@
-"""Only what was rejected and was corrected is sent again."""
+"""Only what was rejected and was corrected is sent again.
+
+Inside: upload.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""A sheet in parts: each a job of its own, all one verdict."""
+"""A sheet in parts: each a job of its own, all one verdict.
+
+Inside: batch, upload.
+"""
 
 from contextlib import closing
 from dataclasses import replace

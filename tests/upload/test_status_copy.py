@@ -1,4 +1,7 @@
-"""The analyst's own workbook comes back with each row's state, reason and remote code."""
+"""The analyst's own workbook comes back with each row's state, reason and remote code.
+
+Inside: workbook.
+"""
 
 import json
 from pathlib import Path

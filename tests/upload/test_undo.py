@@ -1,4 +1,7 @@
-"""What an upload wrote is reversed, once, where nobody touched it since; all else is named."""
+"""What an upload wrote is reversed, once, where nobody touched it since; all else is named.
+
+Inside: sandbox.
+"""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -10,8 +10,7 @@ from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 
 from xlbridge.client import Client
-from xlbridge.export import LISTINGS
-from xlbridge.export.listing import Listing
+from xlbridge.export import LISTINGS, Listing
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.wire import Operation
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN

@@ -1,4 +1,7 @@
-"""Copies of workbooks in which what is certain was fixed, and what is found before and after."""
+"""Copies of workbooks in which what is certain was fixed, and what is found before and after.
+
+Inside: validation.
+"""
 
 from collections import Counter
 from pathlib import Path

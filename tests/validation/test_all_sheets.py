@@ -1,4 +1,7 @@
-"""``--all-sheets``: every sheet with data is judged, the others are named."""
+"""``--all-sheets``: every sheet with data is judged, the others are named.
+
+Inside: validation, workbook.
+"""
 
 import json
 import shutil

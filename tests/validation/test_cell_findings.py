@@ -1,4 +1,7 @@
-"""The findings of a sheet are kept as columns and read as a list: nothing is lost on the way."""
+"""The findings of a sheet are kept as columns and read as a list: nothing is lost on the way.
+
+Inside: validation.
+"""
 
 import json
 import pickle

@@ -1,4 +1,7 @@
-"""The problems of a column: what each is said to be, however many there are."""
+"""The problems of a column: what each is said to be, however many there are.
+
+Inside: validation.
+"""
 
 from decimal import Decimal
 

@@ -1,4 +1,7 @@
-"""One damaged cell in a good row gives exactly one finding, at its own address."""
+"""One damaged cell in a good row gives exactly one finding, at its own address.
+
+Inside: validation.
+"""
 
 import zipfile
 from datetime import date, datetime, time, timedelta

@@ -1,4 +1,7 @@
-"""``--fix``: what is certain is fixed in a copy, all else stays as it was."""
+"""``--fix``: what is certain is fixed in a copy, all else stays as it was.
+
+Inside: validation.
+"""
 
 import re
 import struct

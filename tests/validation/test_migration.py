@@ -1,4 +1,7 @@
-"""Older templates: noticed by what they carry, told what changed, moved to the current one."""
+"""Older templates: noticed by what they carry, told what changed, moved to the current one.
+
+Inside: validation, workbook.
+"""
 
 import dataclasses
 from datetime import date

@@ -1,4 +1,7 @@
-"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read."""
+"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read.
+
+Inside: validation, workbook.
+"""
 
 from pathlib import Path
 

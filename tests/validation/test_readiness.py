@@ -1,4 +1,7 @@
-"""Judging gets ready while a workbook is read, which changes nothing of what is found."""
+"""Judging gets ready while a workbook is read, which changes nothing of what is found.
+
+Inside: workbook.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Text dates and numbers: one meaning is read, two are never guessed."""
+"""Text dates and numbers: one meaning is read, two are never guessed.
+
+Inside: validation.
+"""
 
 from datetime import date
 from decimal import Decimal

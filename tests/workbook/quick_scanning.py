@@ -1,4 +1,7 @@
-"""Quick scan of a whole part, as the parsing of a sheet in stretches goes through it."""
+"""Quick scan of a whole part, as the parsing of a sheet in stretches goes through it.
+
+Inside: workbook.
+"""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,7 @@
-"""The annotated copy: marks where they belong, and the analyst's own work kept."""
+"""The annotated copy: marks where they belong, and the analyst's own work kept.
+
+Inside: workbook.
+"""
 
 import base64
 import io

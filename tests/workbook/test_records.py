@@ -1,4 +1,7 @@
-"""Typed rows into workbooks: what is written is what is read back."""
+"""Typed rows into workbooks: what is written is what is read back.
+
+Inside: workbook.
+"""
 
 from datetime import datetime
 from pathlib import Path

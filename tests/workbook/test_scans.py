@@ -1,4 +1,7 @@
-"""The two scans of a sheet's raw XML tell the same, wherever the quick one tells anything."""
+"""The two scans of a sheet's raw XML tell the same, wherever the quick one tells anything.
+
+Inside: workbook.
+"""
 
 import zipfile
 from collections.abc import Iterator

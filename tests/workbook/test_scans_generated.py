@@ -1,4 +1,7 @@
-"""The quick scan tells what the exact one does of every sheet that it does not leave to it."""
+"""The quick scan tells what the exact one does of every sheet that it does not leave to it.
+
+Inside: workbook.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,4 +1,7 @@
-"""A large sheet that is parsed in stretches reads like its twin that is parsed as a whole."""
+"""A large sheet that is parsed in stretches reads like its twin that is parsed as a whole.
+
+Inside: workbook.
+"""
 
 import random
 import sys

@@ -1,4 +1,7 @@
-"""The blank workbooks: what they hold, and that the committed ones are current."""
+"""The blank workbooks: what they hold, and that the committed ones are current.
+
+Inside: cli, resources, workbook.
+"""
 
 import dataclasses
 import re

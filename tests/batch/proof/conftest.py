@@ -1,4 +1,7 @@
-"""A sandbox of its own, a lossy way to it, and a month that went through it."""
+"""A sandbox of its own, a lossy way to it, and a month that went through it.
+
+Inside: batch.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

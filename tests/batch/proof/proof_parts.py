@@ -1,4 +1,7 @@
-"""A month in a real sandbox, sent and then tampered with, so that a proof has much to say."""
+"""A month in a real sandbox, sent and then tampered with, so that a proof has much to say.
+
+Inside: batch, sandbox, upload.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

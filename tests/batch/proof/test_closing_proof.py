@@ -1,4 +1,7 @@
-"""Every row of a batch is accounted for, and held against what the system has."""
+"""Every row of a batch is accounted for, and held against what the system has.
+
+Inside: batch, upload.
+"""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Whose record is whose: no record is given twice, and each tampering is told as what it is."""
+"""Whose record is whose: no record is given twice, and each tampering is told as what it is.
+
+Inside: batch.
+"""
 
 from collections.abc import Sequence
 from random import Random

@@ -1,4 +1,7 @@
-"""The proof for an auditor, in a real browser and without a script."""
+"""The proof for an auditor, in a real browser and without a script.
+
+Inside: batch.
+"""
 
 import re
 from collections.abc import Iterator

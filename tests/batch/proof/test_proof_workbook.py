@@ -1,4 +1,7 @@
-"""The proof as a workbook: everything whole, and nothing in it that Excel would run."""
+"""The proof as a workbook: everything whole, and nothing in it that Excel would run.
+
+Inside: batch.
+"""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""The page for a browser, in a real one."""
+"""The page for a browser, in a real one.
+
+Inside: validation.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,7 @@
-"""Numbers in reports are written as the language writes them; in JSON with a point."""
+"""Numbers in reports are written as the language writes them; in JSON with a point.
+
+Inside: workbook.
+"""
 
 import json
 from collections.abc import Iterator
