@@ -1,6 +1,6 @@
 """Every row of a batch is accounted for, and held against what the system has.
 
-Inside: batch, upload.
+Inside: batch, sandbox, upload.
 """
 
 import shutil
