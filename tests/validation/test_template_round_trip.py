@@ -159,8 +159,8 @@ def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
     return path
 
 
-WITHOUT_LISTS = {"parent-without-children"}
-"""The main sheet is filled in alone."""
+WITHOUT_LISTS = {"parent-without-children", "code-shape"}
+"""The main sheet is filled in alone; codes at random may look unlike one another."""
 
 
 def codes_of(judged: ValidatedSheet) -> set[str]:
