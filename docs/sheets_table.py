@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.resources import Catalogue, Resource, load_catalogue
+from xlbridge.resources import Catalogue, RecordCreation, Resource, load_catalogue
 from xlbridge.upload.process_kinds import KINDS
-from xlbridge.wire import OPERATIONS, Operation
+from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import AUTHENTICATE
 
 CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_taken_and_come_back"
@@ -107,7 +107,8 @@ def sheets() -> Iterator[str]:
     yield "templates and samples, and tests. The first tests are those in whose run the system"
     yield "carries out the operation: they are marked with it, and fail where it does not"
     yield "(`tests/exercised.py`); the others judge the samples. Records are taken to their next"
-    yield "state by `xlbridge process`, from ids or a sheet that `xlbridge export` wrote."
+    yield "state by `xlbridge process`, from ids or a sheet that `xlbridge export` wrote;"
+    yield "their samples are those whose upload makes such records."
     yield ""
     for test in (
         CREATION_TEST,
@@ -178,7 +179,7 @@ def _cells(row: Row) -> Iterator[str]:
     if row.process:
         yield f"`xlbridge process {row.process}`"
         yield f"an export of [{row.process}](listings.md#{row.process})"
-        yield "none: the test makes its own records"
+        yield _lines(_samples_to_process(operation))
         yield _test_names(row.exercises)
         return
     if not row.sheets:
@@ -192,6 +193,19 @@ def _cells(row: Row) -> Iterator[str]:
     yield _test_names(
         dict.fromkeys((*row.exercises, *(t for one in row.sheets for t in one.tests)))
     )
+
+
+def _samples_to_process(operation: Operation) -> Iterator[str]:
+    """Yield the samples whose upload makes such records: of logs, those that can be queued."""
+    every = load_catalogue().values()
+    wanted = record_model(operation.data)
+    created = [one for one in every if one.create and wanted is _created_by(one.create)]
+    for one in created or [one for one in every if one.paths.queue_name is not None]:
+        yield f"[{one.name}.xlsx](../../samples/{one.name}.xlsx)"
+
+
+def _created_by(creation: RecordCreation) -> type[WireModel] | None:
+    return record_model(creation.operation.data)
 
 
 def _test_names(tests: Iterable[str]) -> str:

@@ -251,3 +251,27 @@ def test_items_of_a_rejected_order_say_so_in_the_status_copy_and_in_a_copy_of_it
     assert once_more.max_column == items.max_column
     states = [row[-3].value for row in once_more.iter_rows(2)]
     assert states == ["unchanged"] * 2 + ["rejected"] * 2
+
+
+def test_columns_of_lists_name_records_by_any_name_and_by_a_column_of_a_workbook(
+    client: Client, run: Run, make_orders: MakeOrders, tmp_path: Path
+) -> None:
+    names = ["Rebite das provas de vínculos", "Pino das provas de vínculos"]
+    rows = [{"chave": f"L{place}", "descricaoDoProduto": one} for place, one in enumerate(names)]
+    products = write_workbook(tmp_path / "produtos.xlsx", produto=rows)
+    _, told = run("upload", products, "--yes", "--create-unread")
+    assert told["rows"]["created"] == 2, told
+    by_name, by_key = remarks(2)
+    items = {
+        by_name: [{"idProduto": one, "quantidade": 1, "valorUnitario": 2} for one in names],
+        by_key: [{"idProduto": key, "quantidade": 1, "valorUnitario": 2} for key in ("L1", "L0")],
+    }
+    for remark, link in ((by_name, "produto"), (by_key, f"{products}#chave")):
+        code, told = run(
+            "upload", make_orders([remark], items), "--link", f"idProduto={link}", "--yes"
+        )
+        assert (code, told["state"]) == (0, "done"), told
+    first, second = orders_of(client, [by_name, by_key])
+    ids = items_of(first)
+    assert len({*ids}) == 2
+    assert items_of(second) == ids[::-1]
