@@ -77,7 +77,9 @@ class Laboratory:
             ended = course.drive(step.number, before=step.before)
         else:
             ended = course.upload_watched(step.number, step.point)
-        if ended.returncode != -9:
+        # Answers and announcements share a commit as they come: a run may have fewer of them.
+        fewer = step.point is None and ended.returncode == 0
+        if ended.returncode != -9 and not fewer:
             raise Broken(f"{name}: not killed but ended with {ended.returncode}: {ended.stderr}")
         return course.to_its_end(name)
 
