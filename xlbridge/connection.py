@@ -16,9 +16,6 @@ from xlbridge.profiles import (
 )
 from xlbridge.settings import Settings
 
-IMPATIENT = RetryPolicy(tries=2)
-"""Policy of commands that somebody types to learn whether the system answers."""
-
 
 @contextmanager
 def connect(

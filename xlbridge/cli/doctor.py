@@ -10,8 +10,14 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.client import DiagnosticCheck, diagnose_local, diagnose_remote, failed_check
-from xlbridge.connection import IMPATIENT, connect
+from xlbridge.client import (
+    QUICK_CHECK_POLICY,
+    DiagnosticCheck,
+    diagnose_local,
+    diagnose_remote,
+    failed_check,
+)
+from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile
@@ -82,7 +88,7 @@ def _checks() -> list[DiagnosticCheck]:
     ]
     if all(check.ok for check in checks):
         try:
-            with connect(settings, remark, IMPATIENT) as client:
+            with connect(settings, remark, QUICK_CHECK_POLICY) as client:
                 checks.extend(diagnose_remote(client))
         except XlbridgeError as error:
             checks.append(failed_check("address", error))

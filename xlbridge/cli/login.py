@@ -9,8 +9,8 @@ import click
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.client import Client, TokenFile, parse_base_url
-from xlbridge.connection import IMPATIENT, connect, target_of
+from xlbridge.client import QUICK_CHECK_POLICY, Client, TokenFile, parse_base_url
+from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -98,7 +98,7 @@ def command(
                     en="Make one: xlbridge login --profile NAME --url ADDRESS",
                 ),
             )
-        with connect(settings, remark, IMPATIENT) as client:
+        with connect(settings, remark, QUICK_CHECK_POLICY) as client:
             _tell(client, client.login().expiration, form)
         return
     _log_in(settings, profile, store, form, save=url is not None, anew=anew, stdin=password_stdin)
@@ -119,7 +119,7 @@ def _log_in(
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
-    with Client(target, token_file=token_file, retry_policy=IMPATIENT) as client:
+    with Client(target, token_file=token_file, retry_policy=QUICK_CHECK_POLICY) as client:
         expiration = client.login().expiration
         if save:
             save_profile(settings.home, profile)

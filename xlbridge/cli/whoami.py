@@ -5,7 +5,8 @@ import click
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
-from xlbridge.connection import IMPATIENT, connect
+from xlbridge.client import QUICK_CHECK_POLICY
+from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.wire.authentication import SYSTEM_INFO
 
@@ -16,7 +17,7 @@ from xlbridge.wire.authentication import SYSTEM_INFO
 )
 @format_option
 def command(form: str) -> None:
-    with connect(command_settings(), remark, IMPATIENT) as client:
+    with connect(command_settings(), remark, QUICK_CHECK_POLICY) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
         target = client.target
     where = {

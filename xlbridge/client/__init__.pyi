@@ -15,7 +15,10 @@ from .outcomes import (
     Rejected as Rejected,
     is_json_or_empty as is_json_or_empty,
 )
-from .retry import RetryPolicy as RetryPolicy
+from .retry import (
+    QUICK_CHECK_POLICY as QUICK_CHECK_POLICY,
+    RetryPolicy as RetryPolicy,
+)
 from .session import TokenFile as TokenFile
 from .transport import (
     Target as Target,

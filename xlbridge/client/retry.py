@@ -53,3 +53,7 @@ class RetryPolicy:
 
     def _jitter(self, number: int) -> float:
         return self.random() * min(self.longest, self.first * 2.0**number)
+
+
+QUICK_CHECK_POLICY = RetryPolicy(tries=2)
+"""Policy of commands that somebody types to learn whether the system answers."""

@@ -37,14 +37,17 @@ class ReportForms:
 
     def render(self, form: str) -> Iterator[str]:
         """Yield the text of a printable form piece by piece, in the active language."""
-        if form == "html":
-            yield self.page()
-        elif form == "text":
-            yield from (f"{line}\n" for line in self.lines())
-        elif self.json_pieces is not None:
-            yield from self.json_pieces()
-        else:
-            yield json.dumps(self.document(), ensure_ascii=False, default=str)
+        match form:
+            case "text":
+                yield from (f"{line}\n" for line in self.lines())
+            case "html":
+                yield self.page()
+            case "json" if self.json_pieces is not None:
+                yield from self.json_pieces()
+            case "json":
+                yield json.dumps(self.document(), ensure_ascii=False, default=str)
+            case _:
+                raise ValueError(f"no printable form: {form}")
 
     def write(self, form: str, target: Path) -> None:
         """Write a form to a file, whole or not at all, for its owner only: it quotes cells.
