@@ -39,6 +39,9 @@ ROWS = 3
 _SETTLE = 900.0
 OPTIONS = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=_SETTLE)
 _RUNS_TO_THE_END = 8
+_PROCESSINGS = [one for one in PROCESSINGS if one.resource != "inventario"]
+"""Those of which many records may wait: of a branch only one inventory is open."""
+
 _BY_RECORD = ("POST /v2/cliente", "/processar")
 """Requests that write one record."""
 
@@ -73,7 +76,7 @@ class UploadMachine(Courses):
         self._heal()
 
     @rule(
-        subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE, BY_RECORD, *PROCESSINGS]),
+        subject=st.sampled_from([DIRECT, QUEUE, OWN_QUEUE, BY_RECORD, *_PROCESSINGS]),
         parts=st.sampled_from([None, 2]),
     )
     def new_sheet(self, subject: Subject, parts: int | None) -> None:
