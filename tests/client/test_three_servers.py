@@ -5,11 +5,10 @@ Inside: sandbox.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from databases import database_options
@@ -35,21 +34,6 @@ LISTINGS = (
     "requisicoes",
     "mapeamento",
 )
-
-
-def on_each_server(name: str, values: Sequence[Any]) -> pytest.MarkDecorator:
-    """Each value on each server; on the tolerant one, which all other tests are of, some."""
-    pairs = [
-        pytest.param(
-            server,
-            value,
-            id=f"{server}-{getattr(value, 'name', value)}",
-            marks=[pytest.mark.slow] if server == SERVERS[0] and number % 4 else [],
-        )
-        for server in SERVERS
-        for number, value in enumerate(values)
-    ]
-    return pytest.mark.parametrize(("server", name), pairs, indirect=["server"])
 
 
 @dataclass(frozen=True)
@@ -152,7 +136,7 @@ def test_rejected_lines_are_told_by_their_rows(
     assert [row["row"] for row in report["rejected"]] == [2]
 
 
-@on_each_server("listing", LISTINGS)
+@pytest.mark.parametrize("listing", LISTINGS)
 def test_a_listing_is_exported_whole(
     server: Server, xlbridge: Xlbridge, tmp_path: Path, listing: str
 ) -> None:
@@ -177,7 +161,7 @@ def _filters(listing: str) -> list[str]:
     return ["--branch", "1"] if listing == "requisicoes" else []
 
 
-@on_each_server("made", STEPS)
+@pytest.mark.parametrize("made", STEPS, ids=lambda made: made.name)
 def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, made: ClientStep) -> None:
     """Nothing that the interface shows is in doubt for the shape of its answer."""
     file = UploadFile("planilha.xlsx", b"no workbook") if made.operation.upload else None
