@@ -24,7 +24,8 @@ from upload_parts import (
     write_job,
 )
 
-from xlbridge.batch.proof.inputs import ProofFile, UploadHistory
+from xlbridge.batch.proof.inputs import UploadHistory
+from xlbridge.batch.proof.model import ProofFile
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.resources import Catalogue

@@ -6,15 +6,12 @@ from .consent import (
 )
 from .context import (
     UploadContext as UploadContext,
-    UploadOptions as UploadOptions,
-    choose_mode as choose_mode,
     known_numbers as known_numbers,
     open_context as open_context,
 )
 from .evidence import ensure_evidence as ensure_evidence
 from .job import (
     Job as Job,
-    RequestedMode as RequestedMode,
     Resolution as Resolution,
     State as State,
     is_rejects_name as is_rejects_name,
@@ -23,6 +20,11 @@ from .job_report import job_report as job_report
 from .journal import Journal as Journal
 from .journal_file import accept_journal as accept_journal, is_expected as is_expected
 from .manual_resolution import resolve_job as resolve_job
+from .options import (
+    RequestedMode as RequestedMode,
+    UploadOptions as UploadOptions,
+    choose_mode as choose_mode,
+)
 from .payload import (
     ItemCells as ItemCells,
     load_payload as load_payload,
@@ -41,8 +43,8 @@ from .process_numbers import (
     InvalidNumbers as InvalidNumbers,
     numbers_in_sheet as numbers_in_sheet,
 )
-from .process_plan import (
-    ProcessPlan as ProcessPlan,
+from .process_plan import ProcessPlan as ProcessPlan
+from .process_planning import (
     create_processing as create_processing,
     plan_processing as plan_processing,
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -20,8 +20,6 @@ from xlbridge.upload.claims import Place
 from xlbridge.upload.row_plan import plan_token
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 from xlbridge.workbook import cell_address
-
-RequestedMode = Literal["auto", "direct", "preview", "queue", "records"]
 
 REJECTS_INFIX = "rejeitadas"
 """Part of the names of rejects workbooks."""

@@ -26,7 +26,6 @@ from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
-from xlbridge.upload.payload import frame_of_rows, load_payload, store_payload
 from xlbridge.upload.record_dispatch import (
     MOST_ATTEMPTS,
     Announce,
@@ -259,15 +258,14 @@ class RecordChanger:
 
     def _import(self, write: RecordWrite) -> Outcome:
         """Import one row, which replaces its record."""
-        folder = self._context.environment.settings.payloads
         row = {**self._rows[write.position], **write.task.values}
-        content = store_payload(folder, self._resource, frame_of_rows(self._resource, [row]))
+        content = self._context.workbook_of(self._resource, [row])
         name = f"{self._resource.name}-{self._job.id}-{write.position + 1}.xlsx"
         return self._context.client.send(
             self._resource.paths.direct,
             path={"resource": self._resource.name},
             query=ImportQuery(),
-            file=UploadFile(name, load_payload(folder, content)),
+            file=UploadFile(name, content),
         )
 
     def _request(self, write: RecordWrite, present: PresentRecord) -> Outcome:

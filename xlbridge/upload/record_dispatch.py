@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
 from xlbridge.errors import ApiError, LocalDatabaseError, TransportError
 from xlbridge.i18n import Text
-from xlbridge.upload.context import UploadOptions, pace_text
+from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Mode
-from xlbridge.upload.context import UploadOptions, pace_text
 from xlbridge.upload.job import Job, State
+from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
 from xlbridge.upload.remote_row_results import (
     ROW_COUNT_DIFFERS,

@@ -1,12 +1,11 @@
 """Outcomes of a job's rows: by its own word, and by that of the jobs that retried them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.row_plan import RowReason
-from xlbridge.upload.verdict import RowOutcome
+from xlbridge.upload.verdict import RowOutcome, SettledRows
 
 
 def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
@@ -65,15 +64,6 @@ def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
             if found.get(origins[row]) is not RowOutcome.ACCEPTED:
                 found[origins[row]] = outcome
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class SettledRows:
-    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
-
-    rows: int
-    by: str
-    left: int
 
 
 def settled_rows(journal: Journal, job: Job) -> SettledRows | None:

@@ -1,6 +1,6 @@
 """Run context: connection, journal and payloads, with the operations that all steps share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from http import HTTPStatus
@@ -11,11 +11,12 @@ from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.consent import ConsentRequest
-from xlbridge.upload.context import UploadContext, UploadOptions
+from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.row_lookup import RowValues
-from xlbridge.upload.payload import load_payload, sent_rows
+from xlbridge.upload.options import UploadOptions
+from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
 from xlbridge.upload.planning import plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
@@ -71,6 +72,11 @@ class RunContext:
     def rows(self, job: Job) -> list[RowValues]:
         """Return the rows of a job as they are sent."""
         return sent_rows(self.environment, job)
+
+    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
+        """Return a workbook of some rows, kept as every payload is."""
+        folder = self.environment.settings.payloads
+        return load_payload(folder, store_payload(folder, resource, frame_of_rows(resource, rows)))
 
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write the rows of a job; return why they are not written, if so.

@@ -13,12 +13,13 @@ from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, Usage
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
-from xlbridge.upload.context import UploadContext, UploadOptions, choose_mode, job_lock
+from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
+from xlbridge.upload.options import UploadOptions, choose_mode
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning import (
     PlannedSheet,

@@ -139,6 +139,15 @@ _ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
+class SettledRows:
+    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
+
+    rows: int
+    by: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class DriftedRule:
     """Rule that the schema lacks: the column, the message without its values, and its count."""
 

@@ -17,8 +17,7 @@ from sqlalchemy import ColumnElement, delete, insert, select, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
-from xlbridge.batch.proof.inputs import ProofExport, ProofFile, ProofStep, ProofTitle
-from xlbridge.batch.proof.model import Proof
+from xlbridge.batch.proof.model import Proof, ProofExport, ProofFile, ProofStep, ProofTitle
 from xlbridge.client import Client
 from xlbridge.i18n import Text
 from xlbridge.sandbox.areas.financial.tables import receivables

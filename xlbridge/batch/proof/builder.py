@@ -18,16 +18,17 @@ from xlbridge.batch.proof.figures import (
     summarize_resource,
     total_tables,
 )
-from xlbridge.batch.proof.inputs import (
+from xlbridge.batch.proof.inputs import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.model import (
+    ComparedFields,
+    FileProof,
+    Proof,
     ProofExport,
     ProofFile,
     ProofStep,
     ProofTitle,
-    SentFile,
-    SentRow,
-    UploadHistory,
+    StepProof,
 )
-from xlbridge.batch.proof.model import ComparedFields, FileProof, Proof, StepProof
 from xlbridge.batch.proof.proof_page import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
 from xlbridge.batch.proof.repeated_keys import mark_repeated_keys, repeated_key_breaches

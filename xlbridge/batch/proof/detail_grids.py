@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, typed_value, value_text
-from xlbridge.batch.proof.inputs import ProofExport, RowLocation
-from xlbridge.batch.proof.model import OpenReason, OpenRow, Proof, RefusedRow
+from xlbridge.batch.proof.model import (
+    OpenReason,
+    OpenRow,
+    Proof,
+    ProofExport,
+    RefusedRow,
+    RowLocation,
+)
 from xlbridge.i18n import Text
 from xlbridge.upload import Job, Verdict, mode_name, state_name
 

@@ -1,16 +1,91 @@
 """The closing proof as data; its workbook and its page show the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
-from xlbridge.batch.proof.inputs import ProofExport, ProofFile, ProofTitle, RowLocation
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.upload import Job, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RowLocation:
+    """Location of a row.
+
+    ``file``, ``sheet`` and ``row`` (Excel's number) are where it was sent from, the rejects
+    workbook for a row that was fixed there; ``workbook`` and ``origin`` its place in the step.
+    """
+
+    step: str
+    workbook: Path
+    origin: int
+    file: Path
+    sheet: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProofTitle:
+    """Identity of the proven batch: its name, its plan, and the parameters of the run."""
+
+    batch: str
+    plan: Path
+    plan_sha256: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFile:
+    """A workbook of a step.
+
+    ``sha256`` is that of its content when it was read, ``rows_in_sheet`` how many rows it had
+    then, but for those that are no records. ``job_ids`` are the uploads that sent it, of which
+    parts and retries are found by themselves; ``not_sent_because`` is the reason where there are
+    none, or not for all rows.
+    """
+
+    path: Path
+    sha256: str
+    rows_in_sheet: int
+    not_sent_because: Text | None = None
+    job_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofStep:
+    """A step that uploads workbooks."""
+
+    name: str
+    files: tuple[ProofFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofExport:
+    """A step that exports a listing.
+
+    ``manifest`` is that of the export, as ``export.result.manifest_of`` makes it; None where it
+    was not done. ``problem`` says why it was not, or what became of its files since.
+    """
+
+    name: str
+    listing: str
+    output: Path
+    sha256: str | None = None
+    manifest: Mapping[str, Any] | None = None
+    problem: Text | None = None
+
+    @property
+    def not_done_because(self) -> Text:
+        """The reason why the export was not done."""
+        return self.problem or _NO_REASON
+
+
+_NO_REASON = Text(pt="sem motivo anotado", en="no reason noted")
 
 
 class ReadBackStatus(StrEnum):

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.batch.proof.grids import grouped_amount, grouped_number
-from xlbridge.batch.proof.inputs import ProofExport
-from xlbridge.batch.proof.model import OpenReason, Proof, ResourceSummary
+from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 

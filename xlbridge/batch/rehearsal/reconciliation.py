@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan import WorkbookStep
-from xlbridge.batch.proof.inputs import ProofFile, SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.inputs import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.model import ProofFile
 from xlbridge.batch.rehearsal.result import (
     DoubtfulRow,
     Refusal,

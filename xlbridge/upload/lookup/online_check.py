@@ -12,12 +12,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, ExistingPolicy, ReadBack, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.upload.context import Progress
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.lookup.row_lookup import lookups_for, rows_of
 from xlbridge.upload.lookup.snapshot import RowSnapshot
+from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import values_of
 
