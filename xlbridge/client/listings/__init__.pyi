@@ -2,10 +2,10 @@ from .answer import (
     ListingAnswer as ListingAnswer,
     shape_of as shape_of,
 )
+from .record_shape import RecordShape as RecordShape
 from .stream import (
     FieldTest as FieldTest,
     Numbers as Numbers,
-    RecordShape as RecordShape,
     TruncatedBody as TruncatedBody,
 )
 from .windows import (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from xlbridge.client.listings.record_shape import RecordShape
 from xlbridge.client.listings.stream import (
     EXACT_NUMBERS,
     FieldTest,
@@ -19,7 +20,6 @@ from xlbridge.client.listings.stream import (
     ListingReader,
     Numbers,
     Record,
-    RecordShape,
     TruncatedBody,
     UnexpectedContent,
 )
