@@ -16,12 +16,12 @@ from .report import (
     batch_json as batch_json,
     batch_text as batch_text,
 )
-from .run import (
+from .run import prove_batch as prove_batch, run_batch as run_batch
+from .run_options import (
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
+    RunBatch as RunBatch,
     RunProgress as RunProgress,
-    prove_batch as prove_batch,
-    run_batch as run_batch,
 )
 from .sender import plan_batch as plan_batch
 from .status import (

@@ -6,11 +6,10 @@ A run holds the batch's lock, and ends with the page of findings and the closing
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.checks import (
@@ -38,7 +37,12 @@ from xlbridge.batch.plan import (
     file_digest,
 )
 from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
-from xlbridge.batch.proof.verdict import WrittenProof
+from xlbridge.batch.run_options import (
+    BatchOutcome,
+    BatchRunOptions,
+    ConsentRequest,
+    OpenProgress,
+)
 from xlbridge.batch.sender import WorkbookSender, run_processing
 from xlbridge.batch.status import (
     StepOverview,
@@ -61,83 +65,10 @@ from xlbridge.files import lock_or_fail, report_local_failures, report_write_err
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.settings import CsvForm
-from xlbridge.upload import Consent, UploadOptions
 from xlbridge.validation.reports import Report, report_forms
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
-_DIGEST_LENGTH = 8
-
-
-ExecutorFor = Callable[[Sequence[Path]], AbstractContextManager[Executor | None]]
-
-
-class RunProgress(Protocol):
-    """Progress of a phase of a run."""
-
-    @property
-    def tell(self) -> Callable[[Text], None]:
-        """Show a message."""
-
-    @property
-    def advance(self) -> Callable[[], None]:
-        """Count one more step as done."""
-
-
-OpenProgress = Callable[[Text, int], AbstractContextManager[RunProgress]]
-"""Opens the display of a phase by its title and its number of steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class _NoProgress:
-    tell: Callable[[Text], None] = lambda _text: None
-    advance: Callable[[], None] = lambda: None
-
-
-def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress]:
-    return nullcontext(_NoProgress())
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentRequest:
-    """Request for consent before anything is sent: the rows of each step, and a token.
-
-    ``failed`` counts the workbooks that stay out because they have errors.
-    """
-
-    rows: tuple[tuple[WorkbookStep, int, int], ...]
-    failed: int
-    digest: str
-
-    @property
-    def total(self) -> int:
-        """Number of rows that may be sent."""
-        return sum(rows for _, _, rows in self.rows)
-
-    @property
-    def token(self) -> str:
-        """Token that consents to just these workbooks: ``ROWS:DIGEST8``."""
-        return f"{self.total}:{self.digest[:_DIGEST_LENGTH]}"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRunOptions:
-    """Options of a run.
-
-    ``consent`` is asked once, before anything is sent, ``consent_to_processing`` before the records
-    of a step are processed, which only then are known. ``upload`` are the options of each upload.
-    ``all_or_nothing`` sends nothing where any workbook has errors. ``executor_for`` opens the
-    executor that validates the files, None for this process; ``cluster_executor`` the one that
-    runs the exports. ``progress`` opens the display of a phase with a number of steps.
-    """
-
-    consent: Callable[[ConsentRequest], bool]
-    upload: UploadOptions
-    consent_to_processing: Consent = lambda _request: False
-    all_or_nothing: bool = False
-    executor_for: ExecutorFor = lambda _files: nullcontext()
-    cluster_executor: Callable[[], AbstractContextManager[Executor]] | None = None
-    progress: OpenProgress = _no_progress
 
 
 @dataclass(slots=True)
@@ -372,23 +303,6 @@ def _judge_all(
         limits = replace(settings.limits, csv=csv.completed(settings.limits.csv))
         found = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(together, map(single_result, found), strict=True)
-
-
-@dataclass(slots=True)
-class BatchOutcome:
-    """Outcome of a batch run: the status of each step, and the files written about it.
-
-    ``findings_page`` is None where no workbook has errors or the page cannot be written, for which
-    ``findings_error`` is the reason. ``proof_error`` is why a proof is missing, ``failure`` how
-    this computer failed at a unit.
-    """
-
-    steps: Sequence[StepOverview]
-    findings_page: Path | None = None
-    findings_error: XlbridgeError | None = None
-    proofs: list[WrittenProof] = field(default_factory=list)
-    proof_error: XlbridgeError | None = None
-    failure: LocalFailure | None = None
 
 
 def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:

@@ -22,6 +22,7 @@ from xlbridge.batch import (
     Batch,
     BatchRunOptions,
     ConsentRequest,
+    RunBatch,
     RunProgress,
     WorkbookFile,
     WorkbookStep,
@@ -30,7 +31,6 @@ from xlbridge.batch import (
     open_ledger,
     overview,
     read_plan,
-    run_batch,
     workbooks_of,
 )
 from xlbridge.errors import UsageError, XlbridgeError
@@ -64,12 +64,19 @@ class _Telling:
 
 
 class BatchRequests:
-    """Requests about the batches of the home's ledger."""
+    """Requests about the batches of the home's ledger; ``run_batch`` runs one."""
 
-    def __init__(self, workspace: Workspace, remote: Remote, following: "Following") -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        remote: Remote,
+        following: "Following",
+        run_batch: RunBatch,
+    ) -> None:
         self._workspace = workspace
         self._remote = remote
         self._following = following
+        self._run_batch = run_batch
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
@@ -160,7 +167,7 @@ class BatchRequests:
                 consent, UploadOptions(consent=ApproveAll(), progress=tell), progress=progress
             )
             with self._opened(name, tell) as batch:
-                outcome = run_batch(batch, options)
+                outcome = self._run_batch(batch, options)
                 told = [it for it in asked if it.token != token]
                 errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
                 remote.state.outcome = {

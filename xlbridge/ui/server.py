@@ -30,6 +30,7 @@ from starlette.responses import (
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xlbridge.batch import RunBatch
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
@@ -56,8 +57,9 @@ async def _no_content(_request: Request) -> Response:
 class PageApplication:
     """One page: its open workbook, its connection, and how it ends."""
 
-    def __init__(self, remote: Remote, stop: Callable[[], None]) -> None:
+    def __init__(self, remote: Remote, run_batch: RunBatch, stop: Callable[[], None]) -> None:
         self._remote = remote
+        self._run_batch = run_batch
         self._stop = stop
         self._workspace = Workspace(remote.settings)
 
@@ -71,7 +73,7 @@ class PageApplication:
             *SheetRequests(self._workspace).routes(),
             *UploadRequests(self._workspace, self._remote, following).routes(),
             *SideRequests(self._workspace, self._remote, following).routes(),
-            *BatchRequests(self._workspace, self._remote, following).routes(),
+            *BatchRequests(self._workspace, self._remote, following, self._run_batch).routes(),
             posting("/api/stop", self.stop),
         ]
         return Starlette(routes=routes)
@@ -233,18 +235,20 @@ class PageOptions:
     ready_file: Path | None = None
 
 
-def serve_page(options: PageOptions, settings: Settings, announce: Callable[[str], None]) -> None:
+def serve_page(
+    options: PageOptions, settings: Settings, run_batch: RunBatch, announce: Callable[[str], None]
+) -> None:
     """Serve the page until SIGINT, SIGTERM or its button; ``announce`` is told the launch link.
 
-    ``settings`` name no profile's own values yet: the page may change its environment. The link
-    works once. Raises ``UsageError`` when the port is taken, ``ConfigError`` when the
-    server does not start.
+    ``run_batch`` runs a batch for it. ``settings`` name no profile's own values yet: the page may
+    change its environment. The link works once. Raises ``UsageError`` when the port is taken,
+    ``ConfigError`` when the server does not start.
     """
     with ExitStack() as stack:
         listener = stack.enter_context(listen(LOOPBACK, options.port))
         remote = Remote(settings)
         stack.callback(remote.close)
-        application = PageApplication(remote, lambda: server.stop())
+        application = PageApplication(remote, run_batch, lambda: server.stop())
         stack.callback(application.close)
         guard = Guard(application.build(), listener.getsockname()[1])
 
