@@ -14,6 +14,7 @@ from xlbridge.wire.services import SERVICE_INVOICE_LIST, ServiceInvoiceQuery
 
 TYPES = "/v2/tipo-de-produto"
 INVOICES = "/v2/faturamento/nfse"
+CONTACTS = "/v2/clientecontato"
 PAYABLES = "/v2/financeiro/contaspagar"
 
 _numbers = itertools.count(1)

@@ -14,6 +14,7 @@ import pytest
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
 from record_parts import (
+    CONTACTS,
     INVOICES,
     PAYABLES,
     TYPES,
@@ -29,7 +30,7 @@ from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, new_cnpj
 
 from xlbridge.client import Client
-from xlbridge.errors import InDoubt, TransportError
+from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.upload import Journal, State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
@@ -351,6 +352,44 @@ def test_movements_of_stock_are_counted_where_nobody_else_writes(
         job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
     assert (job.state, job.verdict.accepted) == (State.DONE, 4), job.reason
     assert quantities() == sorted([*before, 2, 2, 2, 3])
+
+
+@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+def test_contacts_of_a_client_are_counted_where_nobody_else_writes(
+    client: Client,
+    proxy: LossyProxy,
+    context: UploadContext,
+    customer: int,
+    tmp_path: Path,
+    fate: Fate,
+) -> None:
+    contacts = client.registry.contacts
+    bare = client.registry.clients.create(nomeComercial="Bia", cnpj=new_cnpj())
+    without = bare.codigoDoCliente
+    # One of the name is there before: the second is a person of its own.
+    contacts.create(codigoDoCliente=customer, nome="Rita")
+    people = [(customer, "Rita"), (customer, "Rui"), (without, "Rita")]
+    rows = [{"codigoDoCliente": code, "nome": name} for code, name in people]
+    path = write_records(tmp_path / "contatos.xlsx", "clientecontato", rows)
+    met: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked == CONTACTS:
+            met.append(asked)
+            return fate if len(met) <= 3 else "pass"
+        return "pass"
+
+    proxy.decide = decide
+    sheet = validate_workbook(path, context.catalogue)
+    with Client(replace(client.target, exclusive=True)) as alone:
+        job = Uploads(context, alone).send(sheet, replace(AT_ONCE, mode="records"))
+    assert (job.state, job.verdict.accepted) == (State.DONE, 3), job.reason
+    assert len(met) == (3 if fate == "lose answer" else 6)
+    for code, names in ((customer, ["Rita", "Rita", "Rui"]), (without, ["Rita"])):
+        there = [contacts.get(codcontato=code, seq=at) for at in range(1, len(names) + 1)]
+        assert sorted(str(one.nomeDoContato) for one in there) == names
+        with pytest.raises(RemoteRejected):
+            contacts.get(codcontato=code, seq=len(names) + 1)
 
 
 def test_what_the_system_rejects_is_in_the_rejects_workbook(

@@ -171,6 +171,7 @@ def _lookup(item: _Content) -> Lookup:
         when={name: tuple(values) for name, values in item.get("when", {}).items()},
         assumed=item.get("assumed", False),
         only=item.get("only", {}),
+        counted=item.get("counted"),
     )
 
 

@@ -53,7 +53,8 @@ class Lookup:
     empty cell). ``operation_names`` are the operations that list the records; ``filters`` maps
     fields of their query, or parameters of their path, to columns. ``assumed`` says that the
     interface may not answer the query at all: then the lookup counts as none. ``only`` are values
-    of the records that are meant, where the operations list others, too.
+    of the records that are meant, where the operations list others, too. ``counted`` is a parameter
+    of the path that counts from 1 until nothing is found.
     """
 
     key: Mapping[str, str]
@@ -62,6 +63,7 @@ class Lookup:
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     assumed: bool = False
     only: Mapping[str, Any] = field(default_factory=dict)
+    counted: str | None = None
 
     @property
     def operations(self) -> "tuple[Operation, ...]":

@@ -170,6 +170,7 @@ def _lookup() -> Schema:
             "only": described({"type": "object"}, "Fields to values: which records are meant."),
             "when": {"type": "object", "additionalProperties": {"type": "array"}},
             "assumed": described(_FLAG, "The interface may not answer this query."),
+            "counted": described(_TEXT, "Parameter of the path, from 1 on until nothing is found."),
         },
         needed=("key", "operations"),
     )

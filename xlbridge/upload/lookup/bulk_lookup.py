@@ -6,6 +6,7 @@ Of what a listing holds, only the records of the rows' own keys stay in memory.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -325,8 +326,6 @@ class _RecordReader:
         The answer serves every lookup that asks the same.
         """
         filters = {name: row[column] for name, column in way.filters.items()}
-        path = {name: filters[name] for name in operation.path_parameters}
-        query = operation.query(**filters) if operation.query and filters else None
         sought = [
             one
             for one in self._sought.values()
@@ -337,8 +336,8 @@ class _RecordReader:
         try:
             # What a record does not show is what it was asked for by.
             wanted = self._wanted(sought if number is None else [*sought, number])
-            records = self._client.records(operation, query=query, path=path, wanted=wanted)
-            self._sort_in(records, operation, sought, filters, number)
+            for records in self._asked_for(operation, way.counted, filters, wanted):
+                self._sort_in(records, operation, sought, filters, number)
         except RemoteRejected as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return True
@@ -346,6 +345,25 @@ class _RecordReader:
                 return False
             raise
         return True
+
+    def _asked_for(
+        self,
+        operation: Operation,
+        counted: str | None,
+        filters: Mapping[str, object],
+        wanted: Sequence[FieldTest],
+    ) -> Iterator[Iterable[Record]]:
+        """Yield the answers to a question: one, or as many as the ``counted`` parameter finds."""
+        path = {name: filters[name] for name in operation.path_parameters if name != counted}
+        if counted is None:
+            query = operation.query(**filters) if operation.query and filters else None
+            yield self._client.records(operation, query=query, path=path, wanted=wanted)
+            return
+        for number in count(1):
+            found = list(self._client.records(operation, path={**path, counted: number}))
+            if not found:
+                return
+            yield found
 
     def _wanted(self, sought: Iterable[_Sought]) -> Sequence[FieldTest]:
         """Return the tests of records that may be of a sought key."""
