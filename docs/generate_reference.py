@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -31,7 +31,9 @@ from sheets_table import sheets
 from xlbridge.batch import plan_format
 from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
+from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Listing, Sheet
+from xlbridge.export.layout import require_records_of
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
@@ -46,6 +48,7 @@ _COLUMNS = "100"
 _NOTICE = (
     "<!-- Written by docs/generate_reference.py: change the code, then run `make reference`. -->"
 )
+_NO_EXPORT = "none, as [no listing shows such records](../assumptions.md#without-an-export)"
 _PLAIN_TYPES: Mapping[Any, str] = {
     int: "int",
     str: "string",
@@ -172,6 +175,7 @@ def _resource(resource: Resource) -> Lines:
     if resource.section:
         yield f"- Section of the interface's description: {resource.section}"
     yield from _ways(resource)
+    yield f"- Filled by `export --as-template` from: {', '.join(_filling(resource)) or _NO_EXPORT}"
     yield f"- Natural keys: {_code(*resource.natural_keys) or 'none'}"
     yield f"- Layout {resource.layout}, fingerprint `{resource.fingerprint}`"
     yield from _columns(resource)
@@ -181,6 +185,14 @@ def _resource(resource: Resource) -> Lines:
         yield from _columns(child)
     if resource.children:
         yield from ("", "Between the sheets:", "", *_rules_between_sheets(resource))
+
+
+def _filling(resource: Resource) -> Iterator[str]:
+    """Yield the listings that hold the records of a resource."""
+    for name, listing in LISTINGS.items():
+        with suppress(UsageError):
+            require_records_of(listing, resource)
+            yield f"[{name}](listings.md#{name})"
 
 
 def _columns(resource: Resource) -> Lines:

@@ -174,6 +174,19 @@ def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed
     assert ORDERS.times(sandbox_home, refused) == ORDERS.times(sandbox_home, cancelled) == 0
 
 
+def test_a_report_says_done_only_where_nothing_was_rejected(
+    client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
+) -> None:
+    good = ORDERS.create(client, customer, tmp_path)
+    for numbers, code, told in (
+        ("999998,999999", 1, "Rejected (pedidos): none of the 2 records was processed."),
+        (f"{good},999999", 1, "Processed (pedidos): 1 of 2; were already: 0; rejected: 1."),
+        (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; were already: 1."),
+    ):
+        ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **toward_proxy)
+        assert (ended.returncode, ended.stdout.splitlines()[0]) == (code, told), ended.stderr
+
+
 def test_a_file_that_an_upload_has_queued_is_left_to_it(
     proxy: LossyProxy, run: Run, sandbox_home: Path, tmp_path: Path
 ) -> None:

@@ -122,7 +122,10 @@ def _rejected_lines(record: ProcessedRecord) -> int:
 
 def has_rejected(journal: Journal, job: Job) -> bool:
     """Tell whether a record was rejected, or a line of a file."""
-    records = processed_records(journal, job)
+    return _any_rejected(processed_records(journal, job))
+
+
+def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
     return any(one.outcome is ProcessOutcome.REJECTED or _rejected_lines(one) for one in records)
 
 
@@ -224,7 +227,7 @@ def _numbers_line(numbers: list[int], told: str) -> Text:
 def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     """Yield the report of a processing for a person."""
     records = processed_records(journal, job)
-    yield _HEADLINES.get(job.state, _UNFINISHED).format(
+    yield _headline(job, records).format(
         **process_counts(records), job=job.id, reason=job.reason, listing=job.what.resource
     )
     for record in records:
@@ -238,16 +241,30 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
         yield from decision_lines(job)
 
 
-_DONE = Text(
-    pt="Pronto ({listing}). Processados: {processed} de {read}; já estavam: {already}; "
-    "rejeitados: {rejected}.",
-    en="Done ({listing}). Processed: {processed} of {read}; were already: {already}; rejected: "
+def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:
+    """Return what comes first of a report: a job whose plan leaves all records is done, too."""
+    if job.state not in {State.DONE, State.PARTIAL, State.REJECTED}:
+        return _HEADLINES.get(job.state, _UNFINISHED)
+    if all(one.outcome is ProcessOutcome.REJECTED for one in records):
+        return _ALL_REJECTED
+    return _PARTIAL if _any_rejected(records) else _DONE
+
+
+_ALL_REJECTED = Text(
+    pt="Rejeitado ({listing}): {read:o registro não|nenhum dos {read} registros} foi processado.",
+    en="Rejected ({listing}): {read:the record was not|none of the {read} records was} processed.",
+)
+_PARTIAL = Text(
+    pt="Processados ({listing}): {processed} de {read}; já estavam: {already}; rejeitados: "
+    "{rejected}.",
+    en="Processed ({listing}): {processed} of {read}; were already: {already}; rejected: "
     "{rejected}.",
 )
+_DONE = Text(
+    pt="Pronto ({listing}). Processados: {processed} de {read}; já estavam: {already}.",
+    en="Done ({listing}). Processed: {processed} of {read}; were already: {already}.",
+)
 _HEADLINES = {
-    State.DONE: _DONE,
-    State.PARTIAL: _DONE,
-    State.REJECTED: _DONE,
     State.ABANDONED: Text(
         pt="Nada foi processado ({reason}).", en="Nothing was processed ({reason})."
     ),
