@@ -23,11 +23,11 @@ from xlbridge.export.export import export_listing
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.flatten import UNKNOWN_FIELDS
 from xlbridge.export.layout import Layout, keys_only_spec
+from xlbridge.export.listing import ListingCall
 from xlbridge.export.part_reader import PartReader, Stopped
 from xlbridge.export.parts import Part
 from xlbridge.export.result import LastRuns
 from xlbridge.export.spool import Spool
-from xlbridge.export.windows import ListingCall
 from xlbridge.wire.registry import CLIENT_LIST
 
 pytestmark = pytest.mark.one_database

@@ -21,14 +21,13 @@ from xlbridge.client.listings import Window, WindowSplitter
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing import Listing, PerRecord, PerValue
+from xlbridge.export.listing import Listing, ListingCall, PerRecord, PerValue
 from xlbridge.export.part_reader import PartReader
 from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.spool import Spool
 from xlbridge.export.windows import (
     ExportProgress,
     FetchedWindow,
-    ListingCall,
     OnProgress,
     SeenValues,
     calls_per_value,

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, get_args
 
-from xlbridge.client.listings import UPDATE_FIELD
+from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
 from xlbridge.export.filters import (
     FILTERS,
     Filter,
@@ -52,6 +52,24 @@ class PerValue:
     filter: Filter
     field: str
     sources: tuple["Listing", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListingCall:
+    """One call of a listing; ``known`` are fields that all of its records have, as texts."""
+
+    operation: Operation
+    path: Mapping[str, object] = field(default_factory=dict)
+    query: WireModel | None = None
+    window: Window = UNBOUNDED_WINDOW
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The key that it asks for, if it does."""
+        names = self.operation.single_record_filters
+        by_query = {name: getattr(self.query, name, None) for name in names}
+        return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

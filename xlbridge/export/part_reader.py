@@ -9,9 +9,8 @@ from itertools import count
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import ListingAnswer
 from xlbridge.errors import RemoteRejected
-from xlbridge.export.listing import Listing, PerRecord
+from xlbridge.export.listing import Listing, ListingCall, PerRecord
 from xlbridge.export.parts import LineSpec, Part, PartWriter
-from xlbridge.export.windows import ListingCall
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 

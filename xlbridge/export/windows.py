@@ -1,13 +1,13 @@
 """Calls and windows of an export: which calls are known beforehand, what came of each window."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from xlbridge.client.listings import MINUTE, UNBOUNDED_WINDOW, Window
+from xlbridge.client.listings import MINUTE, Window
 from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing import Listing, PerValue
-from xlbridge.wire import Operation, WireModel
+from xlbridge.export.listing import Listing, ListingCall, PerValue
+from xlbridge.wire import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +58,6 @@ _MONTHS_BACK = 36
 
 _CLOCK_TOLERANCE = timedelta(days=1)
 """Largest difference between the remote system's clock, time zone included, and ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListingCall:
-    """One call of a listing; ``known`` are fields that all of its records have, as texts."""
-
-    operation: Operation
-    path: Mapping[str, object] = field(default_factory=dict)
-    query: WireModel | None = None
-    window: Window = UNBOUNDED_WINDOW
-    known: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def named(self) -> dict[str, object]:
-        """The key that it asks for, if it does."""
-        names = self.operation.single_record_filters
-        by_query = {name: getattr(self.query, name, None) for name in names}
-        return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
 
 
 def window_call(operation: Operation, filters: Filters, window: Window) -> ListingCall:
