@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -38,15 +38,12 @@ from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading
-from xlbridge.ui.sending import Changed, Remote
+from xlbridge.ui.remote import Changed, Following, Remote
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
-from xlbridge.ui.sheet_requests import sheet_json
+from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import ApproveAll, UploadOptions
 from xlbridge.validation.mapping import read_mapping
-
-if TYPE_CHECKING:
-    from xlbridge.ui.upload_requests import Following
 
 _MOST_BATCHES = 12
 _GONE = Text(
@@ -70,7 +67,7 @@ class BatchRequests:
         self,
         workspace: Workspace,
         remote: Remote,
-        following: "Following",
+        following: Following,
         run_batch: RunBatch,
     ) -> None:
         self._workspace = workspace

@@ -39,11 +39,12 @@ from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import posting
 from xlbridge.ui.batch_requests import BatchRequests
-from xlbridge.ui.sending import Remote
+from xlbridge.ui.remote import Following, Remote
+from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.side_requests import SideRequests, environments_json, listings_json
 from xlbridge.ui.texts import page_texts
-from xlbridge.ui.upload_requests import Following, UploadRequests
+from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import KINDS
 
@@ -66,12 +67,13 @@ class PageApplication:
     def build(self) -> Starlette:
         """Return the application."""
         following = Following(self._remote)
+        uploads = SheetUploads(self._remote, self._workspace)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
             Route("/favicon.ico", _no_content),
             *SheetRequests(self._workspace).routes(),
-            *UploadRequests(self._workspace, self._remote, following).routes(),
+            *UploadRequests(self._workspace, self._remote, following, uploads).routes(),
             *SideRequests(self._workspace, self._remote, following).routes(),
             *BatchRequests(self._workspace, self._remote, following, self._run_batch).routes(),
             posting("/api/stop", self.stop),

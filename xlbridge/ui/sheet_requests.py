@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,17 +16,16 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.ui.mapping_form import (
+from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
+from xlbridge.ui.sheet_forms import (
     chosen_column,
     confirmed_mapping,
     known_mapping,
     proposed_form,
     remember,
-    used_form,
+    sheet_json,
 )
-from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import may_be_sent
 from xlbridge.validation import NoFittingResource, ParseOptions
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template
@@ -279,45 +278,6 @@ class SheetRequests:
 
         await run_in_threadpool(save)
         return download(editor.copy)
-
-
-def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
-    """Return what is known of the chosen sheet, with the findings of the one that is shown.
-
-    ``mapping`` tells where its mapping is from.
-    """
-    with editor.lock:
-        sheet, shown = editor.validated, editor.found.sheet
-        resource = sheet.resource
-        return {
-            "id": editor.id,
-            "version": f"{editor.path.parent.name}-{editor.version}",
-            "shown": shown.sheet,
-            "parts": [
-                {"sheet": it.sheet, "errors": it.errors, "refused": editor.remarks.count(it.sheet)}
-                for it in editor.parts
-            ],
-            "file": editor.path.name,
-            "sheet": sheet.sheet,
-            "sheets": editor.sheet_names,
-            "unit": None if editor.unit is None else asdict(editor.unit),
-            "resource": None if resource is None else resource.name,
-            "title": "" if resource is None else str(resource.title),
-            "header_row": sheet.header_row,
-            "rows": len(shown.rows),
-            "height": editor.cells.height,
-            "errors": shown.errors,
-            "warnings": shown.warnings,
-            "refused": editor.remarks.count(shown.sheet),
-            "not_records": len(shown.not_records),
-            "sendable": may_be_sent(sheet, good_rows=False),
-            "edited": editor.edited,
-            "columns": editor.columns(),
-            "rules": [*editor.remarks.rules(shown.sheet), *editor.found.rules()],
-            "dates": editor.choice.reading.dates,
-            "numbers": editor.choice.reading.numbers,
-            "mapping": used_form(editor, mapping),
-        }
 
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,13 +34,10 @@ from xlbridge.profiles import (
 )
 from xlbridge.ui.answers import download, json_of, posting, reading
 from xlbridge.ui.cell_edits import shown_text
-from xlbridge.ui.sending import Changed, Remote
+from xlbridge.ui.remote import Changed, Following, Remote
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
 from xlbridge.workbook.read import read_workbook
-
-if TYPE_CHECKING:
-    from xlbridge.ui.upload_requests import Following
 
 _PREVIEWED = 10
 _ACCEPTED = Text(
@@ -79,7 +76,7 @@ def listings_json() -> list[dict[str, Any]]:
 class SideRequests:
     """Requests about exports and profiles of the page's environment."""
 
-    def __init__(self, workspace: Workspace, remote: Remote, following: "Following") -> None:
+    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
         self._workspace = workspace
         self._remote = remote
         self._following = following

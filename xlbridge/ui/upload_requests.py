@@ -1,31 +1,29 @@
 """Requests about sending: plan, upload, its progress, jobs, doubts and evidence, processing."""
 
-import asyncio
-import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
-from xlbridge.ui.mapping_form import known_mapping
+from xlbridge.ui.remote import Following, Remote
 from xlbridge.ui.row_remarks import refusals
-from xlbridge.ui.sending import Changed, Remote, SheetUploads
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
-from xlbridge.ui.sheet_requests import sheet_json
+from xlbridge.ui.sheet_forms import known_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import ensure_evidence, job_json, open_context, require_unchanged
 
-_EVENT_SECONDS = 15
+if TYPE_CHECKING:
+    from xlbridge.ui.sending import SheetUploads
+
 _OWN_HEADERS = Text(
     pt="A planilha do envio {job} tem cabeçalhos próprios.",
     en="The workbook of the upload {job} has headers of its own.",
@@ -36,60 +34,16 @@ _HOW_TO_MAP = Text(
 )
 
 
-class Following:
-    """Work that runs in a thread, one at a time, and the pages that follow it."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-        self._changed = asyncio.Event()
-        self._running: set[asyncio.Future[None]] = set()
-
-    def begin(self, work: Callable[[Changed], None]) -> Response:
-        """Begin a work; ``/api/events`` tells how it goes.
-
-        Raises ``UsageError`` while another one runs.
-        """
-        self._remote.begin()
-        task = asyncio.ensure_future(run_in_threadpool(work, self._changed_from_thread()))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return JSONResponse({"started": True})
-
-    async def events(self, request: Request) -> Response:
-        """Stream the progress of the work as server-sent events."""
-
-        async def stream() -> Any:
-            while not await request.is_disconnected():
-                yield f"data: {json.dumps(self._remote.state.to_json())}\n\n"
-                try:
-                    await asyncio.wait_for(self._changed.wait(), _EVENT_SECONDS)
-                except TimeoutError:
-                    continue
-
-        return StreamingResponse(stream(), media_type="text/event-stream")
-
-    def _changed_from_thread(self) -> Changed:
-        loop = asyncio.get_running_loop()
-
-        def changed() -> None:
-            loop.call_soon_threadsafe(self._tell)
-
-        return changed
-
-    def _tell(self) -> None:
-        """Wake who waits for the present event, and let the next ones wait for the next."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-
 class UploadRequests:
     """Requests about what is sent to the environment of the page."""
 
-    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
+    def __init__(
+        self, workspace: Workspace, remote: Remote, following: Following, uploads: "SheetUploads"
+    ) -> None:
         self._workspace = workspace
         self._remote = remote
         self._following = following
-        self._uploads = SheetUploads(remote, workspace)
+        self._uploads = uploads
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""

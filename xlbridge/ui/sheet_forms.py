@@ -1,7 +1,8 @@
-"""Mapping of the open sheet as the page shows it: each header with values, and what it becomes."""
+"""Open sheet as the page shows it, and its mapping: each header with values, what it becomes."""
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from xlbridge.errors import UsageError
@@ -11,6 +12,7 @@ from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import shown_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
+from xlbridge.upload import may_be_sent
 from xlbridge.validation import normalise_header, number_meanings
 from xlbridge.validation.mapping import (
     MappingProposal,
@@ -35,6 +37,45 @@ _NO_COLUMN = Text(
     pt="A coluna escolhida não está mais na planilha; abra-a de novo.",
     en="The chosen column is no longer in the sheet; open it again.",
 )
+
+
+def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
+    """Return what is known of the chosen sheet, with the findings of the one that is shown.
+
+    ``mapping`` tells where its mapping is from.
+    """
+    with editor.lock:
+        sheet, shown = editor.validated, editor.found.sheet
+        resource = sheet.resource
+        return {
+            "id": editor.id,
+            "version": f"{editor.path.parent.name}-{editor.version}",
+            "shown": shown.sheet,
+            "parts": [
+                {"sheet": it.sheet, "errors": it.errors, "refused": editor.remarks.count(it.sheet)}
+                for it in editor.parts
+            ],
+            "file": editor.path.name,
+            "sheet": sheet.sheet,
+            "sheets": editor.sheet_names,
+            "unit": None if editor.unit is None else asdict(editor.unit),
+            "resource": None if resource is None else resource.name,
+            "title": "" if resource is None else str(resource.title),
+            "header_row": sheet.header_row,
+            "rows": len(shown.rows),
+            "height": editor.cells.height,
+            "errors": shown.errors,
+            "warnings": shown.warnings,
+            "refused": editor.remarks.count(shown.sheet),
+            "not_records": len(shown.not_records),
+            "sendable": may_be_sent(sheet, good_rows=False),
+            "edited": editor.edited,
+            "columns": editor.columns(),
+            "rules": [*editor.remarks.rules(shown.sheet), *editor.found.rules()],
+            "dates": editor.choice.reading.dates,
+            "numbers": editor.choice.reading.numbers,
+            "mapping": _used_form(editor, mapping),
+        }
 
 
 def known_mapping(
@@ -68,7 +109,7 @@ def proposed_form(
     return form | {"reasons": _reasons(proposal)}
 
 
-def used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
+def _used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
     """Return the form of what the sheet is read by now, None where nothing is known of it."""
     sheet, mapping = editor.validated, editor.choice.mapping
     cells = editor.sheet_named(sheet.sheet)
