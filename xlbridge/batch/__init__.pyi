@@ -18,6 +18,7 @@ from .report import (
 )
 from .run import prove_batch as prove_batch, run_batch as run_batch
 from .run_options import (
+    BatchOutcome as BatchOutcome,
     BatchRunOptions as BatchRunOptions,
     ConsentRequest as ConsentRequest,
     RunBatch as RunBatch,

@@ -143,7 +143,7 @@ _EXIT_CODES = {
         )
     ),
 )
-def rehearse_command(
+def command(
     plan: Path,
     month: str | None,
     given: tuple[str, ...],

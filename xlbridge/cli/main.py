@@ -84,6 +84,9 @@ _COMMANDS: dict[str, Text] = {
 _MODULES = {"process": "process_records"}
 """The commands that live elsewhere: ``process`` is the process of a command."""
 
+_PARTS = {"batch": ("rehearse",)}
+"""Commands below a command that live in modules of their own, of both names."""
+
 _OPTIONS = Text(pt="[OPÇÕES]", en="[OPTIONS]")
 _OPTIONAL_SUBCOMMAND = Text(pt="[COMANDO] [ARGUMENTOS]...", en="[COMMAND] [ARGS]...")
 _SUBCOMMAND = Text(pt="COMANDO [ARGUMENTOS]...", en="COMMAND [ARGS]...")
@@ -107,7 +110,9 @@ class _LazyGroup(click.Group):
             return None
         module = _MODULES.get(cmd_name, cmd_name)
         with heavy_imports():
-            command: click.Command = importlib.import_module(f"xlbridge.cli.{module}").command
+            command = _command_in(module)
+            for part in _PARTS.get(cmd_name, ()):
+                command.add_command(_command_in(f"{module}_{part}"))
         _complete_help(cmd_name, command)
         return _with_environment(cmd_name, command)
 
@@ -133,6 +138,10 @@ class _LazyGroup(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.epilog = examples_of("")
         super().format_epilog(ctx, formatter)
+
+
+def _command_in(module: str) -> Any:
+    return importlib.import_module(f"xlbridge.cli.{module}").command
 
 
 def _with_environment(name: str, command: click.Command) -> click.Command:
