@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ValidatedSheet, validate_workbook, write_fixed_copy
 from xlbridge.validation.results import FixedCell
@@ -25,3 +27,9 @@ def fixed(
 def places(judged: ValidatedSheet) -> Counter[tuple[str | None, str]]:
     """Count the findings of each cell and kind."""
     return Counter((finding.cell, finding.kind.code) for finding in judged.findings)
+
+
+def cells_of(path: Path, sheet: str) -> dict[str, Any]:
+    """The contents of a sheet; of a formula the formula."""
+    book = openpyxl.load_workbook(path)
+    return {cell.coordinate: cell.value for row in book[sheet].iter_rows() for cell in row}

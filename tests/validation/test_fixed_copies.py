@@ -19,7 +19,7 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
-from fixed_copies import fixed, places
+from fixed_copies import cells_of, fixed, places
 from hypothesis import given, settings, strategies as st
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sheets import GOOD, Formula, write_records
@@ -261,12 +261,6 @@ PICTURE = _png()
 def parts_of(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as package:
         return {name: package.read(name) for name in package.namelist()}
-
-
-def cells_of(path: Path, sheet: str) -> dict[str, Any]:
-    """The contents of a sheet; of a formula the formula."""
-    book = openpyxl.load_workbook(path)
-    return {cell.coordinate: cell.value for row in book[sheet].iter_rows() for cell in row}
 
 
 _TEXTS = st.sampled_from(

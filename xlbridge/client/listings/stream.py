@@ -76,7 +76,7 @@ def refuse_constant(_name: str) -> Any:
 
 
 Numbers = tuple[Callable[[str], Any], Callable[[str], Any]]
-"""What makes values of numbers' texts: of those with a point or an exponent, and of whole ones."""
+"""Parsers of a number's text: of one with a point or an exponent, and of a whole one."""
 
 EXACT_NUMBERS: Numbers = (Decimal, int)
 
