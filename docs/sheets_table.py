@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xlbridge.resources import Catalogue, RecordCreation, Resource, load_catalogue
-from xlbridge.upload.process_kinds import KINDS
+from xlbridge.upload.processing.kinds import KINDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import AUTHENTICATE
 

@@ -145,7 +145,7 @@ def test_another_interruption_changes_nothing(tmp_path: Path, code: int, script:
 ENDING = """
 import atexit
 import sys
-from xlbridge.cli.process import exit_at_once
+from xlbridge.cli.lifecycle import exit_at_once
 
 atexit.register(print, "registered")
 print("printed")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from xlbridge.cli.process import heavy_imports
+from xlbridge.cli.lifecycle import heavy_imports
 
 
 def _is_collected(thing: object) -> bool:

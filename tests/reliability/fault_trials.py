@@ -26,11 +26,9 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
-    create_processing,
-    find_kind,
-    given_numbers,
     resolve_job,
 )
+from xlbridge.upload.processing import create_processing, find_kind, given_numbers
 from xlbridge.validation import validate_workbook
 
 ROWS = 2

@@ -17,18 +17,9 @@ from xlbridge.client import Client, Target
 from xlbridge.files import LocalDatabase
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import read_settings
-from xlbridge.upload import (
-    ApproveAll,
-    Journal,
-    UploadContext,
-    UploadOptions,
-    Uploads,
-    create_processing,
-    create_undo,
-    find_kind,
-    numbers_in_sheet,
-)
+from xlbridge.upload import ApproveAll, Journal, UploadContext, UploadOptions, Uploads, create_undo
 from xlbridge.upload.claims import Claims
+from xlbridge.upload.processing import create_processing, find_kind, numbers_in_sheet
 from xlbridge.upload.record_writes import RecordWrites
 from xlbridge.validation import validate_workbook
 

@@ -23,7 +23,7 @@ from xlbridge.sandbox.areas.financial.tables import payables, receivables
 from xlbridge.sandbox.areas.sales import tables
 from xlbridge.sandbox.areas.stock.tables import inventories
 from xlbridge.sandbox.imports.queue import import_logs
-from xlbridge.upload import process_kinds
+from xlbridge.upload import processing
 from xlbridge.wire.imports import IMPORT_QUEUE
 
 
@@ -161,7 +161,7 @@ each_exercised_kind = pytest.mark.parametrize(
         pytest.param(
             kind,
             id=kind.listing,
-            marks=pytest.mark.exercises(process_kinds.KINDS[kind.listing].process.name),
+            marks=pytest.mark.exercises(processing.KINDS[kind.listing].process.name),
         )
         for kind in KINDS
     ],

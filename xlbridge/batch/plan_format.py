@@ -25,7 +25,8 @@ from xlbridge.resources.yaml_files import (
     format_yaml_path,
 )
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS
-from xlbridge.upload import KINDS, RequestedMode
+from xlbridge.upload import RequestedMode
+from xlbridge.upload.processing import KINDS
 from xlbridge.validation import DateOrder, NumberStyle
 
 _NAME_SCHEMA: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}

@@ -27,23 +27,25 @@ from xlbridge.upload import (
     CorrectedRows,
     Job,
     NotRetriable,
-    RecordNumbers,
     RowPlan,
     SheetCodes,
     State,
     UploadOptions,
     Uploads,
     corrected_rows,
-    create_processing,
-    find_kind,
-    given_numbers,
     has_sent_rows,
     may_be_sent,
-    numbers_in_sheet,
     row_statuses,
     with_retries,
 )
 from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.processing import (
+    RecordNumbers,
+    create_processing,
+    find_kind,
+    given_numbers,
+    numbers_in_sheet,
+)
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})

@@ -364,7 +364,7 @@ _NOT_EQUAL = Text(
 def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     """Return the status of a processing."""
     # What processes records judges sheets of them, too, which takes long to import.
-    from xlbridge.upload import process_counts, processed_records
+    from xlbridge.upload.processing import process_counts, processed_records
 
     unit = step.source
     job = last_processing(batch, step)

@@ -34,9 +34,9 @@ from xlbridge.cli.completion import complete_batches
 from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import format_option, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_result, remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text

@@ -14,13 +14,13 @@ import click
 from xlbridge import __version__
 from xlbridge.cli.click_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
-from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
-from xlbridge.cli.process import (
+from xlbridge.cli.lifecycle import (
     exit_at_once,
     heavy_imports,
     ignore_interrupts,
     treat_signals_as_interrupts,
 )
+from xlbridge.cli.output import StdoutFailed, print_error, remark, stderr_failures_ignored
 from xlbridge.errors import XlbridgeError, is_local_failure, local_failure, os_error_reason
 from xlbridge.i18n import (
     LANGUAGES,
@@ -81,9 +81,6 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
-_MODULES = {"process": "process_records"}
-"""The commands that live elsewhere: ``process`` is the process of a command."""
-
 _PARTS = {"batch": ("rehearse",)}
 """Commands below a command that live in modules of their own, of both names."""
 
@@ -108,11 +105,10 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = _MODULES.get(cmd_name, cmd_name)
         with heavy_imports():
-            command = _command_in(module)
+            command = _command_in(cmd_name)
             for part in _PARTS.get(cmd_name, ()):
-                command.add_command(_command_in(f"{module}_{part}"))
+                command.add_command(_command_in(f"{cmd_name}_{part}"))
         _complete_help(cmd_name, command)
         return _with_environment(cmd_name, command)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     csv_options,
     force_option,
@@ -14,7 +15,6 @@ from xlbridge.cli.options import (
     sheet_options,
 )
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.progress import show_progress
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text

@@ -1,101 +1,181 @@
-"""The process of a command: its imports, the signals that end it, its end."""
+"""``xlbridge process``: take records to their next state in bulk."""
 
-import _thread
-import atexit
-import gc
-import os
-import signal
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import NoReturn
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from xlbridge.garbage_collection import gc_paused
+import click
 
+from xlbridge.cli.completion import complete_listings
+from xlbridge.cli.environment import command_settings
+from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.options import format_option, option
+from xlbridge.cli.output import print_error, print_report, remark
+from xlbridge.cli.upload_options import UploadArguments, consent_options
+from xlbridge.errors import UsageError
+from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
+from xlbridge.upload import open_context
+from xlbridge.upload.processing import KINDS, find_kind
 
-@contextmanager
-def heavy_imports() -> Iterator[None]:
-    """Keep the collector away from what the block imports, now and later: all of it stays."""
-    before = len(sys.modules)
-    with gc_paused():
-        yield
-        if len(sys.modules) > before:
-            gc.freeze()
-
-
-_SIGNAL_NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
-_SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name)]
-"""Not each system has each."""
+if TYPE_CHECKING:
+    from xlbridge.client import Target
+    from xlbridge.upload import UploadContext
+    from xlbridge.upload.processing import ProcessKind, ProcessPlan, RecordNumbers
 
 
-def treat_signals_as_interrupts() -> None:
-    """Raise ``KeyboardInterrupt`` on signals that ask for an end; ignored ones stay ignored."""
-    for number in (signal.SIGINT, *_SIGNALS):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
-    sys.unraisablehook = _repeat_lost_interrupt
+class _Numbers(click.ParamType[tuple[int, ...]]):
+    """Numbers of records, separated by commas."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",") if part.strip()]
+        wrong = [part for part in parts if not (part.isascii() and part.isdecimal())]
+        if wrong or not parts:
+            said = Text(
+                pt="não é número de registro: {wrong}", en="not the number of a record: {wrong}"
+            )
+            self.fail(str(said.format(wrong=", ".join(wrong) or "–")), param, ctx)
+        return tuple(map(int, parts))
 
 
-def ignore_interrupts() -> None:
-    """Ignore interrupts once the outcome of a command is settled, until its exit code is set."""
-    for number in (signal.SIGINT, *_SIGNALS):
-        signal.signal(number, signal.SIG_IGN)
+@click.command(
+    "process",
+    help=str(
+        Text(
+            pt="Processa em lote registros já no sistema: emite notas, processa pedidos, "
+            "inventários e arquivos da fila. LISTING é um de: {names}. FILE é uma planilha com a "
+            "coluna dos números, como a que export grava.",
+            en="Processes records of the system in bulk: emits invoices, processes orders, "
+            "inventories and queued files. LISTING is one of: {names}. FILE is a sheet with the "
+            "column of their numbers, as export writes it.",
+        ).format(names=", ".join(KINDS))
+    ),
+)
+@click.argument("listing", shell_complete=complete_listings)
+@click.argument("file", type=click.Path(readable=False, path_type=Path), required=False)
+@option(
+    "--id",
+    "given",
+    type=_Numbers(),
+    multiple=True,
+    metavar="N,…",
+    pt="Os números dos registros, em vez de um arquivo.",
+    en="The numbers of the records, in place of a file.",
+)
+@option("--sheet", pt="A planilha do arquivo.", en="The sheet of the workbook.")
+@option(
+    "--plan",
+    "plan_only",
+    is_flag=True,
+    pt="Só mostra o plano; nada é enviado.",
+    en="Only shows the plan; nothing is sent.",
+)
+@option(
+    "--again",
+    metavar="REASON",
+    pt="Processa também o que já foi processado daqui e voltou a pendente; o motivo fica "
+    "registrado.",
+    en="Processes also what was processed from here and is pending again; the reason is recorded.",
+)
+@option(
+    "--at-once",
+    type=click.IntRange(min=1, max=16),
+    default=1,
+    show_default=True,
+    pt="Registros processados ao mesmo tempo.",
+    en="Records processed at the same time.",
+)
+@consent_options
+@format_option
+def command(
+    listing: str,
+    file: Path | None,
+    given: Sequence[tuple[int, ...]],
+    sheet: str | None,
+    plan_only: bool,
+    at_once: int,
+    **others: Any,
+) -> ExitCode:
+    arguments = UploadArguments.of({**others, "annotate": None})
+    kind = find_kind(listing)
+    if (file is None) == (not given):
+        raise UsageError(
+            Text(
+                pt="Informe os números com --id ou um arquivo, um dos dois.",
+                en="Give the numbers by --id or a file, one of the two.",
+            )
+        )
+    # What talks to the system and reads workbooks takes its time to import.
+    with heavy_imports():
+        from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
+        from xlbridge.connection import connect
+        from xlbridge.resources import Mode
+        from xlbridge.upload.processing import InvalidNumbers, create_processing, plan_processing
+
+    with open_context(command_settings()) as context:
+        try:
+            numbers = _numbers(context, kind, file, given, sheet)
+        except InvalidNumbers as error:
+            print_error(error)
+            return ExitCode.DATA_ERRORS
+        with connect(context.settings, remark) as client:
+            again = arguments.options.again
+            if plan_only:
+                plan = plan_processing(context, client, kind, numbers, again=again, at_once=at_once)
+                return _print_plan(plan, client.target, arguments.form)
+            forbid_yes_in_production(client.target.production, arguments, Mode.PROCESS)
+            job = create_processing(
+                context, client, kind, numbers, arguments.options, at_once=at_once
+            )
+            return run_upload(context, client, job, arguments)
 
 
-_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
-_REPEAT_SECONDS = 0.01
+def _numbers(
+    context: "UploadContext",
+    kind: "ProcessKind",
+    file: Path | None,
+    given: Sequence[tuple[int, ...]],
+    sheet: str | None,
+) -> "RecordNumbers":
+    """Return the numbers that were given, or those in the file; say what of it does not count."""
+    from xlbridge.upload.processing import given_numbers, numbers_in_sheet
+
+    if file is None:
+        return given_numbers([number for numbers in given for number in numbers])
+    found = numbers_in_sheet(file, kind, context.settings.limits, sheet)
+    if found.empty or found.repeated:
+        remark(
+            Text(
+                pt="{sheet}: números de {column}: {n}; linhas sem número: {empty}; repetidas: "
+                "{repeated}",
+                en="{sheet}: numbers in {column}: {n}; rows without one: {empty}; repeated: "
+                "{repeated}",
+            ).format(
+                sheet=found.sheet,
+                column=kind.number,
+                n=len(found.numbers),
+                empty=found.empty,
+                repeated=found.repeated,
+            )
+        )
+    return found
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise ``KeyboardInterrupt``, after an import that is under way.
+def _print_plan(plan: "ProcessPlan", target: "Target", form: str) -> ExitCode:
+    from xlbridge.upload.processing import process_plan_json, process_plan_lines
 
-    Libraries take an interrupt that comes while they import something for a module that is not
-    there: they go on without it, or fail.
-    """
-    while frame is not None:
-        if frame.f_code.co_filename == _IMPORT_SYSTEM:
-            _repeat(number)
-            return
-        frame = frame.f_back
-    raise KeyboardInterrupt
-
-
-def _repeat_lost_interrupt(failure: "sys.UnraisableHookArgs") -> None:
-    """Interrupt once more where nothing could be raised, as while an object is discarded.
-
-    Any other such failure was reported already, where the object was used.
-    """
-    if issubclass(failure.exc_type, KeyboardInterrupt):
-        _repeat(signal.SIGINT)
-
-
-def _repeat(number: int) -> None:
-    """Deliver a signal to the main thread again a little later.
-
-    A real one where there are such: it ends the wait for a lock, too, which the main thread may
-    have come to meanwhile.
-    """
-    main = _thread.get_ident()
-
-    def interrupt() -> None:
-        time.sleep(_REPEAT_SECONDS)
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(main, number)
-        else:
-            _thread.interrupt_main(signal.Signals(number))
-
-    _thread.start_new_thread(interrupt, ())
-
-
-def exit_at_once(code: int) -> NoReturn:
-    """End this process with an exit code, and at once.
-
-    The system takes back all memory: Python would first visit everything in it, one by one.
-    """
-    atexit._run_exitfuncs()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        with suppress(OSError):
-            stream.flush()
-    os._exit(code)
+    report = ReportForms(
+        lambda: process_plan_json(plan),
+        lambda: process_plan_lines(
+            plan.kind.listing, target, plan.records, plan.token, plan.numbers.hidden
+        ),
+    )
+    print_report(report, form)
+    return ExitCode.DATA_ERRORS if plan.left else ExitCode.GOOD

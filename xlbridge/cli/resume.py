@@ -8,9 +8,9 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import print_error, remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments, upload_options
 from xlbridge.errors import InDoubt, LocalFailure, UsageError

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import settings_without_profile
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import port_option
 from xlbridge.cli.output import remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 

@@ -7,9 +7,9 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import format_option
 from xlbridge.cli.output import remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.upload_options import UploadArguments, at_once_option, consent_options
 from xlbridge.i18n import Text
 from xlbridge.upload import open_context

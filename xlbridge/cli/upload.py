@@ -9,6 +9,7 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     format_option,
     link_option,
@@ -17,7 +18,6 @@ from xlbridge.cli.options import (
     sheet_options,
 )
 from xlbridge.cli.output import remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.progress import show_progress
 from xlbridge.cli.upload_options import (
     UploadArguments,

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.output import doubt_kept, print_error, print_report, remark
-from xlbridge.cli.process import heavy_imports
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text

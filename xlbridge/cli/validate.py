@@ -10,6 +10,7 @@ import click
 
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     ValidateArguments,
@@ -23,7 +24,6 @@ from xlbridge.cli.options import (
     validate_format_option,
     worker_options,
 )
-from xlbridge.cli.process import heavy_imports
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new

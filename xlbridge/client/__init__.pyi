@@ -15,7 +15,7 @@ from .outcomes import (
     Rejected as Rejected,
     is_json_or_empty as is_json_or_empty,
 )
-from .retry import (
+from .retry_policy import (
     QUICK_CHECK_POLICY as QUICK_CHECK_POLICY,
     RetryPolicy as RetryPolicy,
 )

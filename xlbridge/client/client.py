@@ -45,7 +45,7 @@ from xlbridge.client.outcomes import (
     lost_answer_error,
     tells_failure,
 )
-from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.retry_policy import RetryPolicy
 from xlbridge.client.session import (
     LOGIN_REFUSED,
     Session,

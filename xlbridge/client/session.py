@@ -25,7 +25,7 @@ from xlbridge.client.outcomes import (
     content_type,
     parse_json,
 )
-from xlbridge.client.retry import RetryPolicy
+from xlbridge.client.retry_policy import RetryPolicy
 from xlbridge.client.transport import (
     Call,
     NoAnswer,

@@ -26,21 +26,23 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
     corrected_rows,
-    create_processing,
     ensure_evidence,
-    find_kind,
-    given_numbers,
     job_headline,
     job_json,
     job_lines,
     job_report,
     open_context,
-    plan_processing,
-    process_plan_json,
     resolve_job,
     settled_rows,
     state_name,
     write_status_copy,
+)
+from xlbridge.upload.processing import (
+    create_processing,
+    find_kind,
+    given_numbers,
+    plan_processing,
+    process_plan_json,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition

@@ -46,7 +46,7 @@ from xlbridge.ui.side_requests import SideRequests, environments_json, listings_
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import KINDS
+from xlbridge.upload.processing import KINDS
 
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 

@@ -9,6 +9,13 @@ from .context import (
     known_numbers as known_numbers,
     open_context as open_context,
 )
+from .corrected_rows import (
+    CorrectedRows as CorrectedRows,
+    NotRetriable as NotRetriable,
+    corrected_rows as corrected_rows,
+    has_sent_rows as has_sent_rows,
+    require_rejected as require_rejected,
+)
 from .evidence import ensure_evidence as ensure_evidence
 from .job import (
     Job as Job,
@@ -31,29 +38,7 @@ from .payload import (
     planned_rows as planned_rows,
     sent_rows as sent_rows,
 )
-from .planning import may_be_sent as may_be_sent
-from .process_kinds import (
-    KINDS as KINDS,
-    ProcessKind as ProcessKind,
-    RecordNumbers as RecordNumbers,
-    find_kind as find_kind,
-    given_numbers as given_numbers,
-)
-from .process_numbers import (
-    InvalidNumbers as InvalidNumbers,
-    numbers_in_sheet as numbers_in_sheet,
-)
-from .process_plan import ProcessPlan as ProcessPlan
-from .process_planning import (
-    create_processing as create_processing,
-    plan_processing as plan_processing,
-)
-from .process_report import (
-    process_counts as process_counts,
-    process_plan_json as process_plan_json,
-    process_plan_lines as process_plan_lines,
-    processed_records as processed_records,
-)
+from .plan_builder import may_be_sent as may_be_sent
 from .report import (
     job_headline as job_headline,
     job_json as job_json,
@@ -65,13 +50,6 @@ from .retried_rows import (
     outcomes_with_retries as outcomes_with_retries,
     settled_rows as settled_rows,
     with_retries as with_retries,
-)
-from .retry import (
-    CorrectedRows as CorrectedRows,
-    NotRetriable as NotRetriable,
-    corrected_rows as corrected_rows,
-    has_sent_rows as has_sent_rows,
-    require_rejected as require_rejected,
 )
 from .row_plan import (
     ACTION_COUNTS as ACTION_COUNTS,

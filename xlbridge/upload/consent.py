@@ -14,7 +14,7 @@ from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowRe
 if TYPE_CHECKING:
     from xlbridge.client import Target
     from xlbridge.upload.journal import Journal
-    from xlbridge.upload.process_plan import PlannedRecord
+    from xlbridge.upload.processing.plan import PlannedRecord
 
 _SHOWN_ROWS = 5
 """Rows that the plan names of each reason."""
@@ -40,7 +40,7 @@ class ConsentRequest:
         if job.what.mode is not Mode.PROCESS:
             return cls(job, target, journal.plan_of(job))
         # It knows the interface's operations, which other commands do not need.
-        from xlbridge.upload.process_plan import planned_records
+        from xlbridge.upload.processing.plan import planned_records
 
         return cls(job, target, (), planned_records(journal, job))
 
@@ -58,7 +58,7 @@ class ConsentRequest:
             yield from _undo_lines(self)
             return
         if self.job.what.mode is Mode.PROCESS:
-            from xlbridge.upload.process_report import process_plan_lines
+            from xlbridge.upload.processing.report import process_plan_lines
 
             hidden = self.job.last("hidden")
             yield from process_plan_lines(

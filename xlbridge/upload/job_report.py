@@ -28,7 +28,7 @@ def job_report(journal: Journal, job: Job) -> JobReport:
     ever needed here.
     """
     if job.what.mode is Mode.PROCESS:
-        from xlbridge.upload.process_report import has_rejected, process_json, process_lines
+        from xlbridge.upload.processing.report import has_rejected, process_json, process_lines
 
         return JobReport(
             ReportForms(lambda: process_json(journal, job), lambda: process_lines(journal, job)),

@@ -17,7 +17,7 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.row_lookup import RowValues
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
-from xlbridge.upload.planning import plan_still_holds
+from xlbridge.upload.plan_builder import plan_still_holds
 from xlbridge.upload.remote_row_results import with_sheet_columns
 from xlbridge.upload.verdict import Verdict
 from xlbridge.wire import Operation

@@ -14,6 +14,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, job_lock
+from xlbridge.upload.corrected_rows import CorrectedRows, require_news
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
@@ -21,7 +22,7 @@ from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.options import UploadOptions, choose_mode
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
-from xlbridge.upload.planning import (
+from xlbridge.upload.plan_builder import (
     PlannedSheet,
     SheetSource,
     may_be_sent,
@@ -29,7 +30,6 @@ from xlbridge.upload.planning import (
     plan_source,
     renew_plan,
 )
-from xlbridge.upload.retry import CorrectedRows, require_news
 from xlbridge.upload.row_plan import RowAction, RowPlan
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent

@@ -13,14 +13,14 @@ from .new_workbook import (
     write_plain_text as write_plain_text,
 )
 from .plain_workbook import as_xlsx as as_xlsx
-from .records import (
-    RejectedItems as RejectedItems,
-    write_rejects as write_rejects,
-)
 from .registry_lists import (
     ListedRecord as ListedRecord,
     RegistryList as RegistryList,
     RegistryLists as RegistryLists,
+)
+from .rejects_workbook import (
+    RejectedItems as RejectedItems,
+    write_rejects as write_rejects,
 )
 from .template import (
     template_sheets as template_sheets,

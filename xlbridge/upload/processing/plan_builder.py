@@ -18,8 +18,8 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import PlanOutdated
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.process_kinds import ProcessKind, RecordNumbers, RecordState, Standing
-from xlbridge.upload.process_plan import LeftBecause, PlannedRecord, ProcessPlan, RecordAction
+from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, RecordState, Standing
+from xlbridge.upload.processing.plan import LeftBecause, PlannedRecord, ProcessPlan, RecordAction
 from xlbridge.upload.record_writes import RecordTask
 from xlbridge.wire import WireModel
 

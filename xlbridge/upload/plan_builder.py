@@ -1,4 +1,4 @@
-"""Plans of uploads: of a validated sheet, and anew of a job that has sent nothing yet."""
+"""Builder of upload plans: of a validated sheet, and anew of a job that has sent nothing yet."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
-from xlbridge.upload.planner import SheetRows, plan_rows, read_rows
+from xlbridge.upload.row_actions import SheetRows, plan_rows, read_rows
 from xlbridge.upload.row_plan import (
     CellContent,
     PlannedRow,

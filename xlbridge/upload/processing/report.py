@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.process_kinds import Standing, find_kind
-from xlbridge.upload.process_plan import (
+from xlbridge.upload.processing.kinds import Standing, find_kind
+from xlbridge.upload.processing.plan import (
     PlannedRecord,
     ProcessPlan,
     RecordAction,

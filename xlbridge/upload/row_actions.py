@@ -1,4 +1,4 @@
-"""Planner of row actions: by what the system has, and by what the journal's jobs claim.
+"""Actions of rows: decided by what the system has, and by what the journal's jobs claim.
 
 Rows and records of one key are grouped. Pairs with equal values match first; one row and one
 record left over are a change; rows left over alone are new; anything else is held.

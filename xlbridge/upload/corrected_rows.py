@@ -1,4 +1,4 @@
-"""Retry of a job: its rows that are not in the system, corrected since, and rows added to them.
+"""Corrected rows of a job, which ``retry`` sends: those not in the system, and rows added to them.
 
 The rows go by their actions, as those of any sheet do. What only a retry knows is told here: which
 row of the job each row is, and which rows stay out because they were rejected as they are.
@@ -16,8 +16,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
-from xlbridge.upload.planner import SheetRows
-from xlbridge.upload.planning import SheetSource
+from xlbridge.upload.plan_builder import SheetSource
 from xlbridge.upload.report import state_name
 from xlbridge.upload.retried_rows import (
     doubtful_rows,
@@ -25,6 +24,7 @@ from xlbridge.upload.retried_rows import (
     rows_in_system,
     with_retries,
 )
+from xlbridge.upload.row_actions import SheetRows
 from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan, RowReason, SetAside
 from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, normalise_header

@@ -1,0 +1,22 @@
+from .kinds import (
+    KINDS as KINDS,
+    ProcessKind as ProcessKind,
+    RecordNumbers as RecordNumbers,
+    find_kind as find_kind,
+    given_numbers as given_numbers,
+)
+from .numbers import (
+    InvalidNumbers as InvalidNumbers,
+    numbers_in_sheet as numbers_in_sheet,
+)
+from .plan import ProcessPlan as ProcessPlan
+from .plan_builder import (
+    create_processing as create_processing,
+    plan_processing as plan_processing,
+)
+from .report import (
+    process_counts as process_counts,
+    process_plan_json as process_plan_json,
+    process_plan_lines as process_plan_lines,
+    processed_records as processed_records,
+)
