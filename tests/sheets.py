@@ -82,6 +82,18 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
 """A row of each resource that no rule complains about."""
 
 
+INSTRUCTIONS_SHEET = "Instruções"
+LISTS_SHEET = "Listas"
+SUMMARY_SHEET = "xlbridge"
+"""Sheets that stand beside those of data, as people know them."""
+
+TEMPLATE_PROPERTY = "xlbridge-template"
+"""The document property that tells what a workbook was made for."""
+
+ERROR_FILL, WARNING_FILL = "FFC7CE", "FFEB9C"
+"""Colours of cells with findings."""
+
+
 class Formula(str):
     """A formula with no stored result."""
 

@@ -1,7 +1,4 @@
-"""The pages written by hand: their links lead somewhere, what they show exists and is read.
-
-Inside: resources.
-"""
+"""The pages written by hand: their links lead somewhere, what they show exists and is read."""
 
 import ast
 import importlib
@@ -16,7 +13,7 @@ import pytest
 from environment import ROOT
 
 from xlbridge.cli.main import root
-from xlbridge.resources.catalogue import read_schema_file
+from xlbridge.resources import load_catalogue
 from xlbridge.resources.checks import ROW_RULES, RULES
 
 HAND_WRITTEN = ("README.md", "README.pt-BR.md", "CONTRIBUTING.md")
@@ -115,7 +112,7 @@ def test_the_schema_file_shown_is_a_resource(tmp_path: Path) -> None:
     (shown,) = snippets(page, "yaml")
     path = tmp_path / "centro-de-custo.yaml"
     path.write_text(shown, encoding="utf-8")
-    assert read_schema_file(path).required == ("codigo", "descricao")
+    assert load_catalogue(tmp_path)["centro-de-custo"].required == ("codigo", "descricao")
 
 
 def test_every_rule_is_named_for_own_resources() -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Catalogue
-from xlbridge.resources.catalogue import read_schema_file
-from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.resource import ControlTotals
+
+SCHEMA = ROOT / "schemas" / "contasreceber.yaml"
 
 
 def written(tmp_path: Path, old: str, new: str) -> Path:
-    text = (shipped_folder("schemas") / "contasreceber.yaml").read_text(encoding="utf-8")
+    text = SCHEMA.read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "contasreceber.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -34,15 +35,12 @@ def test_titles_are_added_up_by_due_date_client_and_branch(catalogue: Catalogue)
 
 
 def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Path) -> None:
-    lines = (
-        (shipped_folder("schemas") / "contasreceber.yaml").read_text(encoding="utf-8").splitlines()
-    )
+    lines = SCHEMA.read_text(encoding="utf-8").splitlines()
     path = tmp_path / "contasreceber.yaml"
     kept = [line for line in lines if "control_totals" not in line]
-    children = shipped_folder("schemas") / "contasreceber"
-    copytree(children, tmp_path / children.name)
+    copytree(SCHEMA.with_suffix(""), tmp_path / "contasreceber")
     path.write_text("\n".join(kept), encoding="utf-8")
-    assert read_schema_file(path).totals == ControlTotals(
+    assert load_catalogue(tmp_path)["contasreceber"].totals == ControlTotals(
         "valorDoLancamento",
         (
             "codigoDaFilial",
@@ -64,5 +62,6 @@ def test_without_a_word_dates_and_registries_divide_the_first_money(tmp_path: Pa
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, new: str, told: str) -> None:
+    written(tmp_path, DECLARED, new)
     with pytest.raises(SchemaFileError, match=told):
-        read_schema_file(written(tmp_path, DECLARED, new))
+        load_catalogue(tmp_path)

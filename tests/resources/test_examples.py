@@ -11,7 +11,6 @@ import pytest
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Column, Kind, load_catalogue
-from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.schema_validation import example_error
 
@@ -59,7 +58,7 @@ def test_an_example_that_breaks_a_rule_has_its_line(
     schema = SCHEMA.format(kind=kind, dtype=dtype, example=example, rule=rule)
     path.write_text(schema, encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     message = caught.value.message.en
     assert message.startswith(f"{path}:6: metadata.columns.codigo.example: ")
     assert told in message

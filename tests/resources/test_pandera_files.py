@@ -15,7 +15,6 @@ import yaml
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Kind, Mode, column_checks, load_catalogue
-from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.schema_validation import example_error
 from xlbridge.validation import validate_workbook
@@ -123,7 +122,8 @@ def test_whatever_form_pandera_lists_checks_in_is_read(tmp_path: Path) -> None:
         ],
     }
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    short = read_schema_file(tmp_path / "todos.yaml")
+    read = load_catalogue(tmp_path)
+    short = read["todos"]
     assert [(column.required, column.checks) for column in short.columns] == [
         (True, {"str_length": {"max_value": 3}}),
         (False, {"isin": {"value": [1, 2]}}),
@@ -131,9 +131,8 @@ def test_whatever_form_pandera_lists_checks_in_is_read(tmp_path: Path) -> None:
         (True, {"less_than": {"value": date(2026, 1, 1)}}),
         (True, {"str_length": {"min_value": 2, "max_value": 2}}),
     ]
-    assert read_schema_file(tmp_path / "todos-2.yaml").columns == short.columns
-    listed = read_schema_file(tmp_path / "listed.yaml")
-    assert listed.columns[0].checks == {"str_length": {"max_value": 3}, "email": {}}
+    assert read["todos-2"].columns == short.columns
+    assert read["listed"].columns[0].checks == {"str_length": {"max_value": 3}, "email": {}}
 
 
 DAY, NEXT = date(2026, 1, 1), date(2026, 1, 2)
@@ -170,7 +169,7 @@ def test_each_check_of_pandera_judges_as_pandera_does(
     path = tmp_path / "one.yaml"
     schema = {"columns": {"a": {"dtype": dtype, "nullable": True, check: statistic}}}
     path.write_text(yaml.safe_dump(schema), encoding="utf-8")
-    (column,) = read_schema_file(path).columns
+    (column,) = load_catalogue(tmp_path)["one"].columns
     frame = pd.DataFrame({"a": pd.Series([*right, *wrong, None], dtype=dtype)})
     expected = [False] * len(right) + [True] * len(wrong) + [False]
     [(name, ours)] = column_checks(column).items()
@@ -230,7 +229,7 @@ def test_what_a_sheet_cannot_have_is_refused(
     path = tmp_path / "um.yaml"
     path.write_text(f"columns:\n  a: {column}\n", encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     first = caught.value.message.en.splitlines()[0]
     assert first.startswith(f"{path}:2: ")
     assert place in first

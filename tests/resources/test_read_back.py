@@ -6,11 +6,10 @@ Inside: resources.
 from pathlib import Path
 
 import pytest
+from environment import ROOT
 
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Catalogue
-from xlbridge.resources.catalogue import read_schema_file
-from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.resource import record_fields
 from xlbridge.wire import record_model
 
@@ -53,8 +52,8 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, old: str, new: str, told: str) -> None:
-    text = (shipped_folder("schemas") / "cliente.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
     path = tmp_path / "cliente.yaml"
     path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(SchemaFileError, match=told):
-        read_schema_file(path)
+        load_catalogue(tmp_path)

@@ -1,7 +1,4 @@
-"""A mistake in a schema file is named with the file, the place, and what is allowed there.
-
-Inside: resources.
-"""
+"""A mistake in a schema file is named with the file, the place, and what is allowed there."""
 
 import json
 from itertools import pairwise
@@ -13,9 +10,7 @@ import pytest
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
 from xlbridge.resources import Kind, Mode, column_changes_since, load_catalogue, schema_file_format
-from xlbridge.resources.catalogue import read_schema_file
 from xlbridge.resources.checks import ROW_RULES, RULES
-from xlbridge.resources.extensions import shipped_folder
 
 GOOD = """\
 schema_type: dataframe
@@ -36,13 +31,6 @@ checks:
     column: codigo
     columns: [codigo]
 """
-
-
-@pytest.mark.parametrize(
-    "path", sorted(shipped_folder("schemas").glob("*.yaml")), ids=lambda p: p.stem
-)
-def test_what_is_shipped_is_right(path: Path) -> None:
-    assert read_schema_file(path) == load_catalogue()[path.stem]
 
 
 def test_a_users_own_file_joins_the_catalogue(tmp_path: Path) -> None:
@@ -78,7 +66,7 @@ def test_aliases_cannot_keep_anybody_busy(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SchemaFileError, match=r"a\.yaml:\d+: .*aliases"):
-        read_schema_file(path)
+        load_catalogue(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +95,7 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, allo
     assert old in GOOD
     path.write_text(GOOD.replace(old, new), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     message = caught.value.message.en
     assert message.startswith(str(path))
     assert place in message
@@ -142,7 +130,7 @@ def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, line: int)
     assert old in GOOD
     path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     assert caught.value.message.en.startswith(f"{path}:{line}: ")
     assert caught.value.message.pt.startswith(f"{path}:{line}: ")
 
@@ -175,7 +163,7 @@ checks:
 def test_rules_may_stand_where_they_suit(tmp_path: Path) -> None:
     path = tmp_path / "meta.yaml"
     path.write_text(TWO, encoding="utf-8")
-    assert len(read_schema_file(path).columns) == 5
+    assert len(load_catalogue(tmp_path)["meta"].columns) == 5
 
 
 @pytest.mark.parametrize(
@@ -209,7 +197,7 @@ def test_contradictions_have_their_line_and_say_what_is_allowed(
     assert old in TWO
     path.write_text(TWO.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     assert caught.value.message.en.startswith(f"{path}:{line}: ")
     assert said in caught.value.message.en
 
@@ -247,7 +235,7 @@ def test_a_broken_file_is_explained_in_either_language(
     assert old in GOOD
     path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     message = caught.value.message
     assert message.pt.startswith(f"{path}:{line}: ")
     assert pt in message.pt
@@ -261,7 +249,7 @@ def test_a_column_may_be_called_what_yaml_takes_for_something_else(
     path = tmp_path / "vendedor.yaml"
     keys, rule = GOOD.replace(" codigo:", f" {name}:").split("checks:")
     path.write_text(f"{keys}checks:{rule.replace('codigo', repr(name))}", encoding="utf-8")
-    resource = read_schema_file(path)
+    resource = load_catalogue(tmp_path)["vendedor"]
     assert [column.name for column in resource.columns] == [name]
     assert resource.row_checks[0].statistics["columns"] == [name]
 
@@ -273,7 +261,7 @@ def test_a_column_s_name_is_one_line_without_spaces_at_its_ends(tmp_path: Path, 
     with pytest.raises(
         SchemaFileError, match=r":14: columns: .* it must be one line, without spaces"
     ):
-        read_schema_file(path)
+        load_catalogue(tmp_path)
 
 
 def test_a_length_is_a_whole_number(tmp_path: Path) -> None:
@@ -281,7 +269,7 @@ def test_a_length_is_a_whole_number(tmp_path: Path) -> None:
     rule = "str_length: {min_value: 0.5, max_value: -1}"
     path.write_text(GOOD.replace("digits: {width: 4}", rule), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     assert "min_value: a whole number is expected here" in caught.value.message.en
     assert "max_value: -1 is below the minimum, 0" in caught.value.message.en
 
@@ -323,7 +311,7 @@ def test_a_file_of_another_size_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "vendedor.yaml"
     path.write_text(f"{GOOD}# {'x' * 1_000_000}\n", encoding="utf-8")
     with pytest.raises(SchemaFileError, match="more than 1000000 bytes"):
-        read_schema_file(path)
+        load_catalogue(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["\r\n", "\ufeff"])
@@ -331,10 +319,10 @@ def test_how_windows_writes_texts_is_read_too(tmp_path: Path, change: str) -> No
     path = tmp_path / "vendedor.yaml"
     text = GOOD.replace("\n", change) if change == "\r\n" else change + GOOD
     path.write_bytes(text.encode())
-    assert read_schema_file(path).name == "vendedor"
+    assert "vendedor" in load_catalogue(tmp_path)
     path.write_bytes(text.replace("dtype: str", "dtype: text").encode())
     with pytest.raises(SchemaFileError, match=r":11: columns\.codigo\.dtype"):
-        read_schema_file(path)
+        load_catalogue(tmp_path)
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
@@ -342,7 +330,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     wrong = GOOD.replace("dtype: str", "dtype: text").replace("width: 4", "width: many")
     path.write_text(wrong, encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     first, second = caught.value.message.en.splitlines()
     assert first.startswith(f"{path}:11: columns.codigo.dtype")
     assert second == f"{path}:13: columns.codigo.digits.width: a whole number is expected here."
@@ -353,7 +341,7 @@ def test_a_mistake_is_told_in_either_language_only(tmp_path: Path) -> None:
     wrong = GOOD.replace("resource: vendedor", "resource: Vendedor Novo")
     path.write_text(wrong.replace("width: 4", "width: 0"), encoding="utf-8")
     with pytest.raises(SchemaFileError) as caught:
-        read_schema_file(path)
+        load_catalogue(tmp_path)
     first, second = caught.value.message.pt.splitlines()
     assert first.endswith("'Vendedor Novo' não serve: só letras de a a z, algarismos e hífens.")
     assert second.endswith("columns.codigo.digits.width: 0 é menor que o mínimo, 1.")
@@ -381,7 +369,7 @@ def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
         "    2: {renamed: {code: codigo}, removed: [telex]}"
     )
     path.write_text(GOOD.replace("resource: vendedor", layouts), encoding="utf-8")
-    changes = read_schema_file(path).changes
+    changes = load_catalogue(tmp_path)["vendedor"].changes
     later = {"code": "codigo", "telex": None}
     assert column_changes_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
     assert column_changes_since(changes, 2) == later
@@ -407,7 +395,7 @@ columns:
 def test_a_column_takes_from_the_model_what_the_file_does_not_state(tmp_path: Path) -> None:
     path = tmp_path / "tipo.yaml"
     path.write_text(SHORT, encoding="utf-8")
-    code, name = read_schema_file(path).columns
+    code, name = load_catalogue(tmp_path)["tipo"].columns
     assert (code.kind, code.required, code.references) == (Kind.INTEGER, False, "tipo-de-produto")
     assert code.checks["less_than_or_equal_to"] == {"value": 2**31 - 1}
     assert (name.kind, name.required, name.title.pt) == (Kind.TEXT, True, "Nome")
@@ -419,5 +407,5 @@ def test_a_column_with_a_dtype_is_as_the_file_states_it(tmp_path: Path) -> None:
     stated = "codigoDoTipoDeProduto: {dtype: str, nullable: true}"
     text = SHORT.replace("codigoDoTipoDeProduto: {}", stated)
     path.write_text(text, encoding="utf-8")
-    code = read_schema_file(path).columns[0]
+    code = load_catalogue(tmp_path)["tipo"].columns[0]
     assert (code.kind, code.checks, code.references, code.description) == (Kind.TEXT, {}, None, "")

@@ -1,7 +1,4 @@
-"""The shipped schema files keep to their format, and are written down completed as they are.
-
-Inside: resources.
-"""
+"""The shipped schema files keep to their format, and are written down completed as they are."""
 
 import json
 import subprocess
@@ -11,16 +8,12 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 import yaml
+from environment import ROOT
 
-import xlbridge
 from xlbridge.resources import load_catalogue, schema_file_format
-from xlbridge.resources.catalogue import SHIPPED_FILE, read_schema_file
-from xlbridge.resources.extensions import shipped_folder
 
 
-@pytest.mark.parametrize(
-    "path", sorted(shipped_folder("schemas").glob("*.yaml")), ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "schemas").glob("*.yaml")), ids=lambda p: p.stem)
 def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     document = json.loads(json.dumps(content, default=str))
@@ -32,15 +25,16 @@ def test_the_shipped_files_fit_the_json_schema(path: Path) -> None:
 
 
 def test_the_shipped_files_are_written_down_as_they_are(tmp_path: Path) -> None:
-    written = tmp_path / SHIPPED_FILE
-    script = Path(__file__).parents[2] / "docs" / "generate_shipped_schemas.py"
+    written = tmp_path / "shipped_schemas.json"
+    script = ROOT / "docs" / "generate_shipped_schemas.py"
     subprocess.run([sys.executable, script, written], check=True)
-    committed = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
+    committed = ROOT / "xlbridge" / "resources" / written.name
     assert committed.read_text(encoding="utf-8") == written.read_text(encoding="utf-8"), (
         "run: make reference"
     )
 
 
 def test_a_shipped_resource_is_that_of_its_file() -> None:
+    of_files = load_catalogue(ROOT / "schemas")
     for name, resource in load_catalogue().items():
-        assert read_schema_file(resource.source) == resource, name
+        assert of_files[name] == resource, name

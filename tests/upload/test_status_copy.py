@@ -1,7 +1,4 @@
-"""The analyst's own workbook comes back with each row's state, reason and remote code.
-
-Inside: workbook.
-"""
+"""The analyst's own workbook comes back with each row's state, reason and remote code."""
 
 import json
 from pathlib import Path
@@ -10,16 +7,15 @@ import pytest
 from environment import Xlbridge, credentials
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
+from sheets import ERROR_FILL
 from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.resources.findings import Severity
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import UploadContext, Uploads, write_status_copy
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
-from xlbridge.workbook.style import SEVERITY_FILLS
 
 
 def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
@@ -50,7 +46,7 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     assert "já está cadastrado" in str(told[5][1])
     [coloured] = sheet.conditional_formatting
     assert [str(area) for area in coloured.cells.ranges] == ["A5:F5"]
-    assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{SEVERITY_FILLS[Severity.ERROR]}"
+    assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
     assert [sheet.column_dimensions[letter].width for letter in "DEF"] == [18, 60, 22]
     assert sheet.auto_filter.ref == "A3:F5"
     # A reason is the system's word, and the analyst edits beside it.

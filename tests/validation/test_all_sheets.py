@@ -1,6 +1,6 @@
 """``--all-sheets``: every sheet with data is judged, the others are named.
 
-Inside: validation, workbook.
+Inside: validation.
 """
 
 import json
@@ -13,7 +13,16 @@ import openpyxl
 import pytest
 import xlsxwriter
 from environment import ROOT, Xlbridge, credentials
-from sheets import records, write_page, write_records, write_rows, write_sheets
+from sheets import (
+    INSTRUCTIONS_SHEET,
+    LISTS_SHEET,
+    SUMMARY_SHEET,
+    records,
+    write_page,
+    write_records,
+    write_rows,
+    write_sheets,
+)
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
@@ -21,7 +30,6 @@ from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.validation import ValidatedWorkbook
 from xlbridge.validation.pipeline import validate_all_sheets
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
 from xlbridge.workbook.write import write_template
 
 STAR = "11.222.333/0001-81"

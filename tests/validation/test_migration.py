@@ -1,6 +1,6 @@
 """Older templates: noticed by what they carry, told what changed, moved to the current one.
 
-Inside: validation, workbook.
+Inside: validation.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ import pytest
 import xlsxwriter
 from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
+from sheets import TEMPLATE_PROPERTY
 
 from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
@@ -20,7 +21,6 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import migrate, validate_workbook
 from xlbridge.validation.migration import Migration
-from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 from xlbridge.workbook.write import template_workbook
 
 NOW = """\

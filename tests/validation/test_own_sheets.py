@@ -1,6 +1,6 @@
 """Sheets that xlbridge adds are passed over; an analyst's own of the same name is read.
 
-Inside: validation, workbook.
+Inside: validation.
 """
 
 from pathlib import Path
@@ -9,14 +9,21 @@ import openpyxl
 import pytest
 import xlsxwriter
 from openpyxl.packaging.custom import CustomPropertyList
-from sheets import GOOD, write_page, write_records, write_rows
+from sheets import (
+    GOOD,
+    INSTRUCTIONS_SHEET,
+    LISTS_SHEET,
+    SUMMARY_SHEET,
+    write_page,
+    write_records,
+    write_rows,
+)
 
 from xlbridge.resources import Catalogue
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.pipeline import validate_all_sheets
 from xlbridge.validation.reports import Report, report_forms
 from xlbridge.workbook import COVER_SHEET
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET
 from xlbridge.workbook.write import write_template
 
 NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]

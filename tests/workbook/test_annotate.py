@@ -1,7 +1,4 @@
-"""The annotated copy: marks where they belong, and the analyst's own work kept.
-
-Inside: workbook.
-"""
+"""The annotated copy: marks where they belong, and the analyst's own work kept."""
 
 import base64
 import io
@@ -19,17 +16,15 @@ from openpyxl.comments import Comment
 from openpyxl.styles import Font, PatternFill
 from openpyxl.utils.escape import unescape
 from openpyxl.worksheet.worksheet import Worksheet
+from sheets import ERROR_FILL as ERROR, SUMMARY_SHEET, WARNING_FILL as WARNING
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import set_language
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.workbook.edit import AnnotatedSheet, AnnotationSummary, annotate
-from xlbridge.workbook.signature import SUMMARY_SHEET
-from xlbridge.workbook.style import SEVERITY_FILLS
 
 SHEET = "Lançamentos d'outubro"
-ERROR, WARNING = SEVERITY_FILLS.values()
 
 BAD_CNPJ = Finding(CATALOGUE["cnpj-invalid"], 4, "cnpj", "C4", "11.111.111/1111-11")
 REPEATED = Finding(CATALOGUE["duplicate-in-sheet"], 4, "cnpj", "C4", "x", {"first": "C3"})

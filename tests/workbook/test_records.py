@@ -1,7 +1,4 @@
-"""Typed rows into workbooks: what is written is what is read back.
-
-Inside: workbook.
-"""
+"""Typed rows into workbooks: what is written is what is read back."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,13 +8,11 @@ import openpyxl
 import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
+from sheets import ERROR_FILL, INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Resource, load_catalogue
-from xlbridge.resources.findings import Severity
 from xlbridge.workbook import REJECTS_COLUMNS
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, TEMPLATE_PROPERTY
-from xlbridge.workbook.style import SEVERITY_FILLS
 from xlbridge.workbook.write import write_records, write_rejects
 
 CATALOGUE = load_catalogue()
@@ -190,6 +185,6 @@ def test_the_cells_that_a_row_was_rejected_for_are_marked(tmp_path: Path) -> Non
         cell.coordinate
         for row in sheet.iter_rows(min_row=2)
         for cell in row
-        if str(cell.fill.fgColor.rgb).endswith(SEVERITY_FILLS[Severity.ERROR])
+        if str(cell.fill.fgColor.rgb).endswith(ERROR_FILL)
     }
     assert filled == {client.coordinate, history.coordinate}

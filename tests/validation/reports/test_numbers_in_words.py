@@ -1,7 +1,4 @@
-"""Numbers in reports are written as the language writes them; in JSON with a point.
-
-Inside: workbook.
-"""
+"""Numbers in reports are written as the language writes them; in JSON with a point."""
 
 import json
 from collections.abc import Iterator
@@ -10,13 +7,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from sheets import Percent, write_records
+from sheets import SUMMARY_SHEET, Percent, write_records
 
 from xlbridge.cli.main import main
 from xlbridge.i18n import set_language
 from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import RULES
-from xlbridge.workbook.signature import SUMMARY_SHEET
 
 
 @pytest.fixture(autouse=True)
