@@ -1,7 +1,4 @@
-"""Answers that come one after the other or side by side: the same lines, the same errors.
-
-Inside: export.
-"""
+"""Answers that come one after the other or side by side: the same lines, the same errors."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 from zipfile import ZipFile
 
 import pytest
+from exporting import export
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
-from xlbridge.export.export import export_listing
-from xlbridge.export.layout import Layout
+from xlbridge.export import Filter, Filters
 
 pytestmark = pytest.mark.one_database
 
@@ -111,14 +107,13 @@ def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
     """Return what an export comes to: files, counts and digests, or what it tells."""
     counted: list[int] = []
     try:
-        done = export_listing(
+        done = export(
             client,
-            LISTINGS["pedidos"],
-            WITHIN,
+            "pedidos",
             output,
-            FORMATS[output.suffix[1:]],
+            WITHIN,
             at_once=at_once,
-            on_progress=lambda advance: counted.append(advance.records),
+            run={"on_progress": lambda advance: counted.append(advance.records)},
             **options,
         )
     except XlbridgeError as error:
@@ -150,13 +145,11 @@ def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("form", ["xlsx", "csv", "jsonl"])
-@pytest.mark.parametrize(
-    "layout", [Layout(), Layout(flat="produtos"), Layout(keep_unknown=True)], ids=str
-)
+@pytest.mark.parametrize("layout", [{}, {"flat": "produtos"}, {"keep_unknown": True}], ids=str)
 def test_the_same_lines_come_of_answers_side_by_side(
-    client: Client, tmp_path: Path, form: str, layout: Layout
+    client: Client, tmp_path: Path, form: str, layout: dict[str, Any]
 ) -> None:
-    one, two = both(client, tmp_path, form, layout=layout)
+    one, two = both(client, tmp_path, form, **layout)
     assert one == two
     assert one[1][0] == 3 * 8
 

@@ -14,15 +14,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from exporting import export
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import TransportError, TruncatedAnswer
-from xlbridge.export import FORMATS, LISTINGS, Filter, Filters
+from xlbridge.export import LISTINGS, Filter, Filters
 from xlbridge.export.attachments import AttachmentDownloads, safe_name
-from xlbridge.export.export import export_listing
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.flatten import UNKNOWN_FIELDS
-from xlbridge.export.layout import Layout, keys_only_spec
+from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import ListingCall
 from xlbridge.export.part_reader import PartReader, Stopped
 from xlbridge.export.parts import Part
@@ -138,9 +138,7 @@ def client(address: str, pauses: list[float]) -> Iterator[Client]:
 
 
 def exported_lines(client: Client, output: Path, **options: Any) -> tuple[Any, list[Any]]:
-    done = export_listing(
-        client, LISTINGS["clientes"], Filters(), output, FORMATS["jsonl"], **options
-    )
+    done = export(client, "clientes", output, **options)
     return done, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
 
 
@@ -222,8 +220,7 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
 def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:
     _, plain = exported_lines(client, tmp_path / "c.jsonl")
     assert "corFavorita" not in plain[0]
-    layout = Layout(keep_unknown=True)
-    _, kept = exported_lines(client, tmp_path / "k.jsonl", layout=layout)
+    _, kept = exported_lines(client, tmp_path / "k.jsonl", keep_unknown=True)
     assert json.loads(kept[0][UNKNOWN_FIELDS]) == {"corFavorita": "azul"}
     assert kept[0]["codigoDoCliente"] == plain[0]["codigoDoCliente"]
 
@@ -238,7 +235,7 @@ def test_the_next_run_goes_on_from_the_last_complete_one(
     business.touch(7)
     within = runs.continued(listing, Filters())
     output = tmp_path / "next.jsonl"
-    later = export_listing(client, listing, within, output, FORMATS["jsonl"])
+    later = export(client, "clientes", output, within)
     codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
     assert 7 in codes
     assert later.records == len(codes) < 10

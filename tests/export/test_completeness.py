@@ -1,7 +1,4 @@
-"""Capped listings come whole, with few calls; what cannot be proven whole is named.
-
-Inside: export.
-"""
+"""Capped listings come whole, with few calls; what cannot be proven whole is named."""
 
 import json
 import sqlite3
@@ -14,6 +11,7 @@ from random import Random
 
 import pytest
 from environment import Xlbridge, clean_environment, credentials
+from exporting import export
 from hypothesis import given, settings, strategies as st
 from sandboxes import sandbox_process
 from update_times import (
@@ -32,8 +30,6 @@ from update_times import (
 
 from xlbridge.client import Client, Target
 from xlbridge.client.listings import MINUTE, Window
-from xlbridge.export import FORMATS, LISTINGS, Filters
-from xlbridge.export.export import export_listing
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.registry import CLIENT_CAP
 
@@ -75,7 +71,7 @@ def test_all_clients_come_with_few_calls(tmp_path: Path, count: int) -> None:
         sandbox_with(tmp_path / "home", moments) as running,
         Client(Target("t", running.base_url, running.email, running.password)) as client,
     ):
-        exported = export_listing(client, LISTINGS["clientes"], Filters(), output, FORMATS["jsonl"])
+        exported = export(client, "clientes", output)
     codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
     assert sorted(code for code in codes if code >= 5_000) == list(range(5_000, 5_000 + count))
     assert exported.complete

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exporting import export
 from reading import Rows, read_calamine, read_openpyxl, same
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters, Sheet
-from xlbridge.export.export import export_listing
 from xlbridge.export.sheets import ExportColumn
 from xlbridge.resources import Kind
 
@@ -53,7 +53,7 @@ def test_orders_equal_the_answer(tmp_path: Path, client: Client, ask: Ask) -> No
     listing = LISTINGS["pedidos"]
     output = tmp_path / "pedidos.xlsx"
     filters = Filters({Filter.FROM: datetime(2026, 7, 1)})
-    exported = export_listing(client, listing, filters, output, FORMATS["xlsx"])
+    exported = export(client, listing.name, output, filters)
 
     assert exported.complete
     assert exported.records == len(orders) > 100
@@ -81,7 +81,7 @@ def test_other_listings_equal_the_answer(
 ) -> None:
     answers = ask(path)
     output = tmp_path / "out.xlsx"
-    exported = export_listing(client, LISTINGS[listing], filters, output, FORMATS["xlsx"])
+    exported = export(client, listing, output, filters)
     assert exported.records == len(answers) > 0
     found = read_calamine(output)
     for sheet in LISTINGS[listing].sheets:
@@ -97,12 +97,11 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
     start, end = datetime(2026, 3, 1), datetime(2026, 4, 30, 23, 59)
     answers = ask(PEDIDO, dataInferior="01/03/2026", dataSuperior="30/04/2026", codigoDaFilial="1")
     output = tmp_path / "pedidos.jsonl"
-    exported = export_listing(
+    exported = export(
         client,
-        LISTINGS["pedidos"],
-        Filters({Filter.FROM: start, Filter.TO: end, Filter.BRANCH: (1,)}),
+        "pedidos",
         output,
-        FORMATS["jsonl"],
+        Filters({Filter.FROM: start, Filter.TO: end, Filter.BRANCH: (1,)}),
     )
     numbers = [json.loads(line)["numeroDoPedido"] for line in output.read_text().splitlines()]
     assert numbers == [order["numeroDoPedido"] for order in answers]
@@ -111,9 +110,10 @@ def test_orders_are_narrowed_to_whole_days_and_a_branch(
 
 def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Client) -> None:
     told: list[ExportProgress] = []
-    listing, output = LISTINGS["contatos"], tmp_path / "c.csv"
+    output = tmp_path / "c.csv"
+    following = {"on_progress": told.append}
     lately = Filters({Filter.FROM: datetime(2026, 10, 1)})
-    done = export_listing(client, listing, lately, output, FORMATS["csv"], on_progress=told.append)
+    done = export(client, "contatos", output, lately, run=following)
     assert told[0] == ExportProgress(0, 0, None)
     assert told[1].is_of_keys
     own = told[1 + max(n for n, one in enumerate(told) if one.is_of_keys) :]
@@ -124,14 +124,12 @@ def test_what_is_left_is_told_before_the_first_call(tmp_path: Path, client: Clie
     assert (own[-1].records, own[-1].records_left) == (done.records, 0)
 
     told.clear()
-    listing, filters = LISTINGS["nfe"], Filters({Filter.ID: (1, 2)})
-    export_listing(client, listing, filters, output, FORMATS["csv"], on_progress=told.append)
+    export(client, "nfe", output, Filters({Filter.ID: (1, 2)}), run=following)
     assert [one.records_left for one in told if not one.records][:2] == [None, 2]
     assert told[-1].records_left == 0
 
     told.clear()
-    listing = LISTINGS["pedidos"]
-    export_listing(client, listing, Filters(), output, FORMATS["csv"], on_progress=told.append)
+    export(client, "pedidos", output, run=following)
     assert told[1].records == 0
     assert told[1].windows_left
     assert told[-1].windows_left == 0
@@ -142,16 +140,14 @@ def test_an_interrupted_export_leaves_nothing(tmp_path: Path, client: Client) ->
         if advance.records >= 3:
             raise KeyboardInterrupt
 
-    for form, open_book in FORMATS.items():
+    for form in FORMATS:
         output = tmp_path / f"pedidos.{form}"
         with pytest.raises(KeyboardInterrupt):
-            export_listing(
-                client, LISTINGS["pedidos"], Filters(), output, open_book, on_progress=interrupt
-            )
+            export(client, "pedidos", output, run={"on_progress": interrupt})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("output", ["missing/out.xlsx", "."])
 def test_an_output_that_cannot_be_is_refused(tmp_path: Path, client: Client, output: str) -> None:
     with pytest.raises(UsageError):
-        export_listing(client, LISTINGS["estoque"], Filters(), tmp_path / output, FORMATS["xlsx"])
+        export(client, "estoque", tmp_path / output)

@@ -1,0 +1,22 @@
+"""Exports by the room's face."""
+
+from pathlib import Path
+from typing import Any
+
+from xlbridge.client import Client
+from xlbridge.export import ExportRequest, ExportResult, Filters, OutputFile, prepare_export
+from xlbridge.resources import load_catalogue
+
+
+def export(
+    client: Client,
+    listing: str,
+    output: Path,
+    filters: Filters | None = None,
+    *,
+    run: dict[str, Any] | None = None,
+    **asked: Any,
+) -> ExportResult:
+    """Write a listing into a file; ``asked`` are fields of the request, ``run`` how it is run."""
+    request = ExportRequest(listing=listing, filters=filters or Filters(), **asked)
+    return prepare_export(request, OutputFile(output), load_catalogue).run(client, **run or {})
