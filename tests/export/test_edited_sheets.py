@@ -31,8 +31,10 @@ from xlbridge.upload.lookup import RowSnapshot, look_up_rows
 from xlbridge.upload.lookup.row_lookup import (
     ListedRecord,
     RowMatcher,
-    RowValues,
     lookups_for,
+)
+from xlbridge.upload.lookup.row_table import (
+    RowValues,
     rows_of,
 )
 from xlbridge.upload.payload import frame_with_lists

@@ -23,6 +23,10 @@ from xlbridge.upload import Journal, PlannedRow, RowAction, RowPlan
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
+from xlbridge.upload.lookup.row_table import (
+    RowTable,
+)
+from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 
 pytestmark = pytest.mark.one_database
 
@@ -83,6 +87,25 @@ def test_tables_that_an_earlier_journal_lacks_are_made(tmp_path: Path) -> None:
         earlier.executescript("DROP TABLE parts; DROP TABLE readings; DROP INDEX retries;")
     journal = Journal(path)
     assert journal.snapshots("none") == []
+    journal.close()
+
+
+def test_a_snapshot_of_many_rows_comes_back_as_it_was(tmp_path: Path) -> None:
+    keys = [*map(str, range(2_500)), "\ud83d half of a character"]
+    table = RowTable({"k": keys, "v": [None, *keys[1:]]}, len(keys))
+    found = FoundRecord("7", {"v": "b"}, same=False, differing={"v": ["a", "b"]}, items=[])
+    taken = [
+        RowSnapshot({"k": "n"}, row, (found,) if at % 2 else ()) for at, row in enumerate(table)
+    ]
+    snapshots: list[Snapshot] = [(*taken, None), ()]
+    journal = Journal(tmp_path / "journal.db")
+    new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
+    part = SheetPart(new, RowClaims(["1"], [()]), (None,))
+    plan = RowPlan((PlannedRow(2, RowAction.UNREAD),), ("1",))
+    job = journal.create(part, (), plan, ClaimedRows())
+    for one in snapshots:
+        journal.store_snapshot(job, Moment.BEFORE, one)
+    assert journal.snapshots_before(job.id) == snapshots
     journal.close()
 
 

@@ -244,12 +244,14 @@ class Journal:
             self._add_snapshot(job.id, moment, snapshot)
 
     def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        rows = snapshot_to_json(snapshot)
-        self._db.execute(
-            "INSERT INTO readings SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-            "FROM readings WHERE job = ?",
-            (job_id, self.now().isoformat(), moment, rows, job_id),
+        # As one text, SQLite would hold it three times.
+        pieces = snapshot_to_json(snapshot)
+        added = self._db.execute(
+            "INSERT INTO readings VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 "
+            "FROM readings WHERE job = ?), ?, ?, zeroblob(?))",
+            (job_id, job_id, self.now().isoformat(), moment, sum(map(len, pieces))),
         )
+        self._db.write_blob("readings", "rows", added.lastrowid or 0, pieces)
 
     def snapshots(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""

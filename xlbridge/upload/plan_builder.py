@@ -16,7 +16,13 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
-from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys, rows_of
+from xlbridge.upload.lookup.row_lookup import (
+    RowMatcher,
+    business_keys,
+)
+from xlbridge.upload.lookup.row_table import (
+    RowTable,
+)
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
     file_hash,
@@ -106,11 +112,8 @@ class SheetSource:
     def to_plan(self) -> SheetRows:
         """Return the rows as the planner takes them: only the columns that the sheet has."""
         present = [name for name in self.frame if name in self.columns]
-        values = rows_of(self.frame[present])
-        if not self.numbers.empty:
-            values = [
-                {**row, **number} for row, number in zip(values, rows_of(self.numbers), strict=True)
-            ]
+        numbers = () if self.numbers.empty else (self.numbers,)
+        values = RowTable.of(self.frame[present], *numbers)
         declared = self.resource.read_back
         matcher = None if declared is None else RowMatcher(self.resource, declared)
         keys = business_keys(self.resource, values, matcher)

@@ -23,8 +23,13 @@ from xlbridge.upload.lookup.row_lookup import (
     Key,
     ListedRecord,
     RowMatcher,
-    RowValues,
     lookups_of_rows,
+)
+from xlbridge.upload.lookup.row_table import (
+    RowValues,
+    TypedRows,
+    row_maker,
+    values_of,
 )
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.wire import Operation
@@ -91,7 +96,7 @@ def look_up_rows(
 def read_records(
     client: Client,
     resource: Resource,
-    rows: Sequence[RowValues],
+    rows: TypedRows,
     most: int | None = MAX_REQUESTS,
     way_out: Text | None = None,
     matcher: RowMatcher | None = None,
@@ -132,7 +137,7 @@ class _Sought:
 
     lookup: Lookup
     fields: Mapping[str, str]
-    found: dict[Key, list[ListedRecord]] = field(default_factory=dict)
+    found: dict[Key, list[ListedRecord] | tuple[()]] = field(default_factory=dict)
     proven: bool = False
     _telling: tuple[int, str, str, frozenset[str | None]] | None = None
 
@@ -151,7 +156,7 @@ class _Sought:
 
     def forget(self) -> None:
         """Forget what was found."""
-        self.found = {key: [] for key in self.found}
+        self.found = dict.fromkeys(self.found, ())
 
 
 class _RecordReader:
@@ -166,7 +171,7 @@ class _RecordReader:
         matcher: RowMatcher,
         resource: Resource,
         declared: ReadBack,
-        rows: Sequence[RowValues],
+        rows: TypedRows,
         lookups: Sequence[Sequence[Lookup]],
     ) -> None:
         self._client = client
@@ -180,19 +185,20 @@ class _RecordReader:
         of_keys = [name for lookup in declared.lookups for name in lookup.key.values()]
         of_keys += declared.fields.values()
         of_keys += () if resource.change is None else resource.change.until
-        lists = (one.sheet for one in resource.children if any(row.get(one.sheet) for row in rows))
+        lists = (one.sheet for one in resource.children if any(values_of(rows, one.sheet)))
         self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
         self._sought: dict[int, _Sought] = {}
-        self._keys: list[list[Key]] = [[] for _ in rows]
+        self._keys: dict[int, list[Key | None]] = {}
         for way in self._ways():
             asked = {} if way is self._by_number else way.filters
             fields = {**way.key, **{column: name for name, column in asked.items()}}
             one = self._sought[id(way)] = _Sought(way, fields)
             keys_of_rows = self._matcher.keys_of_rows(rows, one.fields)
-            for ways, keys, key in zip(lookups, self._keys, keys_of_rows, strict=True):
-                if way in ways:
-                    one.found.setdefault(key, [])
-                    keys.append(key)
+            self._keys[id(way)] = keys = [
+                key if way in ways else None
+                for ways, key in zip(lookups, keys_of_rows, strict=True)
+            ]
+            one.found = {key: () for key in keys if key is not None}
         self._proven: Mapping[int, Lookup | None] = {}
         self.needs_listings = any(
             ways and not any(map(self._is_narrow, ways)) for ways in self._cases()
@@ -276,8 +282,14 @@ class _RecordReader:
             id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
             for ways in self._cases()
         }
-        matched = list(map(self._match, self._lookups, self._keys))
-        keys, found = ([one[0] for one in matched], [one[1] for one in matched])
+        row_of = row_maker(self._rows)
+        named = {id(way): self._named_columns(way) for way in self._ways()}
+        keys: list[Mapping[str, str] | None] = []
+        found: list[Sequence[ListedRecord]] = []
+        for at, ways in enumerate(self._lookups):
+            way, records = self._match(at, ways)
+            keys.append(None if way is None else row_of(named[id(way)], at))
+            found.append(records)
         snapshot = tuple(self._matcher.snapshots(self._rows, keys, found, self._carried))
         reasons = {
             position: why
@@ -288,20 +300,23 @@ class _RecordReader:
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
     def _match(
-        self, ways: Sequence[Lookup], keys: Sequence[Key]
-    ) -> tuple[Mapping[str, str] | None, Sequence[ListedRecord]]:
-        """Return the records of the first of a row's lookups that finds any, and its key."""
-        for way, key in zip(ways, keys, strict=True):
-            if found := self._sought[id(way)].found[key]:
-                return _named(way, key), found
-        proven = self._proven[id(ways)]
-        if proven is None:
-            return None, ()
-        return _named(proven, keys[ways.index(proven)]), ()
+        self, at: int, ways: Sequence[Lookup]
+    ) -> tuple[Lookup | None, Sequence[ListedRecord]]:
+        """Return the records of the first of a row's lookups that finds any, and that lookup."""
+        for way in ways:
+            key = self._keys[id(way)][at]
+            if key is not None and (found := self._sought[id(way)].found[key]):
+                return way, found
+        return self._proven[id(ways)], ()
+
+    def _named_columns(self, way: Lookup) -> Mapping[str, Sequence[str]]:
+        """Return the comparable values of a lookup's key, of all rows, by their columns."""
+        columns = {name: self._matcher.column(name, self._rows) for name in way.key}
+        return {name: [value or "" for value in values] for name, values in columns.items()}
 
     def _read_numbers(self, number: _Sought) -> None:
         """Look in whole listings for the numbers that the answers do not have."""
-        number.proven, number.found = True, {key: [] for key in number.found}
+        number.proven, number.found = True, dict.fromkeys(number.found, ())
         for operation in number.lookup.operations:
             for records, whole in self._answers(operation, [number]):
                 number.proven &= whole
@@ -406,10 +421,16 @@ class _RecordReader:
         """Store a record of which ``shown`` is known, if its key is sought."""
         if any(record.get(name) != value for name, value in sought.lookup.only.items()):
             return
-        there = sought.found.get(self._matcher.key_of_record(shown, sought.fields))
-        if there is not None:
-            kept = {name: record[name] for name in self._kept if name in record}
-            there.append(ListedRecord(kept, operation.name))
+        key = self._matcher.key_of_record(shown, sought.fields)
+        there = sought.found.get(key)
+        if there is None:
+            return
+        kept = {name: record[name] for name in self._kept if name in record}
+        listed = ListedRecord(kept, operation.name)
+        if there:
+            there.append(listed)
+        else:
+            sought.found[key] = [listed]
 
     def _shows(self, fields: Iterable[str]) -> bool:
         """Tell whether the records have the fields; where there is no record, nothing is there."""
@@ -424,11 +445,6 @@ class _RecordReader:
     def _forget(self) -> None:
         for one in self._sought.values():
             one.forget()
-
-
-def _named(way: Lookup, key: Key) -> dict[str, str]:
-    """Return a row's key with the names of its columns, which come first."""
-    return {name: value or "" for name, value in zip(way.key, key, strict=False)}
 
 
 def _filters(way: Lookup, row: RowValues) -> _Filters:

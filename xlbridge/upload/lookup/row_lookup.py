@@ -12,6 +12,7 @@ import pandas as pd
 from xlbridge.client import Record
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource
 from xlbridge.resources.checks import bare_document
+from xlbridge.upload.lookup.row_table import RowValues, TypedRows, row_maker, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, ItemDifference, RowSnapshot
 
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
@@ -24,8 +25,8 @@ _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 """Types of whose values in one column equal ones have the same comparable text."""
 
-RowValues = Mapping[str, Any]
-"""Row as it is sent: its columns with their typed values, None where a cell is empty."""
+_ALIKE: dict[str, Sequence[str | None]] = {}
+"""Differences of all records that have none."""
 
 Key = tuple[str | None, ...]
 """Comparable values of the columns of a lookup's key, in its order."""
@@ -36,19 +37,6 @@ class ListedRecord(NamedTuple):
 
     record: Record
     listing: str
-
-
-def rows_of(frame: pd.DataFrame) -> list[RowValues]:
-    """Return the rows of a typed frame."""
-    names = list(map(str, frame))
-    columns = [column_values(frame[name]) for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def column_values(series: pd.Series) -> list[Any]:
-    """Return the values of a typed column, None where a cell is empty."""
-    values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
-    return values
 
 
 def comparable_value(kind: Kind, value: Any) -> str | None:
@@ -87,7 +75,7 @@ def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     return [way for way in (*number, *declared.lookups) if _serves(way, row)]
 
 
-def lookups_of_rows(resource: Resource, rows: Iterable[RowValues]) -> list[Sequence[Lookup]]:
+def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
     """Return the lookups that serve each row, worked out once for rows with like cells empty."""
     declared = resource.read_back
     ways = () if declared is None else (declared.by_number, *declared.lookups)
@@ -95,11 +83,13 @@ def lookups_of_rows(resource: Resource, rows: Iterable[RowValues]) -> list[Seque
     deciding = list(dict.fromkeys(name for way in ways if way is not None for name in way.when))
     known: dict[tuple[object, ...], Sequence[Lookup]] = {}
     found = []
-    for row in rows:
-        case = (*[row.get(n) is None for n in columns], *[row.get(n) for n in deciding])
+    empty = [[value is None for value in values_of(rows, name)] for name in columns]
+    cases = zip(range(len(rows)), *empty, *[values_of(rows, n) for n in deciding], strict=True)
+    for at, *values in cases:
+        case = tuple(values)
         serving = known.get(case)
         if serving is None:
-            serving = known[case] = lookups_for(resource, row)
+            serving = known[case] = lookups_for(resource, rows[at])
         found.append(serving)
     return found
 
@@ -135,15 +125,15 @@ class RowMatcher:
         }
         self._until = () if resource.change is None else resource.change.until
         self._known: dict[tuple[str, type, Any], str | None] = {}
-        self._rows: Sequence[RowValues] = ()
+        self._rows: TypedRows = ()
         self._columns: dict[str, list[str | None]] = {}
         self._shown: tuple[int, Sequence[str]] | None = None
 
-    def keys_of_rows(self, rows: Sequence[RowValues], columns: Collection[str]) -> Iterable[Key]:
+    def keys_of_rows(self, rows: TypedRows, columns: Collection[str]) -> Iterable[Key]:
         """Return the comparable values of each row's columns."""
         return zip(*[self.column(name, rows) for name in columns], strict=True)
 
-    def column(self, name: str, rows: Sequence[RowValues]) -> list[str | None]:
+    def column(self, name: str, rows: TypedRows) -> list[str | None]:
         """Return the comparable values of a column of rows or records, None where one has none.
 
         Those of the rows that were asked for last are kept.
@@ -151,7 +141,7 @@ class RowMatcher:
         if rows is not self._rows:
             self._rows, self._columns = rows, {}
         if name not in self._columns:
-            self._columns[name] = self._texts(name, [row.get(name) for row in rows])
+            self._columns[name] = self._texts(name, values_of(rows, name))
         return self._columns[name]
 
     def _texts(self, name: str, values: Sequence[Any]) -> list[str | None]:
@@ -187,7 +177,8 @@ class RowMatcher:
         if value.__class__ is int:
             return str(value)
         if value.__class__ is str and column in self._plain_texts:
-            return " ".join(value.split()) if value else None
+            text = " ".join(value.split())
+            return (value if text == value else text) if value else None
         kind = self._kinds.get(column, Kind.INTEGER)
         # Most other values of a listing come again; equal ones of two types may differ.
         key = (column, value.__class__, value)
@@ -204,7 +195,7 @@ class RowMatcher:
 
     def snapshots(
         self,
-        rows: Sequence[RowValues],
+        rows: TypedRows,
         keys: Iterable[Mapping[str, str] | None],
         found: Sequence[Sequence[ListedRecord]],
         carried: Collection[str],
@@ -214,16 +205,22 @@ class RowMatcher:
         A row whose key is None was not looked up.
         """
         once = list(map(self._once, found))
-        of_rows = self.compared(rows)
+        columns = {name: self.column(name, rows) for name in self._compare}
+        row_of = row_maker(rows)
         values = self.compared([listed.record for records in once for listed in records])
-        for row, sent, key, records in zip(rows, of_rows, keys, once, strict=True):
-            if key is None or not records:
-                yield None if key is None else RowSnapshot(key, sent, ())
+        for at, (row, key, records) in enumerate(zip(rows, keys, once, strict=True)):
+            if key is None:
+                yield None
                 continue
+            own = row_of(columns, at)
+            if not records:
+                yield RowSnapshot(key, own, ())
+                continue
+            sent = dict(own.items())
             meant = self._meant(row, sent, carried)
             lists = {name: row[name] for name in self._lists if row.get(name)}
-            there = [self._found(one, next(values), sent, meant, lists) for one in records]
-            yield RowSnapshot(key, sent, tuple(there))
+            there = [self._found(one, next(values), own, sent, meant, lists) for one in records]
+            yield RowSnapshot(key, own, tuple(there))
 
     def _once(self, found: Sequence[ListedRecord]) -> Sequence[ListedRecord]:
         """Return each record once, by its number."""
@@ -256,6 +253,7 @@ class RowMatcher:
         self,
         listed: ListedRecord,
         values: Mapping[str, str | None],
+        kept: Mapping[str, str | None],
         sent: Mapping[str, str | None],
         meant: Mapping[str, str | None],
         lists: Mapping[str, Sequence[Mapping[str, Any]]],
@@ -275,7 +273,7 @@ class RowMatcher:
                 differing[name] = pair
         # Most records equal their rows: then there is nothing more to look at, and one to keep.
         if values == sent:
-            values, alike = sent, True
+            values, alike = kept, True
         else:
             alike = all(values[name] == value for name, value in sent.items() if value is not None)
         return FoundRecord(
@@ -283,7 +281,7 @@ class RowMatcher:
             values=values,
             same=alike,
             unchanged=not differing,
-            differing=differing,
+            differing=differing or _ALIKE,
             listing=listed.listing,
             final=bool(self._until) and any(record.get(n) is not None for n in self._until),
             items=tuple(items),
@@ -336,7 +334,7 @@ def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
 
 
 def business_keys(
-    resource: Resource, rows: Sequence[RowValues], matcher: RowMatcher | None = None
+    resource: Resource, rows: TypedRows, matcher: RowMatcher | None = None
 ) -> list[tuple[str, ...]]:
     """Return the digests of each row's keys, the system's own number left out."""
     declared = resource.read_back

@@ -6,12 +6,15 @@ Source of the proof: the upload protocol, Reconcile.
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from xlbridge.resources import ExistingPolicy
+
+_PIECE = 1_000
+"""Rows whose JSON is made at once."""
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
@@ -69,12 +72,18 @@ def json_text(value: object) -> str:
     import msgspec
 
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value, enc_hook=_plain).decode()
     except UnicodeEncodeError:
-        return json.dumps(value, default=asdict)
+        return json.dumps(value, default=_plain)
 
 
-def value_of_json(text: str) -> Any:
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    return {one.name: getattr(value, one.name) for one in fields(value)}
+
+
+def value_of_json(text: str | bytes) -> Any:
     """Return the value that ``json_text`` gave as JSON."""
     import msgspec
 
@@ -84,13 +93,17 @@ def value_of_json(text: str) -> Any:
         return json.loads(text)
 
 
-def snapshot_to_json(snapshot: Snapshot) -> str:
-    """Return a snapshot as JSON, with the names of the fields."""
-    return json_text(snapshot)
+def snapshot_to_json(snapshot: Snapshot) -> list[bytes]:
+    """Return a snapshot as JSON, with the names of the fields, in pieces."""
+    pieces = [b"["]
+    for at in range(0, len(snapshot), _PIECE):
+        rows = json_text(snapshot[at : at + _PIECE])
+        pieces += [b"," if at else b"", rows[1:-1].encode()]
+    return [*pieces, b"]"]
 
 
-def snapshot_from_json(text: str) -> Snapshot:
-    """Return the snapshot that ``snapshot_to_json`` gave as JSON."""
+def snapshot_from_json(text: str | bytes) -> Snapshot:
+    """Return the snapshot that ``snapshot_to_json`` gave as JSON; earlier versions kept a text."""
     return tuple(
         None
         if row is None
