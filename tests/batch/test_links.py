@@ -25,9 +25,7 @@ from xlbridge.resources import (
 )
 from xlbridge.resources.checks import masked_cnpj
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
-from xlbridge.upload.lookup.row_table import (
-    rows_of,
-)
+from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
 

@@ -28,15 +28,8 @@ from xlbridge.resources import (
 )
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
-from xlbridge.upload.lookup.row_lookup import (
-    ListedRecord,
-    RowMatcher,
-    lookups_for,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-    rows_of,
-)
+from xlbridge.upload.lookup.row_lookup import ListedRecord, RowMatcher, lookups_for
+from xlbridge.upload.lookup.row_table import RowValues, rows_of
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation

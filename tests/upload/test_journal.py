@@ -23,9 +23,7 @@ from xlbridge.upload import Journal, PlannedRow, RowAction, RowPlan
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
-from xlbridge.upload.lookup.row_table import (
-    RowTable,
-)
+from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 
 pytestmark = pytest.mark.one_database

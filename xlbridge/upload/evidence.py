@@ -20,9 +20,7 @@ from xlbridge.upload.row_plan import PlannedRow, RowAction, RowReason
 from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 
 if TYPE_CHECKING:
-    from xlbridge.upload.lookup.row_table import (
-        RowValues,
-    )
+    from xlbridge.upload.lookup.row_table import RowValues
     from xlbridge.upload.payload import ChildRows
     from xlbridge.workbook.write import RejectedItems
 

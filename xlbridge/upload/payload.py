@@ -26,11 +26,7 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-    column_values,
-    rows_of,
-)
+from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
 from xlbridge.upload.verdict import parse_item_column
 from xlbridge.validation import (
     ParseOptions,

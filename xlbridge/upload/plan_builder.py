@@ -16,13 +16,8 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
-from xlbridge.upload.lookup.row_lookup import (
-    RowMatcher,
-    business_keys,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowTable,
-)
+from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
+from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
 from xlbridge.upload.payload import (
     file_hash,

@@ -24,12 +24,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.row_lookup import (
-    RowMatcher,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-)
+from xlbridge.upload.lookup.row_lookup import RowMatcher
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.record_dispatch import (
     MOST_ATTEMPTS,

@@ -17,12 +17,8 @@ from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation,
 from xlbridge.upload.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.row_lookup import (
-    business_keys,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-)
+from xlbridge.upload.lookup.row_lookup import business_keys
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     Moment,

@@ -13,12 +13,8 @@ from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload.job import ItemPlaces, JobSpec
-from xlbridge.upload.lookup.row_lookup import (
-    lookups_for,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-)
+from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.verdict import RejectedRow, Verdict, parse_item_column
 from xlbridge.wire.imports import ImportLog, RejectedLine, split_line_number
 

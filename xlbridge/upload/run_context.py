@@ -14,9 +14,7 @@ from xlbridge.upload.consent import ConsentRequest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-)
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
 from xlbridge.upload.plan_builder import plan_still_holds

@@ -19,9 +19,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_records
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-)
+from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     FoundRecord,

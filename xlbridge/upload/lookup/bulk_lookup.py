@@ -11,26 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import (
-    FieldTest,
-    complete_listings_for,
-    listing_cap,
-)
+from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, ReadBack, Resource
-from xlbridge.upload.lookup.row_lookup import (
-    Key,
-    ListedRecord,
-    RowMatcher,
-    lookups_of_rows,
-)
-from xlbridge.upload.lookup.row_table import (
-    RowValues,
-    TypedRows,
-    row_maker,
-    values_of,
-)
+from xlbridge.upload.lookup.row_lookup import Key, ListedRecord, RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_table import RowValues, TypedRows, row_maker, values_of
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.wire import Operation
 
@@ -56,7 +42,6 @@ _NOT_PROVEN = Text(
     pt="a listagem do sistema não prova o que falta nela",
     en="the system's listing does not prove what it lacks",
 )
-
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 

@@ -15,12 +15,8 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
-from xlbridge.upload.lookup.row_lookup import (
-    lookups_for,
-)
-from xlbridge.upload.lookup.row_table import (
-    rows_of,
-)
+from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
