@@ -264,7 +264,7 @@ class ChangeMachine(Courses):
             self._do(book.home, ALIVE, lambda uploads, _: self._send(uploads, book, update=True))
             self._settle(book.home)
             job = self._job(book)
-            if job is not None and job.state is State.DONE and not job.what.rows:
+            if job is not None and job.state is State.DONE and not job.spec.rows:
                 with self._context(book.home) as context:
                     plan = context.journal.plan_of(job)
                 assert all(row.action in {RowAction.UNCHANGED, RowAction.HELD} for row in plan)
@@ -368,7 +368,7 @@ class ChangeMachine(Courses):
         """Return the newest job of a workbook."""
         with self._context(book.home) as context:
             jobs: Sequence[Job] = context.journal.jobs()
-        own = (job for job in jobs if job.what.file == str(book.path.resolve()))
+        own = (job for job in jobs if job.spec.file == str(book.path.resolve()))
         return next((job for job in own if job.undo_of is None), None)
 
     @contextmanager

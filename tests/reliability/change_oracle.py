@@ -73,7 +73,7 @@ class Oracle:
         """Tell whether all that is in doubt of a job was done; the job is decided by a person."""
         name = home, job.id
         self._decided.add(name)
-        if job.what.mode.is_by_record:
+        if job.spec.mode.is_by_record:
             changed = {change.record for change in self._changes.get(name, ())}
             writes = context.journal.writes.of(job.id)
             unproven = [one for one in writes if one.state is WriteState.UNPROVEN]
@@ -95,7 +95,7 @@ class Oracle:
             self._hold_changed(home, context, jobs, Change(number, before[number].text, None))
         self._records = after
         for job in jobs:
-            if job.what.mode.is_by_record:
+            if job.spec.mode.is_by_record:
                 self._hold_writes(home, context, job)
             elif job.state.is_final and not job.parts and (home, job.id) not in self._decided:
                 self._hold_verdict(home, context, job)
@@ -115,7 +115,7 @@ class Oracle:
         self, home: int, context: UploadContext, jobs: Sequence[Job], number: str, said: Said
     ) -> None:
         """A record is new: one job was to create it, has not before, and nothing had its key."""
-        importing = [j for j in jobs if not (j.parts or j.what.mode.is_by_record)]
+        importing = [j for j in jobs if not (j.parts or j.spec.mode.is_by_record)]
         job = next((j for j in importing if said in _said(context, j)), None)
         assert job is not None, ("created by no job", said)
         name = home, job.id
@@ -172,7 +172,7 @@ class Oracle:
 
 
 def _said(context: UploadContext, job: Job) -> list[Said]:
-    if job.what.mode is Mode.PREVIEW or not job.what.rows:
+    if job.spec.mode is Mode.PREVIEW or not job.spec.rows:
         return []
     return [Said(str(row[_KEY]), str(row[_TEXT])) for row in sent_rows(context, job)]
 

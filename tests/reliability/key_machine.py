@@ -195,7 +195,7 @@ class KeyMachine(Courses):
             self._upload(book, ALIVE)
             self._settle(book)
             job = self._job(book)
-            if job is not None and job.state is State.DONE and not job.what.rows:
+            if job is not None and job.state is State.DONE and not job.spec.rows:
                 assert job.held == sum(self._is_otherwise(book)), job.events
                 return
         raise AssertionError(f"no end: {self._job(book)}")
@@ -281,10 +281,10 @@ class KeyMachine(Courses):
         by_file = {str(book.path.resolve()): book for book in self.books}
         for home in range(HOMES):
             with self._context(home) as context:
-                jobs = [job for job in context.journal.jobs() if job.what.resource == resource]
+                jobs = [job for job in context.journal.jobs() if job.spec.resource == resource]
                 for job in jobs:
                     for one in context.journal.parts_of(job) or [job]:
-                        pairs = _pairs(by_file[one.what.file], one)
+                        pairs = _pairs(by_file[one.spec.file], one)
                         for pair, outcome in zip(pairs, one.outcomes, strict=True):
                             if outcome is RowOutcome.ACCEPTED:
                                 accepted.add(pair)
@@ -295,7 +295,7 @@ class KeyMachine(Courses):
     def _job(self, book: Book) -> Job | None:
         """Return the job of a workbook that is not over yet, else the newest."""
         with self._context(book.home) as context:
-            own = [j for j in context.journal.jobs() if j.what.file == str(book.path.resolve())]
+            own = [j for j in context.journal.jobs() if j.spec.file == str(book.path.resolve())]
         return next((job for job in own if not _is_over(job)), own[0] if own else None)
 
     @contextmanager
@@ -327,7 +327,7 @@ def _is_over(job: Job) -> bool:
 
 def _pairs(book: Book, job: Job) -> list[tuple[str, str]]:
     """Return the key and the text of each row that a job sends."""
-    return [(book.known[row - 2], book.said[row - 2]) for row in job.what.rows]
+    return [(book.known[row - 2], book.said[row - 2]) for row in job.spec.rows]
 
 
 def _options(book: Book) -> UploadOptions:

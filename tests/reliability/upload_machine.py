@@ -189,7 +189,7 @@ class UploadMachine(Courses):
         """Some parts were refused: their rows are sent again, as a sheet of their own."""
         found = self.site.counts(sheet.subject, sheet.known)
         job = self.journal.job(sheet.jobs[-1])
-        missing = [row for row, count in zip(job.what.rows, found, strict=True) if count == 0]
+        missing = [row for row, count in zip(job.spec.rows, found, strict=True) if count == 0]
         refused = [row["row"] for row in job.last("verdict")["rejected_rows"]]
         assert sorted(refused) == missing, (refused, missing)
         rejects = Path(job.last("rejects_file"))
@@ -217,13 +217,13 @@ class UploadMachine(Courses):
 
     def _resolve(self, sheet: Sheet, job: Job) -> None:
         self.doubts += 1
-        rows = self.journal.job(sheet.jobs[-1]).what.rows
+        rows = self.journal.job(sheet.jobs[-1]).spec.rows
         found = dict(
             zip(rows, self.site.counts(sheet.subject, sheet.known), strict=True)
             if len(rows) == len(sheet.known)
             else ()
         )
-        there = [found.get(row, 0) for row in job.what.rows]
+        there = [found.get(row, 0) for row in job.spec.rows]
         seen = Resolution.APPLIED if all(there) else Resolution.NOT_APPLIED
         resolve_job(self.context, job, seen, "looked in the database")
 

@@ -58,7 +58,7 @@ def test_a_good_sheet_is_applied(
     report = job_json(job)
     assert report["state"] == "done"
     assert report["rows"] == row_counts(read=5, accepted=5)
-    assert (report["log_id"] is not None) == (job.what.mode is Mode.QUEUE)
+    assert (report["log_id"] is not None) == (job.spec.mode is Mode.QUEUE)
     assert all(registered(client, document) for document in documents)
     assert told
 
@@ -171,7 +171,7 @@ def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
     again = write_job(context, client, path, "queue", snapshot=False)
     assert again.last("plan") == plan_counts(unchanged=1, unread=1)
-    assert again.what.rows == (5,)
+    assert again.spec.rows == (5,)
 
 
 def test_refused_consent_sends_nothing_and_frees_the_rows(
@@ -239,7 +239,7 @@ def test_a_job_of_another_environment_is_refused(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job = write_job(context, client, make_clients(new_cnpj()), "direct")
-    elsewhere = replace(job, what=replace(job.what, system="elsewhere", profile="elsewhere"))
+    elsewhere = replace(job, spec=replace(job.spec, system="elsewhere", profile="elsewhere"))
     with pytest.raises(UsageError, match="elsewhere"):
         Uploads(context, client).run(elsewhere, YES)
 

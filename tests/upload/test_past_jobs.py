@@ -67,7 +67,7 @@ def test_resume_concerns_the_chosen_system_and_says_what_waits(
         several = xlbridge("resume", "--yes", **credentials(sandbox))
         assert several.returncode == 2
         for job in (first, second):
-            line = f"{job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.what.file}"
+            line = f"{job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.spec.file}"
             assert line in several.stderr
         assert elsewhere.id not in several.stderr
         Uploads(context, direct).run(second, YES)

@@ -176,7 +176,7 @@ def test_a_start_that_comes_late_leaves_what_others_have_written_meanwhile(
         assert titles(client, customer) == 1
         assert journal.job(job.id).state is State.ABANDONED
         again = write_job(own, client, path, "queue")
-        assert (again.what.rows, again.held) == ((), 1)
+        assert (again.spec.rows, again.held) == ((), 1)
 
 
 @pytest.mark.parametrize(

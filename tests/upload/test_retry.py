@@ -123,7 +123,7 @@ def rejects_of(job: Job) -> tuple[RejectedRow, ...]:
 def place_of(context: UploadContext, job: Job, row: int | None) -> int:
     """Where the rejects workbook has a row of the job."""
     rows = rejects(context, job).rows
-    sent = [r for r in job.what.rows if job.state is State.REJECTED or r in refused(job)]
+    sent = [r for r in job.spec.rows if job.state is State.REJECTED or r in refused(job)]
     return rows[sent.index(row or 0)]
 
 
@@ -135,7 +135,7 @@ def test_the_very_file_that_was_sent_can_be_corrected_instead(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
     job, _ = rejected_job(context, client, make_clients, "queue")
-    file = Path(job.what.file)
+    file = Path(job.spec.file)
     book = load_workbook(file)
     book["Clientes"].cell(5, 3).value = new_cnpj()
     book.save(file)
@@ -148,7 +148,7 @@ def test_a_sheet_that_grew_sends_what_is_new_and_what_was_mended(
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, "queue")
     mended, added = new_cnpj(), [new_cnpj(), new_cnpj()]
-    file = Path(job.what.file)
+    file = Path(job.spec.file)
     book = load_workbook(file)
     sheet = book["Clientes"]
     sheet.cell(7, 3).value = mended

@@ -434,7 +434,7 @@ def test_whatever_happens_to_answers_each_record_is_there_once(
             uploads.run(job, options)
         job = context.journal.job(job.id)
     rejected = {row.row for row in job.verdict.rejected_rows}
-    accepted = [f"{document}-{at}" for at, row in enumerate(job.what.rows) if row not in rejected]
+    accepted = [f"{document}-{at}" for at, row in enumerate(job.spec.rows) if row not in rejected]
     assert (job.state.is_final, job.verdict.unknown) == (True, 0)
     there = [str(title["numeroDoDocumento"]) for title in titles(client).values()]
     assert sorted(one for one in there if document in one) == sorted(accepted)

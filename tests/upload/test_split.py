@@ -77,7 +77,7 @@ def test_every_part_is_sent_once_with_one_consent(
     asked: list[tuple[int, int | None]] = []
 
     def agree(request: ConsentRequest) -> bool:
-        asked.append((len(request.job.what.rows), request.job.last("previewed")))
+        asked.append((len(request.job.spec.rows), request.job.last("previewed")))
         return True
 
     job = split_job(context, client, make_clients(*documents), mode, 2)
@@ -87,8 +87,8 @@ def test_every_part_is_sent_once_with_one_consent(
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert job.last("plan") == plan_counts(create=5)
     parts = context.journal.parts_of(job)
-    assert [len(part.what.rows) for part in parts] == [2, 2, 1]
-    assert [row for part in parts for row in part.what.rows] == list(job.what.rows)
+    assert [len(part.spec.rows) for part in parts] == [2, 2, 1]
+    assert [row for part in parts for row in part.spec.rows] == list(job.spec.rows)
     assert all(registered(client, document) for document in documents)
     assert context.journal.jobs() == [job]
 
@@ -128,7 +128,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
         put_cnpj(rejects, row, document)
     corrected = corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     again = Uploads(context, client).create_retry(corrected, replace(YES, chunk_rows=2))
-    assert [len(part.what.rows) for part in context.journal.parts_of(again)] == [2, 1]
+    assert [len(part.spec.rows) for part in context.journal.parts_of(again)] == [2, 1]
     staged: list[str] = []
 
     def cut_the_second(_method: str, asked: str) -> Fate:
@@ -147,7 +147,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
     sent = UploadHistory(context.journal).of("clientes", whole)
-    assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.what.rows))
+    assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.spec.rows))
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
 
 
@@ -175,7 +175,7 @@ def test_a_part_that_is_refused_before_sending_stops_all(
     assert (job.state, job.last("verdict")["accepted"]) == (State.REJECTED, 0)
     assert not any(registered(client, document) for document in documents)
     proxy.decide = lambda _method, _path: "pass"
-    again = split_job(context, client, Path(job.what.file), "direct", 2)
+    again = split_job(context, client, Path(job.spec.file), "direct", 2)
     assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
 
 

@@ -123,8 +123,8 @@ class StepReader:
             )
             self._document.add_mistake((*key_path, "resource"), message)
         else:
-            for column, what in link_mistakes(body.get("links", {}), self._catalogue, resource):
-                self._document.add_mistake((*key_path, "links", column), what)
+            for column, message in link_mistakes(body.get("links", {}), self._catalogue, resource):
+                self._document.add_mistake((*key_path, "links", column), message)
         sheet = body.get("sheet")
         patterns = self._document.texts((*key_path, kind), body[kind])
         for pattern in patterns:
@@ -230,8 +230,8 @@ class StepReader:
             place = (*key_path, "compare", name)
             resource = wanted.get("resource")
             if resource is not None and resource not in self._catalogue:
-                what = unknown_value(resource, tuple(self._catalogue))
-                self._document.add_mistake((*place, "resource"), what)
+                message = unknown_value(resource, tuple(self._catalogue))
+                self._document.add_mistake((*place, "resource"), message)
             joined = self._document.texts((*place, "and"), wanted.get("and", []))
             filters = self._filters((*place, "filters"), wanted.get("filters", {}))
             for each in (name, *joined):
@@ -267,8 +267,8 @@ class StepReader:
             self._document.add_mistake(key_path, _ONE_SOURCE)
         sending = tuple(name for name, other in steps.items() if "upload" in other)
         if records_of is not None and records_of not in sending:
-            what = unknown_value(records_of, sending)
-            self._document.add_mistake((*key_path, "records_of"), what)
+            message = unknown_value(records_of, sending)
+            self._document.add_mistake((*key_path, "records_of"), message)
         return ProcessStep(
             **common,
             listing=body["process"],
@@ -346,7 +346,7 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
         pt="O que cabe num plano: xlbridge batch plan --json-schema",
         en="What a plan may hold: xlbridge batch plan --json-schema",
     )
-    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.what.en)))
+    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return PlanFileError(format_mistakes(path, list(each_once)), hint)
 
 
@@ -364,11 +364,11 @@ def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
                     format_yaml_path((*key_path, key)),
                     unknown_value(key, STEP_KINDS),
                 )
-            what = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
+            message = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
             yield Mistake(
                 document.line(key_path),
                 format_yaml_path(key_path),
-                what.format(kinds=", ".join(STEP_KINDS)),
+                message.format(kinds=", ".join(STEP_KINDS)),
             )
 
 
@@ -398,19 +398,19 @@ def _check_outputs(document: PlanDocument, plan: BatchPlan) -> None:
     } - exported
     for key_path, path in plan.written():
         if path in taken:
-            what = Text(
+            message = Text(
                 pt="{path} já é lido ou gravado pelo plano; escolha outro nome.",
                 en="{path} is read or written by the plan already; choose another name.",
             )
-            document.add_mistake(key_path, what.format(path=path.name))
+            document.add_mistake(key_path, message.format(path=path.name))
         taken.add(path)
 
 
 def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
     names = find_cycle(steps)
     if names:
-        what = Text(
+        message = Text(
             pt="estes passos esperam uns pelos outros: {names}.",
             en="these steps wait for each other: {names}.",
         ).format(names=" → ".join(names))
-        document.add_mistake((STEPS_KEY, names[0]), what)
+        document.add_mistake((STEPS_KEY, names[0]), message)

@@ -352,10 +352,10 @@ class PlanDocument:
         """The folder of the plan, which its paths are relative to."""
         return self._path.parent
 
-    def add_mistake(self, key_path: YamlPath, what: Text) -> None:
+    def add_mistake(self, key_path: YamlPath, message: Text) -> None:
         """Record a mistake at a key of the plan."""
         self.mistakes.append(
-            Mistake(self._document.line(key_path), format_yaml_path(key_path), what)
+            Mistake(self._document.line(key_path), format_yaml_path(key_path), message)
         )
 
     def text(self, key_path: YamlPath, text: object) -> str:
@@ -391,18 +391,18 @@ class PlanDocument:
         settled = resolve_months({**declared, **given}, today)
         for name, value in settled.items():
             if not is_valid_name(name):
-                what = Text(
+                message = Text(
                     pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
                     en="{name!r} will not do: only letters, digits, hyphen and underscore.",
                 )
-                self.add_mistake(("parameters", name), what.format(name=name))
+                self.add_mistake(("parameters", name), message.format(name=name))
             if is_invalid_month(value):
-                what = Text(pt="{value} não é um mês.", en="{value} is no month.")
-                self.add_mistake(("parameters", name), what.format(value=value))
+                message = Text(pt="{value} não é um mês.", en="{value} is no month.")
+                self.add_mistake(("parameters", name), message.format(value=value))
             if not is_valid_value(value):
-                what = Text(
+                message = Text(
                     pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
                     en="{value!r} will not do: only letters, digits, dot, hyphen and underscore.",
                 ).format(value=value)
-                self.add_mistake(("parameters", name), what)
+                self.add_mistake(("parameters", name), message)
         return settled

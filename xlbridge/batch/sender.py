@@ -137,7 +137,7 @@ class WorkbookSender:
             return
         context = self.batch.environments.context(target.step.profile)
         book = replace(target.workbook, path=Path(rejects), sha256=file_digest(Path(rejects)))
-        step = replace(target.step, resource=job.what.resource, sheet=None, links={})
+        step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
         if not _is_sendable(judged):
             raise _not_sendable(Path(rejects), judged)
@@ -162,7 +162,7 @@ class WorkbookSender:
     def _retry(self, target: StepWorkbook, corrected: CorrectedRows) -> None:
         options = self._options(target)
         try:
-            job = self._uploads(target).create_retry(corrected, options, only_news=True)
+            job = self._uploads(target).create_retry(corrected, options, require_changes=True)
         except NotRetriable:
             # Every row would stay as it is.
             return

@@ -74,7 +74,7 @@ def _jobs() -> Iterator[tuple[str, object]]:
         journal = Journal(path)
         try:
             for job in journal.jobs():
-                yield job.id, f"{job.what.resource} {job.what.file}"
+                yield job.id, f"{job.spec.resource} {job.spec.file}"
         finally:
             journal.close()
 

@@ -66,9 +66,9 @@ def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
 
 def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
     """Return the report of a job with what tells it from others: file, environment and time."""
-    what = {"file": job.what.file, "sheet": job.what.sheet, "profile": job.what.profile}
+    described = {"file": job.spec.file, "sheet": job.spec.sheet, "profile": job.spec.profile}
     listed = job_json(job, settled=settled_rows(journal, job))
-    return listed | what | {"created_at": job.created_at.isoformat(timespec="seconds")}
+    return listed | described | {"created_at": job.created_at.isoformat(timespec="seconds")}
 
 
 def _print_history(job: Job) -> None:
@@ -116,14 +116,14 @@ def _print_table(jobs: Sequence[Job]) -> None:
 
 
 def _cells(job: Job) -> list[str]:
-    what, counted = job.what, job.counted
+    spec, counted = job.spec, job.counted
     return [
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",
         str(state_name(job.state)),
-        str(mode_name(what.mode)),
-        what.resource,
+        str(mode_name(spec.mode)),
+        spec.resource,
         *(str(counted[name]) for name in _COUNTS),
-        what.profile,
-        str(short_path(Path(what.file))) if what.file else "",
+        spec.profile,
+        str(short_path(Path(spec.file))) if spec.file else "",
     ]

@@ -45,7 +45,7 @@ def command(job_id: str | None, **given: Any) -> ExitCode:
             from xlbridge.connection import connect
 
         with connect(context.settings, remark) as client:
-            forbid_yes_in_production(client.target.production, arguments, job.what.mode)
+            forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
             return run_upload(context, client, job, arguments)
 
 
@@ -95,7 +95,7 @@ _HOW_TO_DECIDE = Text(
 
 def _listed(jobs: Sequence[Job]) -> str:
     """Return a line for each job: its name, date and file."""
-    lines = (f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.what.file}" for job in jobs)
+    lines = (f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.spec.file}" for job in jobs)
     return "".join(lines)
 
 
@@ -104,9 +104,9 @@ def _is_of(job: Job, profile: Profile) -> bool:
 
     Jobs of earlier versions know the profile's name only.
     """
-    system = job.what.system
+    system = job.spec.system
     if not system:
-        return job.what.profile == profile.name
+        return job.spec.profile == profile.name
     if profile.source is ProfileSource.EMBEDDED:
         return system.startswith("sandbox:")
     return origin_of(system.rpartition("#")[0]) == profile.origin

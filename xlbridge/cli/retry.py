@@ -77,7 +77,7 @@ def command(
         job = ensure_evidence(context, job)
         request = ValidationRequest(
             file=file or Path(job.last("rejects_file")),
-            resource=context.catalogue.named(job.what.resource).name,
+            resource=context.catalogue.named(job.spec.resource).name,
             reading=ParseOptions(dates=dates, numbers=numbers),
             links=links,
         )
@@ -86,7 +86,7 @@ def command(
             report_invalid_sheet,
             request=request,
             csv=context.settings.limits.csv,
-            mode=job.what.mode,
+            mode=job.spec.mode,
             form=arguments.form,
         )
         good_rows = arguments.options.good_rows
@@ -98,6 +98,6 @@ def command(
             if not may_be_sent(judged, good_rows=good_rows):
                 return tell_invalid(judged)
             corrected = corrected_rows(context, job, judged)
-            forbid_yes_in_production(client.target.production, arguments, job.what.mode)
+            forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
             again = uploads.create_retry(corrected, arguments.options)
             return run_upload(context, client, again, arguments)

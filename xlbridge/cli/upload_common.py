@@ -47,7 +47,7 @@ def save_status_copy(
     with heavy_imports():
         from xlbridge.upload import write_status_copy
 
-    require_distinct([target], [Path(job.what.file)])
+    require_distinct([target], [Path(job.spec.file)])
     write_status_copy(context, job, target, client)
     remark(
         Text(

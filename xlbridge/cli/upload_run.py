@@ -64,7 +64,7 @@ def run_upload(
     except KeyboardInterrupt:
         remark(_HOW_TO_RESUME.format(job=job.id))
         raise
-    if not job.what.rows:
+    if not job.spec.rows:
         # No consent was asked, so the plan was not shown.
         request = ConsentRequest.of(context.journal, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):

@@ -121,10 +121,10 @@ def link_mistakes(
 
 def require_links(links: Links, catalogue: Catalogue, resource: str | None) -> None:
     """Raise ``UsageError`` where links that a caller gives do not fit, for the first of them."""
-    for column, what in link_mistakes(links, catalogue, resource):
-        message = Text(pt="Link de {column}: {what}", en="Link of {column}: {what}")
+    for column, mistake in link_mistakes(links, catalogue, resource):
+        message = Text(pt="Link de {column}: {mistake}", en="Link of {column}: {mistake}")
         raise UsageError(
-            message.format(column=column, what=what),
+            message.format(column=column, mistake=mistake),
             Text(
                 pt="Exemplo: --link codigoDoCliente=cliente",
                 en="An example: --link codigoDoCliente=cliente",

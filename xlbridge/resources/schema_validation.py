@@ -77,14 +77,14 @@ def unsuitable_rules(root: _Content) -> _Unsuitable:
     """
     for name, body in root["columns"].items():
         for rule, statistics in checks_of(body).items():
-            for what in _unsuitable_for_column(body["dtype"], rule, statistics):
-                yield ("columns", name, rule), what
+            for message in _unsuitable_for_column(body["dtype"], rule, statistics):
+                yield ("columns", name, rule), message
         if body.get("required", not body.get("nullable", False)) == body.get("nullable", False):
             yield ("columns", name, "required"), _REQUIRED_CONTRADICTS_NULLABLE
     dtypes = {name: body["dtype"] for name, body in root["columns"].items()}
     for number, check in enumerate(root.get("checks") or ()):
-        for key, what in _unsuitable_for_rows(check, dtypes):
-            yield ("checks", number, key), what
+        for key, message in _unsuitable_for_rows(check, dtypes):
+            yield ("checks", number, key), message
 
 
 _REQUIRED_CONTRADICTS_NULLABLE = Text(
@@ -101,10 +101,10 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
         yield _wrong_dtype(name, dtype, rule.dtypes)
         return
     unfit = [
-        what
+        message
         for statistic in rule.column_values
         for value in _as_list(statistics.get(statistic, ()))
-        if (what := _wrong_bound(value, dtype)) is not None
+        if (message := _wrong_bound(value, dtype)) is not None
     ]
     yield from unfit
     for statistic in rule.patterns:
@@ -136,11 +136,11 @@ def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator
     rule = ROW_RULES[check["options"]["check_name"]]
     column, other = check["column"], check.get("other", "")
     if column in _as_set(other) | _as_set(check.get("columns")) and "other" in check:
-        what = Text(
+        message = Text(
             pt="{column} seria comparada consigo mesma.",
             en="{column} would be compared with itself.",
         )
-        yield "column", what.format(column=column)
+        yield "column", message.format(column=column)
     # A rule of one column that holds on a condition compares nothing with the other.
     compared = ("column",) if "check" in check else ("column", "columns", "other")
     allowed = RULES[check["check"]].dtypes if "check" in check else rule.dtypes
@@ -201,9 +201,11 @@ def _duplicate_resource(document: YamlDocument, taken: Mapping[str, Path]) -> It
     name = document.content["metadata"]["resource"]
     if name in taken:
         place = ("metadata", "resource")
-        what = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
+        message = Text(pt="{name!r} já está em {file}.", en="{name!r} is already in {file}.")
         yield Mistake(
-            document.line(place), format_yaml_path(place), what.format(name=name, file=taken[name])
+            document.line(place),
+            format_yaml_path(place),
+            message.format(name=name, file=taken[name]),
         )
 
 
@@ -222,41 +224,41 @@ def _contradictions(document: YamlDocument) -> Iterator[Mistake]:
     root, metadata = document.content, document.content["metadata"]
     names = tuple(root["columns"])
 
-    def wrong(place: YamlPath, what: Text) -> Mistake:
-        return Mistake(document.line(place), format_yaml_path(place), what)
+    def wrong(place: YamlPath, message: Text) -> Mistake:
+        return Mistake(document.line(place), format_yaml_path(place), message)
 
     for place, name in _column_names(root):
         if name not in names:
             yield wrong(place, unknown_value(name, names))
     unfit = list(unsuitable_rules(root))
-    for place, what in unfit:
-        yield wrong(place, what)
+    for place, message in unfit:
+        yield wrong(place, message)
     judged = {place[1] for place, _ in unfit if place[0] == "columns"}
-    for place, what in chain(
+    for place, message in chain(
         _column_contradictions(root, judged), _shared_headers(root), _changed_columns(root)
     ):
-        yield wrong(place, what)
+        yield wrong(place, message)
     amount = metadata.get("control_totals", {}).get("amount")
     if amount in names and _declared_kind(metadata, amount) != Kind.MONEY:
-        what = Text(
+        message = Text(
             pt="só se soma uma coluna de kind money.",
             en="only a column of kind money can be added up.",
         )
-        yield wrong(("metadata", "control_totals", "amount"), what)
+        yield wrong(("metadata", "control_totals", "amount"), message)
     current = metadata.get("layout", 1)
     for layout in metadata.get("layouts", {}):
         if int(layout) >= current:
-            what = Text(
+            message = Text(
                 pt="os leiautes anteriores vêm antes do atual, que é {current}.",
                 en="earlier layouts come before the current one, which is {current}.",
             ).format(current=current)
-            yield wrong(("metadata", "layouts", layout), what)
+            yield wrong(("metadata", "layouts", layout), message)
     if "model" in metadata and not _is_model(metadata["model"]):
-        what = Text(
+        message = Text(
             pt="{name!r} não é um modelo da interface.",
             en="{name!r} is not a model of the interface.",
         ).format(name=metadata["model"])
-        yield wrong(("metadata", "model"), what)
+        yield wrong(("metadata", "model"), message)
 
 
 def _column_contradictions(
@@ -272,24 +274,24 @@ def _column_contradictions(
             continue
         kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
         if DTYPES_OF_KIND[kind] != body["dtype"]:
-            what = Text(
+            message = Text(
                 pt="{kind} não combina com o dtype {dtype}.",
                 en="{kind} does not match the dtype {dtype}.",
             )
             place = ("metadata", "columns", name, "kind")
-            yield place, what.format(kind=kind, dtype=body["dtype"])
+            yield place, message.format(kind=kind, dtype=body["dtype"])
             continue
         example = extra.get("example")
         if example is None or name in unfit:
             continue
         expected = example_error(kind, checks_of(body), example)
         if expected is not None:
-            what = Text(
+            message = Text(
                 pt="o exemplo {example} não é o que a coluna aceita: {expected}.",
                 en="the example {example} is not what the column accepts: {expected}.",
             )
             place = ("metadata", "columns", name, "example")
-            yield place, what.format(example=format_yaml_value(example), expected=expected)
+            yield place, message.format(example=format_yaml_value(example), expected=expected)
 
 
 def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
@@ -303,11 +305,11 @@ def _shared_headers(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
         ):
             other = known.setdefault(normalize_header(title or name), name)
             if other != name:
-                what = Text(
+                message = Text(
                     pt="{title!r} já é o título da coluna {other}.",
                     en="{title!r} is the title of the column {other}.",
                 )
-                yield place, what.format(title=title, other=other)
+                yield place, message.format(title=title, other=other)
 
 
 def _changed_columns(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
@@ -325,12 +327,12 @@ def _changed_columns(root: _Content) -> Iterator[tuple[YamlPath, Text]]:
                 )
         for number, gone in enumerate(change.get("removed", ())):
             if gone in root["columns"]:
-                what = Text(
+                message = Text(
                     pt="{column!r} continua entre as colunas.",
                     en="{column!r} is still among the columns.",
                 )
                 place = ("metadata", "layouts", layout, "removed", number)
-                yield place, what.format(column=gone)
+                yield place, message.format(column=gone)
 
 
 def _declared_kind(metadata: _Content, column: str) -> str | None:

@@ -167,7 +167,7 @@ class SheetUploads:
         with open_context(self._remote.settings) as context:
             job = context.journal.job(job_id)
             job.require_upload()
-            target = folder / f"{Path(job.what.file).stem}-situacao-{job.id}.xlsx"
+            target = folder / f"{Path(job.spec.file).stem}-situacao-{job.id}.xlsx"
             write_status_copy(context, job, target)
         return target
 
@@ -208,7 +208,7 @@ class SheetUploads:
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(self, context: UploadContext, job: Job) -> None:
-        process = job.what.mode is Mode.PROCESS
+        process = job.spec.mode is Mode.PROCESS
         headline = _lines(context, job)[0] if process else job_headline(job)
         self._remote.state.outcome = _document(context, job) | {"headline": headline}
 
@@ -272,14 +272,14 @@ def _retried(
 
 
 def _document(context: UploadContext, job: Job) -> dict[str, Any]:
-    if job.what.mode is Mode.PROCESS:
+    if job.spec.mode is Mode.PROCESS:
         document: dict[str, Any] = job_report(context.journal, job).forms.document()
         return document | {"rejected": [], "rejects_file": None}
     return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
-    process = job.what.mode is Mode.PROCESS
+    process = job.spec.mode is Mode.PROCESS
     lines = job_report(context.journal, job).forms.lines() if process else job_lines(job)
     return [str(line) for line in lines]
 
@@ -298,14 +298,14 @@ def _options(
 
 
 def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
-    process = job.what.mode is Mode.PROCESS
+    process = job.spec.mode is Mode.PROCESS
     return job_json(job, settled=None if process else settled_rows(context.journal, job)) | {
-        "file": Path(job.what.file).name,
-        "profile": job.what.profile,
+        "file": Path(job.spec.file).name,
+        "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
         "state_name": str(state_name(job.state)),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,
-        "is_upload": job.what.mode not in {Mode.PROCESS, Mode.UNDO},
+        "is_upload": job.spec.mode not in {Mode.PROCESS, Mode.UNDO},
     }

@@ -106,7 +106,7 @@ class UploadRequests:
         with open_context(self._remote.settings) as context:
             job = ensure_evidence(context, context.journal.job(job_id))
             job.require_upload()
-            source = Path(job.what.file)
+            source = Path(job.spec.file)
             if source.parent.name in {draft["id"] for draft in self._workspace.drafts()}:
                 return self._workspace.continue_draft(source.parent.name)
             require_unchanged(job, source)
@@ -115,10 +115,10 @@ class UploadRequests:
         path = workspace.new_folder() / source.name
         shutil.copyfile(source, path)
         editor = workspace.read_file(path, workspace.catalogue, workspace.settings.limits)
-        choice = SheetChoice(job.what.resource, job.what.sheet)
+        choice = SheetChoice(job.spec.resource, job.spec.sheet)
         editor.choose(choice)
         if not editor.validated.readable:
-            mapping = known_mapping(editor, workspace.settings, job.what.resource)
+            mapping = known_mapping(editor, workspace.settings, job.spec.resource)
             if mapping is None:
                 raise UsageError(_OWN_HEADERS.format(job=job.id), _HOW_TO_MAP)
             editor.choose(replace(choice, resource=None, mapping=mapping))

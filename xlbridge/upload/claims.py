@@ -14,7 +14,7 @@ Claimants = Mapping[str, Sequence[str]]
 """Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
 
 
-class Place(NamedTuple):
+class ClaimScope(NamedTuple):
     """Scope of claims: the remote system, its profile's name for older jobs, the resource."""
 
     system: str
@@ -120,19 +120,19 @@ class Claims:
         self._db.executemany("DELETE FROM claims WHERE job = ? AND position = ?", freed)
         self._db.executemany("DELETE FROM claimed_keys WHERE job = ? AND position = ?", freed)
 
-    def claimants(self, place: Place, claims: RowClaims) -> tuple[Claimants, Claimants]:
+    def claimants(self, scope: ClaimScope, claims: RowClaims) -> tuple[Claimants, Claimants]:
         """Return the jobs that claim rows, by the rows' digests and by their keys.
 
         Jobs of earlier versions know the profile only.
         """
         keys = {key for of_row in claims.keys for key in of_row}
         return (
-            self._claimants(_OF_DIGESTS, place, claims.digests),
-            self._claimants(_OF_KEYS, place, keys),
+            self._claimants(_OF_DIGESTS, scope, claims.digests),
+            self._claimants(_OF_KEYS, scope, keys),
         )
 
-    def _claimants(self, query: str, place: Place, wanted: Iterable[str]) -> Claimants:
-        found = self._db.execute(query, (*place, json.dumps(sorted(set(wanted)))))
+    def _claimants(self, query: str, scope: ClaimScope, wanted: Iterable[str]) -> Claimants:
+        found = self._db.execute(query, (*scope, json.dumps(sorted(set(wanted)))))
         claimants: dict[str, list[str]] = {}
         for claimed, job_id in found.fetchall():
             claimants.setdefault(claimed, []).append(job_id)

@@ -37,7 +37,7 @@ class ConsentRequest:
     @classmethod
     def of(cls, journal: "Journal", job: Job, target: "Target") -> Self:
         """Return the request for what a job is to do, as it was planned."""
-        if job.what.mode is not Mode.PROCESS:
+        if job.spec.mode is not Mode.PROCESS:
             return cls(job, target, journal.plan_of(job))
         # It knows the interface's operations, which other commands do not need.
         from xlbridge.upload.processing.plan import planned_records
@@ -57,24 +57,24 @@ class ConsentRequest:
         if self.job.undo_of is not None:
             yield from _undo_lines(self)
             return
-        if self.job.what.mode is Mode.PROCESS:
+        if self.job.spec.mode is Mode.PROCESS:
             from xlbridge.upload.processing.report import process_plan_lines
 
             hidden = self.job.last("hidden")
             yield from process_plan_lines(
-                self.job.what.resource, self.target, self.records, self.token, hidden
+                self.job.spec.resource, self.target, self.records, self.token, hidden
             )
             return
-        what, previewed = self.job.what, self.job.last("previewed")
+        spec, previewed = self.job.spec, self.job.last("previewed")
         yield Text(
             pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
             en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
         ).format(
             rows=self.job.counted["read"],
-            resource=what.resource,
-            profile=what.profile,
+            resource=spec.resource,
+            profile=spec.profile,
             address=self.target.base_url,
-            mode=mode_name(what.mode),
+            mode=mode_name(spec.mode),
             parts=_parts_text(self.job),
         )
         if previewed is not None:
@@ -83,7 +83,7 @@ class ConsentRequest:
                 en="  preview by the system · rows read: {rows}",
             ).format(rows=previewed)
         yield from plan_lines(self.job, self.planned, all_rows=all_rows)
-        if not self.job.what.rows:
+        if not self.job.spec.rows:
             return
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
             token=self.token
@@ -98,9 +98,9 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
         "{left}",
     ).format(
         job=request.job.undo_of,
-        profile=request.job.what.profile,
+        profile=request.job.spec.profile,
         address=request.target.base_url,
-        rows=len(request.job.what.rows),
+        rows=len(request.job.spec.rows),
         left=len(request.job.last("left") or ()),
     )
     yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(

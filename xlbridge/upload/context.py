@@ -11,7 +11,7 @@ from xlbridge.files import file_lock, lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_file import is_expected
 from xlbridge.upload.record_writes import WriteState
@@ -36,7 +36,7 @@ def known_numbers(settings: Settings, listing: str, system: str, profile: str) -
                 continue
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))
-            if job.what.resource == listing and job.undo_of is None:
+            if job.spec.resource == listing and job.undo_of is None:
                 writes = journal.writes.of(job.id)
                 found |= {one.record for one in writes if one.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
@@ -59,7 +59,7 @@ class UploadContext:
     catalogue: Catalogue
     journal: Journal
 
-    def claimed_elsewhere(self, place: Place, claims: RowClaims) -> Mapping[Path, ClaimedRows]:
+    def claimed_elsewhere(self, scope: ClaimScope, claims: RowClaims) -> Mapping[Path, ClaimedRows]:
         """Return what jobs of the home's other profiles claim of some rows of the same system.
 
         They are by the files of those profiles' journals.
@@ -67,23 +67,23 @@ class UploadContext:
         found = {}
         for path in self.settings.other_journals:
             with closing(Journal(path)) as journal:
-                found[path] = journal.claimed(place, claims)
+                found[path] = journal.claimed(scope, claims)
         return found
 
     @contextmanager
     def sole_claimant(
-        self, place: Place, claims: RowClaims, known: Mapping[Path, ClaimedRows]
+        self, scope: ClaimScope, claims: RowClaims, known: Mapping[Path, ClaimedRows]
     ) -> Iterator[None]:
         """Keep the home's other profiles from claiming rows of the same system in the block.
 
         Jobs in their journals that hold some of the rows and have sent nothing are abandoned.
         Raises ``PlanOutdated`` where other jobs there hold rows than those that are ``known``.
         """
-        name = hashlib.sha256(place.system.encode()).hexdigest()
+        name = hashlib.sha256(scope.system.encode()).hexdigest()
         with file_lock(self.settings.home / "locks" / f"system-{name}.lock"):
             for path in self.settings.other_journals:
                 with closing(Journal(path)) as journal:
-                    journal.make_way(place, claims, known.get(path, ClaimedRows()))
+                    journal.abandon_unsent(scope, claims, known.get(path, ClaimedRows()))
             yield
 
     def state_of(self, log: "ImportLog") -> "ImportState | None":

@@ -78,7 +78,7 @@ def require_rejected(job: Job) -> None:
             Text(
                 pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
                 en="Rows that are new or were changed go with: xlbridge upload {file}",
-            ).format(file=job.what.file),
+            ).format(file=job.spec.file),
         )
 
 
@@ -93,7 +93,7 @@ def corrected_rows(
     are as they were stay out. Raises ``NotRetriable`` when no row is the job's, or nothing is left
     to send.
     """
-    resource = context.catalogue.named(job.what.resource)
+    resource = context.catalogue.named(job.spec.resource)
     in_place = in_place or _is_sent_workbook(job, sheet)
     told = {} if in_place else _origin_column(context, sheet)
     if told:
@@ -124,7 +124,7 @@ def corrected_rows(
 
 
 def _is_sent_workbook(job: Job, sheet: ValidatedSheet) -> bool:
-    return sheet.file.resolve() == Path(job.what.file) and sheet.sheet == job.what.sheet
+    return sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
 
 
 def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:
@@ -162,7 +162,7 @@ def _as_the_job_had_it(
     empty count as absent, since an empty cell would say that the field is to be empty.
     """
     filled = {name for name in sheet.frame if sheet.frame[name].notna().any()}
-    kept = filled | job.what.columns.keys()
+    kept = filled | job.spec.columns.keys()
     numbers = {row.row: row.number for row in context.journal.plan_of(job) if row.number}
     carried = [numbers.get(told.get(row, 0), {}) for row in sheet.rows]
     return replace(
@@ -252,7 +252,7 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[in
     return rejected, applied
 
 
-def require_news(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
+def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
     """Raise ``NotRetriable`` where a plan of corrected rows brings none of them further.
 
     That is so where each is held as it is already, was rejected as it is, or is in the system by
@@ -293,7 +293,7 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     if sheet.resource is None or not sheet.ok:
         return False
     digests = row_digests(sheet.resource, frame_with_lists(sheet))
-    if sheet_digest(digests) == job.what.digest:
+    if sheet_digest(digests) == job.spec.digest:
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
     for one, origins in with_retries(context.journal, job):

@@ -60,7 +60,7 @@ def _lacks_page(job: Job) -> bool:
 
 def _lacks_rejects(job: Job) -> bool:
     """Tell whether rows were rejected and are in no workbook to be corrected."""
-    if job.parent is not None or job.what.mode in {Mode.UNDO, Mode.PROCESS}:
+    if job.parent is not None or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
         job.state is State.NEEDS_PERSON and bool(job.verdict.rejected_rows)
@@ -83,7 +83,7 @@ def _write_beside(
 ) -> Path:
     """Write a file beside the analyst's, or into the home folder; return where it is."""
     # Records that were given by their numbers stand in no file.
-    file = Path(job.what.file or context.settings.home / "evidence" / job.what.resource)
+    file = Path(job.spec.file or context.settings.home / "evidence" / job.spec.resource)
     target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
     try:
         write(context, job, target)
@@ -104,10 +104,10 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     from xlbridge.upload.payload import child_rows, frame_of_payload
     from xlbridge.workbook.write import write_rejects
 
-    resource = context.catalogue.named(job.what.resource)
-    frame = frame_of_payload(context, resource, job.what.planned or job.what.payload)
+    resource = context.catalogue.named(job.spec.resource)
+    frame = frame_of_payload(context, resource, job.spec.planned or job.spec.payload)
     planned = context.journal.plan_of(job)
-    numbers = [row.row for row in planned] or list(job.what.rows)
+    numbers = [row.row for row in planned] or list(job.spec.rows)
     reasons = _reasons(job, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
@@ -177,7 +177,7 @@ def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
     """Return why each row was not applied: rejected, or held; what is no record is left out."""
     reasons = job.verdict.reasons
     if job.state is State.REJECTED:
-        reasons = {row: reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in job.what.rows}
+        reasons = {row: reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in job.spec.rows}
     held = {
         row.row: str(row.text)
         for row in planned
@@ -189,7 +189,7 @@ def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
-    if job.what.mode is Mode.PROCESS:
+    if job.spec.mode is Mode.PROCESS:
         sent: list[RowValues] = [
             {"id": write.task.record} for write in context.journal.writes.of(job.id)
         ]
@@ -300,26 +300,26 @@ def doubt_page(
 
 def _open_rows(job: Job) -> set[int]:
     """Return the numbers of the rows that nothing has proven to be there or not."""
-    outcomes = zip(job.what.rows, job.outcomes, strict=True)
+    outcomes = zip(job.spec.rows, job.outcomes, strict=True)
     return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
 
 
 def _question(job: Job) -> Text:
-    return _PROCESSED_OR_NOT if job.what.mode is Mode.PROCESS else _QUESTION
+    return _PROCESSED_OR_NOT if job.spec.mode is Mode.PROCESS else _QUESTION
 
 
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
     """Yield what a person does in turn, each with its command where there is one."""
     applied = f'xlbridge resolve {job.id} --as applied --reason "…"'
     not_applied = f'xlbridge resolve {job.id} --as not-applied --reason "…"'
-    if job.what.mode is Mode.PROCESS:
-        place = {"profile": job.what.profile, "listing": job.what.resource}
+    if job.spec.mode is Mode.PROCESS:
+        place = {"profile": job.spec.profile, "listing": job.spec.resource}
         yield _LOOK_AT_RECORDS.format(**place), None
         yield _ALL_PROCESSED, applied
         yield _NONE_PROCESSED, not_applied
         yield _SOME_PROCESSED, None
         return
-    yield _SEARCH.format(profile=job.what.profile), None
+    yield _SEARCH.format(profile=job.spec.profile), None
     yield _SEE_IMPORTS.format(since=f"{job.created_at:%d/%m/%Y %H:%M}"), None
     yield _ALL_THERE, applied
     yield _NONE_THERE, not_applied
@@ -327,15 +327,15 @@ def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
 
 
 def _facts(job: Job) -> Mapping[str, str]:
-    what = job.what
+    spec = job.spec
     return {
         "Envio · Upload": job.id,
-        "Ambiente · Environment": f"{what.profile} {job.last('address') or ''}".strip(),
-        "Recurso · Resource": what.resource,
-        "Modo · Mode": what.mode,
-        "Arquivo · File": f"{what.file} [{what.sheet}]",
-        "Linhas · Rows": f"{len(_open_rows(job))} / {len(what.rows)}",
-        "Digest": what.digest,
+        "Ambiente · Environment": f"{spec.profile} {job.last('address') or ''}".strip(),
+        "Recurso · Resource": spec.resource,
+        "Modo · Mode": spec.mode,
+        "Arquivo · File": f"{spec.file} [{spec.sheet}]",
+        "Linhas · Rows": f"{len(_open_rows(job))} / {len(spec.rows)}",
+        "Digest": spec.digest,
         "Log": str(job.last("log_id") or "–"),
     }
 
@@ -345,7 +345,7 @@ def _rows(
 ) -> Iterator[_PageRow]:
     columns = [snapshot.rows for snapshot in snapshots]
     in_doubt = _open_rows(job)
-    for number, values, *found in zip(job.what.rows, sent, *columns, strict=True):
+    for number, values, *found in zip(job.spec.rows, sent, *columns, strict=True):
         if number not in in_doubt:
             continue
         key = next((row.key for row in found if row is not None), None)

@@ -16,7 +16,7 @@ from typing import Any
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import Place
+from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.row_plan import plan_token
 from xlbridge.upload.verdict import RejectedRow, RowOutcome, Verdict
 from xlbridge.workbook import cell_address
@@ -161,9 +161,9 @@ class JobSpec:
     planned: str = ""
 
     @property
-    def place(self) -> Place:
+    def scope(self) -> ClaimScope:
         """Scope in which the job's rows are claimed."""
-        return Place(self.system, self.profile, self.resource)
+        return ClaimScope(self.system, self.profile, self.resource)
 
     def cell(self, row: int, column: str) -> str | None:
         """Return the address of a column's cell in the analyst's sheet, None where it has none."""
@@ -191,7 +191,7 @@ class Job:
 
     id: str
     created_at: datetime
-    what: JobSpec
+    spec: JobSpec
     events: tuple[Event, ...]
     parent: str | None = None
     part: int | None = None
@@ -228,7 +228,7 @@ class Job:
         """Verdict on the job's rows, as far as the journal knows."""
         stored = self.last("verdict")
         if stored is None or self.state.is_unsent or self.state in _AWAITING_LOG:
-            return Verdict.all_unknown(self.what.rows)
+            return Verdict.all_unknown(self.spec.rows)
         rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
         return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)
 
@@ -240,7 +240,7 @@ class Job:
             return tuple(by_proof.get(there, RowOutcome.UNKNOWN) for there in proven)
         rejected = {row.row for row in self.verdict.rejected_rows}
         rest = self._outcome_of_other_rows()
-        return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.what.rows)
+        return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.spec.rows)
 
     def _outcome_of_other_rows(self) -> RowOutcome:
         if self.state in {State.DONE, State.PARTIAL}:
@@ -275,12 +275,12 @@ class Job:
         """
         noted = self.events[0].detail.get("origins", {})
         if isinstance(noted, list):
-            return dict(zip(self.what.rows, noted, strict=True))
+            return dict(zip(self.spec.rows, noted, strict=True))
         return {int(row): origin for row, origin in noted.items()}
 
     def is_of(self, system: str, profile: str) -> bool:
         """Tell whether the job belongs to a system; one of an earlier version knows its profile."""
-        return self.what.system == system if self.what.system else self.what.profile == profile
+        return self.spec.system == system if self.spec.system else self.spec.profile == profile
 
     def require_system(self, system: str, profile: str) -> None:
         """Raise ``UsageError`` when the job belongs to another system."""
@@ -289,12 +289,12 @@ class Job:
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
                     en="The upload {job} belongs to {theirs}; now {ours} is configured.",
-                ).format(job=self.id, theirs=self.what.profile, ours=profile)
+                ).format(job=self.id, theirs=self.spec.profile, ours=profile)
             )
 
     def require_upload(self) -> None:
         """Raise ``UsageError`` when the job has processed records instead of sending rows."""
-        if self.what.mode is Mode.PROCESS:
+        if self.spec.mode is Mode.PROCESS:
             raise UsageError(
                 Text(
                     pt="{job} é um processamento, não um envio de linhas.",
@@ -303,7 +303,7 @@ class Job:
                 Text(
                     pt="Para processar o que falta: xlbridge process {listing}",
                     en="To process what is left: xlbridge process {listing}",
-                ).format(listing=self.what.resource),
+                ).format(listing=self.spec.resource),
             )
 
     @property
@@ -323,9 +323,9 @@ class Job:
     @property
     def token(self) -> str:
         """Confirmation of just the planned actions: ``ROWS:DIGEST8``."""
-        digest = self.last("plan_digest") or self.what.digest
+        digest = self.last("plan_digest") or self.spec.digest
         writes = self.last("writes")
-        return plan_token(len(self.what.rows) if writes is None else writes, digest)
+        return plan_token(len(self.spec.rows) if writes is None else writes, digest)
 
     @property
     def held(self) -> int:
@@ -356,7 +356,7 @@ class Job:
     @property
     def updated(self) -> int:
         """Number of accepted rows that have changed a record instead of adding one."""
-        if self.what.mode.is_by_record and not self.last("creates"):
+        if self.spec.mode.is_by_record and not self.last("creates"):
             return self.verdict.accepted
         if self.parts:
             return int(self.last("updated") or 0)
@@ -375,7 +375,7 @@ class Job:
     @property
     def import_mode(self) -> Mode:
         """Mode in which rows are imported that are created, also where none is."""
-        return Mode(self.last("import_mode") or self.what.mode)
+        return Mode(self.last("import_mode") or self.spec.mode)
 
     def settles_at(self, settle_seconds: float) -> datetime | None:
         """Return when a doubtful request can no longer be on its way; None without a doubt."""

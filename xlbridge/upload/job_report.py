@@ -27,7 +27,7 @@ def job_report(journal: Journal, job: Job) -> JobReport:
     What plans the last two reads workbooks and knows the interface's operations, which is hardly
     ever needed here.
     """
-    if job.what.mode is Mode.PROCESS:
+    if job.spec.mode is Mode.PROCESS:
         from xlbridge.upload.processing.report import has_rejected, process_json, process_lines
 
         return JobReport(
@@ -65,7 +65,7 @@ def _undo_json(job: Job) -> dict[str, Any]:
         "job": job.id,
         "undo_of": job.undo_of,
         "state": job.public_state,
-        "resource": job.what.resource,
+        "resource": job.spec.resource,
         "rows": _undo_counts(job),
         "left": [
             {"row": row, "reason": reason, "message": message}

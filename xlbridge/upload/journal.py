@@ -18,7 +18,7 @@ from xlbridge.errors import JournalError, UsageError
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, Place, RowClaims
+from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
 from xlbridge.upload.job import Event, ItemPlaces, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_file import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
@@ -102,7 +102,7 @@ class Journal:
         job_id = self._new_id()
         with transaction(self._db):
             if whole.spec.mode is not Mode.PREVIEW:
-                self._make_way(whole.spec.place, whole.claims, known, job_id)
+                self._abandon_unsent(whole.spec.scope, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
             self._add_actions(job_id, (row.to_journal() for row in plan.rows))
             first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
@@ -134,7 +134,7 @@ class Journal:
         job_id = self._new_id()
         whole = SheetPart(spec, claims, ())
         with transaction(self._db):
-            self._make_way(spec.place, claims, known, job_id)
+            self._abandon_unsent(spec.scope, claims, known, job_id)
             self._insert(job_id, whole, claims=True)
             self._add_actions(job_id, actions)
             self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
@@ -152,12 +152,12 @@ class Journal:
         )
         return [self.job(row[0]) for row in found.fetchall()]
 
-    def claimed(self, place: Place, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
+    def claimed(self, scope: ClaimScope, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
         """Return the jobs that claim some of the rows.
 
         Jobs that have sent nothing claim nothing against others, nor does ``own`` with its parts.
         """
-        digests, keys = self._claims.claimants(place, claims)
+        digests, keys = self._claims.claimants(scope, claims)
         jobs = {job for of in (digests, keys) for found in of.values() for job in found}
         family = set() if own is None else {job.id for job in self._family(own)}
         sent = {job for job in jobs - family if not self._is_unsent(job)}
@@ -173,7 +173,7 @@ class Journal:
 
         A processing has planned records, and no rows.
         """
-        if job.what.mode is Mode.PROCESS:
+        if job.spec.mode is Mode.PROCESS:
             return []
         newest, rows = self._newest_plan
         if newest == job.id:
@@ -285,7 +285,7 @@ class Journal:
         return Job(
             id=found[0],
             created_at=datetime.fromisoformat(found[1]),
-            what=JobSpec(
+            spec=JobSpec(
                 profile=found[2],
                 resource=found[3],
                 mode=Mode(found[4]),
@@ -325,7 +325,7 @@ class Journal:
         Records that are changed one by one are announced each by itself.
         """
         for part in self.parts_of(job) or [self.job(job.id)]:
-            alone = part.what.mode.is_by_record and part.state is State.SENDING
+            alone = part.spec.mode.is_by_record and part.state is State.SENDING
             waiting = alone and not any(
                 write.state in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
                 for write in self.writes.of(part.id)
@@ -335,23 +335,23 @@ class Journal:
         return True
 
     def _sizes(self, job: Job) -> list[int]:
-        return [len(part.what.rows) for part in self.parts_of(job)]
+        return [len(part.spec.rows) for part in self.parts_of(job)]
 
-    def make_way(self, place: Place, claims: RowClaims, known: ClaimedRows) -> None:
-        """Make way for a job of another journal: abandon jobs of its rows that have sent nothing.
+    def abandon_unsent(self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows) -> None:
+        """Abandon jobs that have sent nothing and hold rows of a job of another journal.
 
         Raises ``PlanOutdated`` when others hold its rows than those that are ``known``.
         """
         with transaction(self._db):
-            self._make_way(place, claims, known, "another profile")
+            self._abandon_unsent(scope, claims, known, "another profile")
 
-    def _make_way(
-        self, place: Place, claims: RowClaims, known: ClaimedRows, successor: str
+    def _abandon_unsent(
+        self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
     ) -> None:
         """Abandon jobs of the same rows that have sent nothing; compare the claims of others."""
-        if self.claimed(place, claims).holders(claims) != known.holders(claims):
+        if self.claimed(scope, claims).holders(claims) != known.holders(claims):
             raise PlanOutdated(_CLAIMED_MEANWHILE)
-        found = [jobs for of in self._claims.claimants(place, claims) for jobs in of.values()]
+        found = [jobs for of in self._claims.claimants(scope, claims) for jobs in of.values()]
         for job_id in {job for jobs in found for job in jobs}:
             if self.job(job_id).state is State.ABANDONED or not self._is_unsent(job_id):
                 continue

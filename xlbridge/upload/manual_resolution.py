@@ -71,7 +71,7 @@ def _record_resolution(
         ended = State.PARTIAL if known.rejected_rows else State.DONE
         return journal.record(job, ended, verdict=there, resolved=resolved)
     if known.accepted == 0:
-        none = asdict(Verdict.none_applied(job.what.rows))
+        none = asdict(Verdict.none_applied(job.spec.rows))
         return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
     return _record_partial(journal, job, known.accepted, resolved)
 
@@ -81,9 +81,9 @@ def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping
     missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
     message = str(_NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"]))
     known = {row.row: row for row in job.verdict.rejected_rows}
-    rows = (job.what.rows[at] for at in missing)
+    rows = (job.spec.rows[at] for at in missing)
     named = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
-    verdict = asdict(Verdict(len(job.what.rows), accepted, 0, tuple(named)))
+    verdict = asdict(Verdict(len(job.spec.rows), accepted, 0, tuple(named)))
     return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
 
 

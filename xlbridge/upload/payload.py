@@ -126,7 +126,7 @@ def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
 
     Raises ``LocalFailure`` when the payload is gone or no longer the same.
     """
-    return frame_of_payload(context, context.catalogue.named(job.what.resource), job.what.payload)
+    return frame_of_payload(context, context.catalogue.named(job.spec.resource), job.spec.payload)
 
 
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
@@ -153,8 +153,8 @@ def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:
 
 def planned_rows(context: UploadContext, job: Job) -> list[RowValues]:
     """Return all rows of a job's sheet, in order, those that are not sent too."""
-    resource = context.catalogue.named(job.what.resource)
-    return rows_of(frame_of_payload(context, resource, job.what.planned or job.what.payload))
+    resource = context.catalogue.named(job.spec.resource)
+    return rows_of(frame_of_payload(context, resource, job.spec.planned or job.spec.payload))
 
 
 def file_hash(path: Path) -> str:

@@ -13,7 +13,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
@@ -83,19 +83,19 @@ class SheetSource:
 
         Raises ``LocalFailure`` when the stored workbook is gone or no longer the same.
         """
-        what = job.what
-        resource = context.catalogue.named(what.resource)
-        frame = frame_of_payload(context, resource, what.planned or what.payload)
+        spec = job.spec
+        resource = context.catalogue.named(spec.resource)
+        frame = frame_of_payload(context, resource, spec.planned or spec.payload)
         planned = _planned_rows(context, job)
         return cls(
             resource,
-            Path(what.file),
+            Path(spec.file),
             job.events[0].detail.get("file_hash"),
-            what.sheet,
+            spec.sheet,
             frame,
             pd.DataFrame([row.number for row in planned] or None, index=frame.index),
-            [row.row for row in planned] or what.rows,
-            what.columns,
+            [row.row for row in planned] or spec.rows,
+            spec.columns,
             {
                 at: SetAside(row.reason, row.why or untranslated("–"), row.own)
                 for at, row in enumerate(planned)
@@ -214,7 +214,7 @@ def _planned_rows(context: UploadContext, job: Job) -> Sequence[PlannedRow]:
     """Return the planned rows of a job; of a part those that it sends."""
     if job.parent is None:
         return context.journal.plan_of(job)
-    own = set(job.what.rows)
+    own = set(job.spec.rows)
     planned = context.journal.plan_of(context.journal.job(job.parent))
     return [row for row in planned if row.row in own]
 
@@ -259,10 +259,10 @@ def plan_source(
     with gc_paused():
         rows = source.to_plan()
         reading = read_rows(client, source.resource, rows, options)
-        place = Place(client.identity, client.target.profile, source.resource.name)
+        scope = ClaimScope(client.identity, client.target.profile, source.resource.name)
         claims = RowClaims(rows.digests, rows.keys)
-        claimed = context.journal.claimed(place, claims, own)
-        elsewhere = context.claimed_elsewhere(place, claims)
+        claimed = context.journal.claimed(scope, claims, own)
+        elsewhere = context.claimed_elsewhere(scope, claims)
         everywhere = reduce(ClaimedRows.joined, elsewhere.values(), claimed)
         plan = plan_rows(source.resource, rows, reading, everywhere, options)
         return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
@@ -306,5 +306,5 @@ def renew_plan(context: UploadContext, job: Job, planned: PlannedSheet) -> Job:
     """Record that a prepared job has been planned again, with the same result."""
     place_of = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
     jobs = context.journal.parts_of(job) or [job]
-    before = {one.id: tuple(place_of[row] for row in one.what.rows) for one in jobs}
+    before = {one.id: tuple(place_of[row] for row in one.spec.rows) for one in jobs}
     return context.journal.renew_plan(job, planned.plan, before)

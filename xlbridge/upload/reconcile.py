@@ -158,12 +158,12 @@ def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) ->
     if None in proven:
         seen = [True if there else None for there in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
-        return needs_person(context, job, why, Verdict.of_proof(job.what.rows, seen), proven=seen)
+        return needs_person(context, job, why, Verdict.of_proof(job.spec.rows, seen), proven=seen)
     if not any(proven) and job.events[-1].detail.get("declined"):
         raise context.not_sent(job, NotExecuted(job.reason, answered=True))
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
-    verdict = Verdict.of_proof(job.what.rows, proven)
+    verdict = Verdict.of_proof(job.spec.rows, proven)
     if all(proven):
         return context.end(job, State.DONE, verdict, reconciled="read back"), False
     freed = [place for place, there in enumerate(proven) if not there]
@@ -184,7 +184,7 @@ def needs_person(
     context: "RunContext", job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
 ) -> "Step":
     """End a job for now; a person must decide what became of its rows."""
-    judged = verdict or Verdict.all_unknown(job.what.rows)
+    judged = verdict or Verdict.all_unknown(job.spec.rows)
     return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False
 
 
@@ -221,15 +221,15 @@ def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
     refused = [write for write in writes if write.state.is_refused]
     items = job.items if refused else {}
     return Verdict(
-        read=len(job.what.rows),
+        read=len(job.spec.rows),
         accepted=sum(write.state is WriteState.APPLIED for write in writes),
         unknown=sum(
             write.state is not WriteState.APPLIED and not write.state.is_refused for write in writes
         ),
         rejected_rows=tuple(
             rejected_row(
-                job.what,
-                job.what.rows[write.position],
+                job.spec,
+                job.spec.rows[write.position],
                 column,
                 message,
                 itself=write.state is WriteState.REJECTED,

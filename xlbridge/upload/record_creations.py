@@ -335,7 +335,7 @@ class RecordCreator:
 def _others_under_way(context: "RunContext", job: Job) -> bool:
     """Tell whether another upload of the same records has begun and is not over."""
     journal = context.journal
-    whole = [one for one in journal.jobs() if one.what.place == job.what.place]
+    whole = [one for one in journal.jobs() if one.spec.scope == job.spec.scope]
     jobs = [part for one in whole for part in journal.parts_of(one) or [one]]
     return any(
         one.id != job.id and not one.state.is_unsent and not one.state.is_final for one in jobs
@@ -357,7 +357,7 @@ def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
     """Return the digests of the business keys of a job's rows, in order."""
     planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
     keys = {row.row: row.keys for row in planned}
-    return [keys.get(row, ()) for row in job.what.rows]
+    return [keys.get(row, ()) for row in job.spec.rows]
 
 
 def record_of_row(model: type[WireModel], row: RowValues) -> WireModel:

@@ -176,12 +176,12 @@ class RecordDispatch:
         self._record = record
         self._at_once = at_once
         self._count = count
-        self._told: SimpleQueue[_Announcement | _Ended] = SimpleQueue()
-        self._on_their_way: list[Future[None]] = []
+        self._inbox: SimpleQueue[_Announcement | _Ended] = SimpleQueue()
+        self._in_flight: list[Future[None]] = []
         self._free = at_once
         self._doubts = 0
         self._closing = False
-        self._heard: list[_Announcement | _Ended] = []
+        self._received: list[_Announcement | _Ended] = []
         self._concluded = 0
 
     def run(self, order: WriteOrder) -> None:
@@ -199,15 +199,15 @@ class RecordDispatch:
                     self._send_more(threads, order)
                 if self._free == self._at_once:
                     break
-                self._hear(_TICK_SECONDS)
-                stop = self._conclude_heard(order) or stop
+                self._receive(_TICK_SECONDS)
+                stop = self._conclude_received(order) or stop
                 if stop is None and self._send_more(threads, order):
                     # What follows is announced at once: one commit for both.
-                    self._hear(_SOON_SECONDS)
-                    stop = self._conclude_heard(order)
-                self._record_heard()
+                    self._receive(_SOON_SECONDS)
+                    stop = self._conclude_received(order)
+                self._record_received()
         except BaseException:
-            self._wind_up()
+            self._drain()
             raise
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
@@ -217,14 +217,14 @@ class RecordDispatch:
     def _send_more(self, threads: ThreadPoolExecutor, order: WriteOrder) -> bool:
         """Begin as many writes as may be on their way; return whether any was begun."""
         begun = False
-        self._on_their_way = [one for one in self._on_their_way if not one.done()]
+        self._in_flight = [one for one in self._in_flight if not one.done()]
         while self._free and self._doubts < _MOST_DOUBTS_IN_A_ROW:
             write = order.next()
             if write is None:
                 break
             self._free -= 1
             begun = True
-            self._on_their_way.append(threads.submit(self._carry_out, write))
+            self._in_flight.append(threads.submit(self._carry_out, write))
         return begun
 
     def _carry_out(self, write: RecordWrite) -> None:
@@ -236,41 +236,41 @@ class RecordDispatch:
             pass
         except BaseException as error:
             failure = error
-        self._told.put(_Ended(write, result, failure))
+        self._inbox.put(_Ended(write, result, failure))
 
     def _announce(self, write: RecordWrite, detail: Mapping[str, Any]) -> None:
         announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
-        self._told.put(announcement)
+        self._inbox.put(announcement)
         while not announcement.decided.wait(_TICK_SECONDS):
             if self._closing:
                 raise Withdrawn
         if not announcement.granted:
             raise Withdrawn
 
-    def _hear(self, seconds: float) -> None:
-        """Take what threads have told by now, after a wait for the first of it."""
+    def _receive(self, seconds: float) -> None:
+        """Take the messages of threads so far, after a wait for the first of them."""
         with suppress(Empty):
-            self._heard.append(self._told.get(timeout=seconds))
+            self._received.append(self._inbox.get(timeout=seconds))
             while True:
-                self._heard.append(self._told.get_nowait())
+                self._received.append(self._inbox.get_nowait())
 
-    def _conclude_heard(self, order: WriteOrder) -> BaseException | None:
+    def _conclude_received(self, order: WriteOrder) -> BaseException | None:
         """Note the writes that have ended; return the error for which nothing more is sent."""
         stop: BaseException | None = None
-        for one in self._heard[self._concluded :]:
+        for one in self._received[self._concluded :]:
             self._concluded += 1
             if isinstance(one, _Ended):
                 self._free += 1
                 stop = stop or self._conclude(one, order)
         return stop
 
-    def _record_heard(self) -> None:
-        """Record in one commit all that was told, and let go what was announced."""
-        announced = [one for one in self._heard if isinstance(one, _Announcement)]
+    def _record_received(self) -> None:
+        """Record all messages in one commit, then let the announced requests go."""
+        announced = [one for one in self._received if isinstance(one, _Announcement)]
         states = [] if self._closing else [one.new for one in announced]
         states += [
             NewState(one.write, one.result.state, one.result.detail)
-            for one in self._heard
+            for one in self._received
             if isinstance(one, _Ended) and one.result is not None
         ]
         granted = False
@@ -281,7 +281,7 @@ class RecordDispatch:
         finally:
             for announcement in announced:
                 announcement.decide(granted=granted)
-            self._heard, self._concluded = [], 0
+            self._received, self._concluded = [], 0
 
     def _conclude(self, ended: _Ended, order: WriteOrder) -> BaseException | None:
         """Note the end of a write; return the error for which nothing more is sent."""
@@ -295,20 +295,20 @@ class RecordDispatch:
             order.finish(ended.write)
         return ended.result.stop
 
-    def _wind_up(self) -> None:
+    def _drain(self) -> None:
         """Take down the answers that come soon to what was sent; nothing more is announced."""
         self._closing = True
         end = time.monotonic() + _LAST_ANSWERS_SECONDS
-        while self._heard or not self._told.empty() or not self._all_done():
+        while self._received or not self._inbox.empty() or not self._all_done():
             if time.monotonic() > end:
                 return
             with suppress(LocalDatabaseError):
-                if not self._heard:
-                    self._hear(_TICK_SECONDS)
-                self._record_heard()
+                if not self._received:
+                    self._receive(_TICK_SECONDS)
+                self._record_received()
 
     def _all_done(self) -> bool:
-        return all(one.done() for one in self._on_their_way)
+        return all(one.done() for one in self._in_flight)
 
 
 MOST_ATTEMPTS = 3

@@ -84,7 +84,7 @@ def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
     """Return what is to be done with the record of each row of a job, as it was planned."""
     planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
     row_of = {row.row: row for row in planned}
-    own = [row_of[number] for number in job.what.rows]
+    own = [row_of[number] for number in job.spec.rows]
     if all(row.is_created for row in own):
         return [CREATION] * len(own)
     rows = zip(own, sent_rows(context, job), strict=True)
@@ -153,7 +153,7 @@ class _Writer:
     def _way(self, write: RecordWrite) -> RecordCreator | RecordChanger:
         way = self._creator if write.task.creates else self._changer
         if way is None:
-            raise AssertionError(f"{self._job.what.resource}: records are not written so")
+            raise AssertionError(f"{self._job.spec.resource}: records are not written so")
         return way
 
     def _tokens(self, write: RecordWrite) -> frozenset[str]:

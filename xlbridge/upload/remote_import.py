@@ -42,7 +42,7 @@ _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 def send_rows(context: "RunContext", job: Job) -> "Step":
     """Send a job's rows in its mode. Raises ``TransportError`` when nothing was applied."""
-    return _stage(context, job) if job.what.mode is Mode.QUEUE else _send_direct(context, job)
+    return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
 
 
 def stage_again(context: "RunContext", job: Job) -> "Step":
@@ -119,7 +119,7 @@ def poll(context: "RunContext", job: Job) -> "Step":
         if isinstance(log, Text):
             return context.doubt(job, log)
         state = context.environment.state_of(log)
-        ended = state is None and accounts_for_every_row(job.what, log)
+        ended = state is None and accounts_for_every_row(job.spec, log)
         if ended or state is ImportState.FINISHED:
             return finish(context, job, log)
         unknown = unknown + wait if state is None else 0.0
@@ -148,14 +148,14 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
 
 def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
     """Take the verdict of a finished log, or doubt one that proves none."""
-    verdict = verdict_of_log(job.what, log)
+    verdict = verdict_of_log(job.spec, log)
     if verdict is None:
         return context.doubt(job, _UNPROVEN)
     if verdict.rejected == 0:
         return context.end(job, State.DONE, verdict), False
     state = State.PARTIAL if verdict.accepted else State.REJECTED
     rejected = {row.row for row in verdict.rejected_rows}
-    freed = [place for place, row in enumerate(job.what.rows) if row in rejected]
+    freed = [place for place, row in enumerate(job.spec.rows) if row in rejected]
     return context.end(job, state, verdict, freed=freed), False
 
 
@@ -195,14 +195,14 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         readable=can_be_read_back(context, job),
     )
     match outcome:
-        case Executed(data) if data.count in (None, len(job.what.rows)):
-            return context.end(job, State.DONE, Verdict.all_accepted(job.what.rows)), False
+        case Executed(data) if data.count in (None, len(job.spec.rows)):
+            return context.end(job, State.DONE, Verdict.all_accepted(job.spec.rows)), False
         case Executed(data):
             return context.doubt(
-                job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.what.rows))
+                job, ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows))
             )
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
         case NotExecuted():
             raise context.not_sent(job, outcome)
         case Doubtful(reason):
@@ -256,7 +256,7 @@ def _stage(context: "RunContext", job: Job) -> "Step":
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
         case NotExecuted():
             raise context.not_sent(job, outcome)
         case Doubtful(reason) if waits:
@@ -301,7 +301,7 @@ def _stage_waiting(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
 def _queue_of(context: "RunContext", job: Job) -> Operation:
     queue = context.resource(job).paths.queue
     if queue is None:
-        raise AssertionError(f"{job.what.resource} has no queue")
+        raise AssertionError(f"{job.spec.resource} has no queue")
     return queue
 
 
@@ -321,7 +321,7 @@ class _LogProgress:
 
     def report(self, log: ImportLog, state: ImportState | None) -> None:
         """Report what a log tells."""
-        rows = len(self._job.what.rows)
+        rows = len(self._job.spec.rows)
         done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
         if self._before is None:
             self._before = done
@@ -352,9 +352,9 @@ _STATE_WORDS = {
 
 def preflight_is_done(context: "RunContext", job: Job) -> bool:
     """Tell whether the preview is done, as far as the options ask for one."""
-    if job.what.mode.is_by_record:
+    if job.spec.mode.is_by_record:
         return True
-    wanted = context.options.preview or job.what.mode is Mode.PREVIEW
+    wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
     # Jobs of earlier versions have the count only.
     return not wanted or job.last("preview_done") or job.last("previewed") is not None
 
@@ -371,12 +371,12 @@ def preview(context: "RunContext", job: Job) -> "Step":
     outcome = context.repeat(lambda: context.upload(job, operation, query, harmless=True))
     match outcome:
         case Rejected(_, details):
-            return context.end(job, State.REJECTED, verdict_of_rejection(job.what, details)), False
-        case Executed(data) if data.count not in (None, len(job.what.rows)):
-            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.what.rows)))
+            return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
+        case Executed(data) if data.count not in (None, len(job.spec.rows)):
+            reason = asdict(ROW_COUNT_DIFFERS.format(n=data.count, rows=len(job.spec.rows)))
             return context.end(job, State.ABANDONED, reason=reason, previewed=data.count), False
-        case Executed(data) if job.what.mode is Mode.PREVIEW:
-            verdict = Verdict.all_unknown(job.what.rows)
+        case Executed(data) if job.spec.mode is Mode.PREVIEW:
+            verdict = Verdict.all_unknown(job.spec.rows)
             return context.end(job, State.PREVIEWED, verdict, previewed=data.count), False
         case Executed(data):
             return context.journal.record(

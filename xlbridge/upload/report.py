@@ -146,13 +146,13 @@ def job_json(
         "version": 1,
         "job": job.id,
         "state": job.public_state,
-        "mode": job.what.mode,
-        "resource": job.what.resource,
+        "mode": job.spec.mode,
+        "resource": job.spec.resource,
         "log_id": job.last("log_id"),
         "rows": job.counted,
         "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.has_reason],
         "rejects_file": job.last("rejects_file"),
-        "digest": job.what.digest,
+        "digest": job.spec.digest,
         "plan": job.last("plan"),
         "not_created": [row.to_json() for row in planned if not row.is_created],
         "confirm": job.token,
@@ -228,7 +228,7 @@ def job_headline(job: Job) -> str:
 
 def _next_step(job: Job, settled: SettledRows | None) -> Text:
     """Return what to do next; rows that were refused or held come first."""
-    file = Path(job.what.file)
+    file = Path(job.spec.file)
     known = {"job": job.id, "file": as_argument(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
         rejects = job.last("rejects_file")

@@ -23,7 +23,7 @@ def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int,
 
 
 def all_rows(journal: Journal, job: Job) -> Sequence[int]:
-    return [row.row for row in journal.plan_of(job)] or job.what.rows
+    return [row.row for row in journal.plan_of(job)] or job.spec.rows
 
 
 def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
@@ -35,7 +35,7 @@ def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
         elif not row.action.writes and row.reason is not RowReason.NO_RECORD:
             outcomes[row.row] = RowOutcome(row.action.value)
     for part in journal.parts_of(job) or [job]:
-        outcomes.update(zip(part.what.rows, part.outcomes, strict=True))
+        outcomes.update(zip(part.spec.rows, part.outcomes, strict=True))
     return outcomes
 
 
@@ -48,7 +48,7 @@ def rows_in_system(journal: Journal, job: Job) -> set[int]:
 def doubtful_rows(journal: Journal, job: Job) -> set[int]:
     """Return the rows in doubt, and all that a job sends that is not over."""
     if not job.state.is_final:
-        return set(job.what.rows)
+        return set(job.spec.rows)
     outcomes = _outcomes_of(journal, job).items()
     return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
 

@@ -67,7 +67,7 @@ class RunContext:
 
     def resource(self, job: Job) -> Resource:
         """Return the resource that a job is of."""
-        return self.environment.catalogue.named(job.what.resource)
+        return self.environment.catalogue.named(job.spec.resource)
 
     def rows(self, job: Job) -> list[RowValues]:
         """Return the rows of a job as they are sent."""
@@ -89,8 +89,8 @@ class RunContext:
             return NO_CONSENT
         # What changes single records reads each of them just before.
         changes = job.parent is not None and not job.last("creates")
-        reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS} or (
-            changes and job.what.mode is Mode.RECORDS
+        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS} or (
+            changes and job.spec.mode is Mode.RECORDS
         )
         if reads_each or not self.plan_has_changed(job):
             return None
@@ -108,7 +108,7 @@ class RunContext:
         """Report what is being done with the rows of a job."""
         self.options.progress(
             Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
-                rows=len(job.what.rows), text=text
+                rows=len(job.spec.rows), text=text
             )
         )
 
@@ -120,8 +120,8 @@ class RunContext:
         """Record the end of a job; without a verdict, none of its rows was applied."""
         if verdict is not None:
             resource = self.resource(job)
-            verdict = with_sheet_columns(verdict, job.what, resource, lambda: self.rows(job))
-        evidence = asdict(verdict or Verdict.none_applied(job.what.rows))
+            verdict = with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
+        evidence = asdict(verdict or Verdict.none_applied(job.spec.rows))
         return self.journal.record(job, state, verdict=evidence, **detail)
 
     def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
@@ -129,7 +129,7 @@ class RunContext:
 
         ``verdict`` is what is known all the same.
         """
-        evidence = asdict(verdict or Verdict.all_unknown(job.what.rows))
+        evidence = asdict(verdict or Verdict.all_unknown(job.spec.rows))
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,
@@ -158,10 +158,10 @@ class RunContext:
         harmless: bool = False,
     ) -> Outcome:
         """Send a job's payload, once; one that is ``harmless`` writes nothing."""
-        content = load_payload(self.environment.settings.payloads, job.what.payload)
+        content = load_payload(self.environment.settings.payloads, job.spec.payload)
         named = "resource" in operation.path_parameters
-        path = {"resource": job.what.resource} if named else {}
-        file = UploadFile(f"{job.what.resource}-{job.id}.xlsx", content)
+        path = {"resource": job.spec.resource} if named else {}
+        file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
         return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
 
     def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:

@@ -69,7 +69,7 @@ class JobRunner:
         while job.state.is_unsent and not remote_import.preflight_is_done(self._context, job):
             job, _ = remote_import.preview(self._context, job)
         if job.state.is_unsent and _is_previewed_only(self._context, job):
-            verdict = Verdict.all_unknown(job.what.rows)
+            verdict = Verdict.all_unknown(job.spec.rows)
             return self._context.end(job, State.PREVIEWED, verdict)
         return job
 
@@ -82,10 +82,10 @@ class JobRunner:
         if not job.state.is_final:
             self._context.client.login()
         go_on = True
-        steps = self._steps_of(job.what.mode)
+        steps = self._steps_of(job.spec.mode)
         while go_on and not job.state.is_final:
             job, go_on = steps[job.state](self._context, job)
-            if job.state.is_final and (not job.what.mode.is_by_record or job.last("creates")):
+            if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
                 reconcile.keep_written_records(self._context, job)
         return job
 
@@ -96,30 +96,30 @@ class JobRunner:
 
 
 def _begin(context: "RunContext", job: Job) -> "Step":
-    if not job.what.rows:
+    if not job.spec.rows:
         return _end_without_rows(context, job), False
     if not remote_import.preflight_is_done(context, job):
         return remote_import.preview(context, job)
     refusal = context.refusal(job)
     if refusal is not None:
         return context.end(job, State.ABANDONED, reason=asdict(refusal)), False
-    if job.what.mode is Mode.PROCESS:
+    if job.spec.mode is Mode.PROCESS:
         return process_records(context, context.journal.job(job.id))
-    if job.what.mode.is_by_record:
+    if job.spec.mode.is_by_record:
         return write_records(context, context.journal.job(job.id))
     return remote_import.send_rows(context, context.journal.job(job.id))
 
 
 def _is_previewed_only(context: "RunContext", job: Job) -> bool:
     """Tell whether a job that changes records is part of a preview: there is none of changes."""
-    if job.what.mode is not Mode.RECORDS or job.parent is None:
+    if job.spec.mode is not Mode.RECORDS or job.parent is None:
         return False
-    return context.journal.job(job.parent).what.mode is Mode.PREVIEW
+    return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
 
 
 def _end_without_rows(context: "RunContext", job: Job) -> Job:
     """End a job of whose sheet no row is to be sent."""
-    state = State.PREVIEWED if job.what.mode is Mode.PREVIEW else State.DONE
+    state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
     return context.journal.record(job, state, verdict=asdict(Verdict.all_accepted(())))
 
 
@@ -147,7 +147,7 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
         return reconcile.reconcile_by_snapshots(context, job)
     state = context.environment.state_of(log)
     if state is ImportState.FINISHED:
-        if verdict_of_log(job.what, log) is None:
+        if verdict_of_log(job.spec, log) is None:
             return reconcile.needs_person(context, job, _LOG_UNPROVEN)
         return remote_import.finish(context, job, log)
     if state is not ImportState.PENDING:
@@ -244,7 +244,7 @@ def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
     )
     rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
     return Verdict(
-        read=len(parent.what.rows),
+        read=len(parent.spec.rows),
         accepted=sum(verdict.accepted for verdict in verdicts),
         unknown=sum(verdict.unknown for verdict in verdicts),
         rejected_rows=tuple(sorted([*rejected, *with_part], key=lambda row: row.row or 0)),
@@ -314,7 +314,7 @@ def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
     named = {row.row for row in part.verdict.rejected_rows}
     return [
         RejectedRow(row, None, None, str(reason), itself=False)
-        for row in part.what.rows
+        for row in part.spec.rows
         if row not in named
     ]
 

@@ -88,7 +88,7 @@ class SheetCodes:
     def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
         """Return the values of a sheet's column by Excel's row numbers."""
         limits = self._context.settings.limits
-        (cells,) = read_workbook(file, limits, job.what.sheet).sheets
+        (cells,) = read_workbook(file, limits, job.spec.sheet).sheets
         place = _place_of(cells, column)
         if place is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))

@@ -69,21 +69,21 @@ def write_status_copy(
     """
     if client is not None:
         store_remote_codes(context, client, job)
-    source = Path(job.what.file)
+    source = Path(job.spec.file)
     require_unchanged(job, source)
-    resource = context.catalogue.named(job.what.resource)
+    resource = context.catalogue.named(job.spec.resource)
     # Late, as it imports lxml, which other uploads have no use for.
     from xlbridge.workbook.edit import write_remark_columns
 
-    with as_xlsx(source, [job.what.sheet], context.settings.limits) as workbook:
+    with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sheets = _remark_columns(context, job, resource)
         write_remark_columns(workbook, target, sheets)
 
 
 def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":
     """Return what stands beside the rows of the main sheet, and beside those of its lists."""
-    source, limits = Path(job.what.file), context.settings.limits
-    (main,) = read_workbook(source, limits, job.what.sheet).sheets
+    source, limits = Path(job.spec.file), context.settings.limits
+    (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = row_statuses(context, job)
     found = [_columns_beside(main, resource, statuses)]
     if KEY not in resource.by_name:
@@ -148,7 +148,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
         known = given_codes(context.journal, part)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
             continue
-        resource = context.catalogue.named(part.what.resource)
+        resource = context.catalogue.named(part.spec.resource)
         try:
             snapshot, _ = look_up_rows(client, resource, sent_rows(context, part))
         except ApiError:
@@ -179,7 +179,7 @@ def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     reasons = job.verdict.reasons
     codes = _remote_codes(context, job)
     statuses = {}
-    for row, outcome in zip(job.what.rows, job.outcomes, strict=True):
+    for row, outcome in zip(job.spec.rows, job.outcomes, strict=True):
         match outcome:
             case RowOutcome.REJECTED:
                 statuses[row] = RowStatus(_REJECTED, reasons[row])
@@ -204,13 +204,13 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     stored = context.journal.snapshots(job.id)
     after = [one.rows for one in stored if one.moment in {Moment.AFTER, Moment.CODES}]
     before = context.journal.snapshots_before(job.id)
-    if not after or len(given) == len(job.what.rows):
+    if not after or len(given) == len(job.spec.rows):
         return given
     now = after[-1]
     was: Snapshot = before[-1] if before else (None,) * len(now)
     taken = set(given.values())
     codes = dict(given)
-    for row, there, earlier in zip(job.what.rows, now, was, strict=True):
+    for row, there, earlier in zip(job.spec.rows, now, was, strict=True):
         code = None if row in given else _remote_code(there, earlier, taken)
         if code is not None:
             taken.add(code)
@@ -220,11 +220,11 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
 
 def given_codes(journal: Journal, job: Job) -> dict[int, str]:
     """Return the codes that the system gave to records written one by one, by their rows."""
-    if not job.what.mode.is_by_record:
+    if not job.spec.mode.is_by_record:
         return {}
     writes = journal.writes.of(job.id)
     return {
-        job.what.rows[write.position]: write.record
+        job.spec.rows[write.position]: write.record
         for write in writes
         if write.state is WriteState.APPLIED and write.record
     }

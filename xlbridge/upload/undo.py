@@ -115,7 +115,7 @@ def plan_undo(
         rows = [
             _SentRow(at, numbers[number], values)
             for at, (number, outcome, values) in enumerate(
-                zip(wrote.what.rows, wrote.outcomes, sent_rows(context, wrote), strict=True)
+                zip(wrote.spec.rows, wrote.outcomes, sent_rows(context, wrote), strict=True)
             )
             if outcome is RowOutcome.ACCEPTED and (wrote.id, at) not in done
         ]
@@ -133,7 +133,7 @@ def _judged(
     context: UploadContext, client: Client, wrote: Job, rows: Sequence[_SentRow]
 ) -> Iterator[UndoneRow | LeftRow]:
     """Yield the rows that a job wrote, by the way in which it wrote them."""
-    one_by_one = wrote.what.mode is Mode.RECORDS
+    one_by_one = wrote.spec.mode is Mode.RECORDS
     all_updated = one_by_one and not wrote.last("creates")
     updates = set(wrote.last("updates") or ())
     updated = [one for one in rows if all_updated or one.position in updates]
@@ -181,7 +181,7 @@ class _JudgedRows:
         self._client = client
         self._job = job
         self._rows = rows
-        self._resource: Resource = context.catalogue.named(job.what.resource)
+        self._resource: Resource = context.catalogue.named(job.spec.resource)
 
     def judged(self) -> Iterator[UndoneRow | LeftRow]:
         """Yield each row with its task, or the reason why it is left."""
@@ -212,7 +212,7 @@ class _CreatedRecords(_JudgedRows):
         """Return the newest snapshot of a moment; without one, nothing is known of any row."""
         stored = self._context.journal.snapshots(self._job.id)
         found = [one.rows for one in stored if one.moment is moment]
-        return found[-1] if found else (None,) * len(self._job.what.rows)
+        return found[-1] if found else (None,) * len(self._job.spec.rows)
 
     def _judged_row(
         self,
@@ -283,7 +283,7 @@ class _ReplacedRecords(_JudgedRows):
         whole = self._context.journal.job(self._job.parent or self._job.id)
         planned = {row.row: row for row in self._context.journal.plan_of(whole)}
         for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            row = planned[self._job.what.rows[one.position]]
+            row = planned[self._job.spec.rows[one.position]]
             yours = {name: pair.yours for name, pair in row.differences.items()}
             theirs = {name: pair.theirs for name, pair in row.differences.items()}
             found = [r for r in (now.found if now else ()) if r.code == row.record]
@@ -316,14 +316,14 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
     undone, left = plan_undo(context, client, job)
     spec = JobSpec(
         profile=client.target.profile,
-        resource=job.what.resource,
+        resource=job.spec.resource,
         mode=Mode.UNDO,
-        file=job.what.file,
-        sheet=job.what.sheet,
-        digest=job.what.digest,
+        file=job.spec.file,
+        sheet=job.spec.sheet,
+        digest=job.spec.digest,
         payload=_store_rows(context, job, undone),
         rows=tuple(one.row for one in undone),
-        columns=job.what.columns,
+        columns=job.spec.columns,
         system=client.identity,
     )
     note = {
@@ -336,7 +336,7 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
 
 
 def _require_reversible(context: UploadContext, job: Job) -> None:
-    if job.what.mode is Mode.PROCESS:
+    if job.spec.mode is Mode.PROCESS:
         raise UsageError(
             Text(
                 pt="{job} é um processamento: é definitivo, e a interface não o desfaz.",
@@ -373,7 +373,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
 
 def _store_rows(context: UploadContext, job: Job, undone: Sequence[UndoneRow]) -> str:
     """Store the rows that are reversed, as they were sent; their keys find the records again."""
-    resource = context.catalogue.named(job.what.resource)
+    resource = context.catalogue.named(job.spec.resource)
     frame = frame_of_rows(resource, [one.values for one in undone])
     return store_payload(context.settings.payloads, resource, frame)
 

@@ -14,7 +14,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.corrected_rows import CorrectedRows, require_news
+from xlbridge.upload.corrected_rows import CorrectedRows, require_changed_rows
 from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
@@ -109,18 +109,18 @@ class Uploads:
         return self._create(source, mode, options)
 
     def create_retry(
-        self, corrected: CorrectedRows, options: UploadOptions, *, only_news: bool = False
+        self, corrected: CorrectedRows, options: UploadOptions, *, require_changes: bool = False
     ) -> Job:
         """Record the job that sends the corrected rows of an earlier one, in that one's mode.
 
-        Raises as ``create`` does; with ``only_news``, ``NotRetriable`` where each row would stay as
-        it is.
+        Raises as ``create`` does; with ``require_changes``, ``NotRetriable`` where each row
+        would stay as it is.
         """
         earlier = corrected.job
         # A retry that has sent nothing gives way: only the new one knows which rows are which.
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source, options = _retried_source(corrected, options)
-        check = partial(require_news, self._context, corrected) if only_news else None
+        check = partial(require_changed_rows, self._context, corrected) if require_changes else None
         lists = has_lists(source.resource, source.frame)
         mode = Mode.RECORDS if lists else earlier.import_mode
         return self._create(source, mode, options, origin, check)
@@ -134,7 +134,7 @@ class Uploads:
         when only a part of the job was applied.
         """
         job.require_system(self._client.identity, self._client.target.profile)
-        reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS}
+        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}
         if job.state.is_unsent and job.parent is None and not reads_each:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
@@ -164,7 +164,7 @@ class Uploads:
         """Return a job whose plan is not old: the same, or one that replaces it."""
         if not job.plan_is_old(self._context.journal.now()):
             return job
-        options.progress(_PLANNING.format(rows=len(job.what.rows)))
+        options.progress(_PLANNING.format(rows=len(job.spec.rows)))
         planned = plan_anew(self._context, self._client, job)
         if planned.plan.digest == job.last("plan_digest"):
             return renew_plan(self._context, job, planned)
@@ -175,7 +175,7 @@ class Uploads:
             if name in first
         }
         parts = self._context.journal.parts_of(job)
-        sizes = [len(part.what.rows) for part in parts if part.what.mode is job.import_mode]
+        sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
         self._abandon(job, current)
         return current
@@ -249,7 +249,7 @@ class Uploads:
         note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
         if mode is Mode.PREVIEW:
             return journal.create(whole, parts, planned.plan, planned.claimed, note)
-        with self._context.sole_claimant(whole.spec.place, whole.claims, planned.elsewhere):
+        with self._context.sole_claimant(whole.spec.scope, whole.claims, planned.elsewhere):
             return journal.create(whole, parts, planned.plan, planned.claimed, note)
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:

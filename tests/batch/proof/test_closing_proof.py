@@ -275,7 +275,7 @@ def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -
 
 def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
-    payload_path(bench.context.settings.payloads, job.what.payload).write_bytes(b"tampered")
+    payload_path(bench.context.settings.payloads, job.spec.payload).write_bytes(b"tampered")
     proof = closed(bench)
     assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]

@@ -93,7 +93,7 @@ def test_digests_and_uploads_are_all_there(tmp_path: Path, month: Proof) -> None
     uploads = {value for line in lines(book, "Uploads") for value in line}
     jobs = [job for file in files for job, _ in file.jobs]
     assert len(jobs) == 5
-    assert {job.what.payload for job in jobs} | {job.id for job in jobs} <= uploads
+    assert {job.spec.payload for job in jobs} | {job.id for job in jobs} <= uploads
 
 
 def test_the_same_proof_gives_the_same_bytes(tmp_path: Path, month: Proof) -> None:

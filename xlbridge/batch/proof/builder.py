@@ -255,7 +255,7 @@ def _rows_by_resource(
     for file in files:
         for row in file.rows:
             if row.outcome in _READ_BACK or (row.job.state in _ANSWERED and row.planned is None):
-                rows.setdefault(row.job.what.resource, []).append((file, row))
+                rows.setdefault(row.job.spec.resource, []).append((file, row))
     for name, of_resource in rows.items():
         yield context.catalogue.named(name), of_resource
 
@@ -271,7 +271,7 @@ def _rows_by_file(
 
 
 def _file_proof(file: SentFile, rows: Sequence[ReadBackRow]) -> FileProof:
-    resources = {job.what.resource: None for job in file.jobs}
+    resources = {job.spec.resource: None for job in file.jobs}
     return FileProof(
         file=file.file,
         resource=", ".join(resources) or None,

@@ -274,8 +274,8 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
         (
             job.id,
             _job_note(job),
-            job.what.resource,
-            mode_name(job.what.mode),
+            job.spec.resource,
+            mode_name(job.spec.mode),
             state_name(job.state),
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),
@@ -283,8 +283,8 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
             verdict.accepted,
             verdict.rejected,
             verdict.unknown,
-            job.what.payload,
-            job.what.digest,
+            job.spec.payload,
+            job.spec.digest,
         )
     )
 

@@ -209,12 +209,12 @@ def cell_differences(rows: Sequence[ReadBackRow], catalogue: Catalogue) -> Itera
         record = row.match.record
         if record is None:
             continue
-        what = row.sent.job.what
-        resource = catalogue.named(what.resource)
+        spec = row.sent.job.spec
+        resource = catalogue.named(spec.resource)
         columns = resource.by_name
         yield from _item_differences(row, record, resource)
         for name in different_cells(row.reading, record):
-            at = what.columns.get(name)
+            at = spec.columns.get(name)
             yield CellDifference(
                 location=row.file.location(row.sent),
                 cell=None if at is None else cell_address(row.sent.row, at),
@@ -290,8 +290,8 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
             yield RefusedRow(
                 file.step,
                 file.file.path,
-                file=Path(row.job.what.file),
-                sheet=row.job.what.sheet,
+                file=Path(row.job.spec.file),
+                sheet=row.job.spec.sheet,
                 row=row.row,
                 cell=None,
                 column=None,
@@ -303,8 +303,8 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
                 yield RefusedRow(
                     file.step,
                     file.file.path,
-                    file=Path(job.what.file),
-                    sheet=job.what.sheet,
+                    file=Path(job.spec.file),
+                    sheet=job.spec.sheet,
                     row=said.row,
                     cell=said.cell,
                     column=said.column,

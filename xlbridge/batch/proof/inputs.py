@@ -62,13 +62,13 @@ class SentFile:
 
     def location(self, row: SentRow) -> RowLocation:
         """Return the location of a row."""
-        what = row.job.what
+        spec = row.job.spec
         return RowLocation(
             step=self.step,
             workbook=self.file.path,
             origin=row.origin,
-            file=Path(what.file),
-            sheet=what.sheet,
+            file=Path(spec.file),
+            sheet=spec.sheet,
             row=row.row,
         )
 
@@ -98,7 +98,7 @@ class UploadHistory:
             if not _adds_up(job, outcomes):
                 breaches.append(_VERDICT_DIFFERS.format(file=file.path.name, job=job.id))
             origins = self._origins(job)
-            for position, (row, outcome) in enumerate(zip(job.what.rows, outcomes, strict=True)):
+            for position, (row, outcome) in enumerate(zip(job.spec.rows, outcomes, strict=True)):
                 sent = SentRow(job, position, origins[row], outcome, row)
                 by_origin.setdefault(sent.origin, []).append(sent)
         for whole in whole_jobs:
@@ -133,7 +133,7 @@ class UploadHistory:
         whole = job if job.parent is None else self._journal.job(job.parent)
         retried = whole.events[0].detail.get("retry_of")
         if retried is None:
-            rows = [row.row for row in self._journal.plan_of(whole)] or whole.what.rows
+            rows = [row.row for row in self._journal.plan_of(whole)] or whole.spec.rows
             return {row: row for row in rows}
         earlier = self._origins(self._journal.job(retried))
         return {row: earlier.get(origin, origin) for row, origin in whole.origins.items()}

@@ -332,9 +332,9 @@ def _expected_rows(
             stored: dict[str, list[RowDigest | None]] = {}
             # Rows that were not sent count by their places in the whole sheet.
             for row in file.rows:
-                what = row.job.what
-                resource = context.catalogue.named(what.resource)
-                payload = what.payload if row.planned is None else what.planned or what.payload
+                spec = row.job.spec
+                resource = context.catalogue.named(spec.resource)
+                payload = spec.payload if row.planned is None else spec.planned or spec.payload
                 if payload not in stored:
                     content = load_payload(context.settings.payloads, payload)
                     limits = context.settings.limits

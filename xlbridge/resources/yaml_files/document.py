@@ -239,7 +239,7 @@ def _why(error: yaml.MarkedYAMLError, sign: str) -> Text | str:
         return _TAB
     if "cannot start any token" in problem:
         return _TAB if sign == "\t" else _ODD_START.format(sign=sign)
-    return next((what for words, what in _PROBLEMS.items() if words in problem), problem)
+    return next((message for words, message in _PROBLEMS.items() if words in problem), problem)
 
 
 def _character_at(text: str, line: int, column: int) -> str:

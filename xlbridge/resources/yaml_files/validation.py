@@ -93,7 +93,7 @@ class Mistake:
 
     line: int
     place: str
-    what: Text
+    message: Text
 
 
 def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
@@ -127,8 +127,8 @@ def format_yaml_path(place: YamlPath) -> str:
 
 
 def _repeated(line: int, key: str) -> Mistake:
-    what = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
-    return Mistake(line, key, what.format(key=key))
+    message = Text(pt="{key} aparece duas vezes; deixe um só.", en="{key} is repeated; keep one.")
+    return Mistake(line, key, message.format(key=key))
 
 
 def _mistakes(
@@ -138,19 +138,19 @@ def _mistakes(
     schema = _schema_around(form, list(error.schema_path))
     if error.kind.name == "additionalProperties":
         for key in error.kind.value:
-            what = unknown_value(key, tuple(schema.get("properties", {})))
-            yield _mistake(document, [*place, key], what)
+            message = unknown_value(key, tuple(schema.get("properties", {})))
+            yield _mistake(document, [*place, key], message)
         return
     if error.kind.name == "propertyNames":
         key = error.kind.value.instance
-        what = _KEY_TEXTS[error.kind.value.kind.value].format(found=format_yaml_value(key))
-        yield Mistake(document.line([*place, key]), format_yaml_path(place), what)
+        message = _KEY_TEXTS[error.kind.value.kind.value].format(found=format_yaml_value(key))
+        yield Mistake(document.line([*place, key]), format_yaml_path(place), message)
         return
     yield _mistake(document, place, _what(error, schema))
 
 
-def _mistake(document: YamlDocument, place: list[str | int], what: Text) -> Mistake:
-    return Mistake(document.line(place), format_yaml_path(place), what)
+def _mistake(document: YamlDocument, place: list[str | int], message: Text) -> Mistake:
+    return Mistake(document.line(place), format_yaml_path(place), message)
 
 
 def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Text:
@@ -213,18 +213,18 @@ def read_document(path: Path, *, dates: bool = True) -> YamlDocument | Mistake:
     try:
         return YamlDocument(text, dates=dates)
     except yaml.YAMLError as error:
-        line, what = parser_problem(error, text)
-        return Mistake(line, "", what)
+        line, message = parser_problem(error, text)
+        return Mistake(line, "", message)
 
 
 def format_mistakes(path: Path, mistakes: Sequence[Mistake]) -> Text:
     """Return the mistakes of a file as lines of text, the first ten of them."""
     lines = [
-        Text(pt="{path}:{line}: {place}{what}", en="{path}:{line}: {place}{what}").format(
+        Text(pt="{path}:{line}: {place}{message}", en="{path}:{line}: {place}{message}").format(
             path=path,
             line=mistake.line,
             place=f"{mistake.place}: " if mistake.place else "",
-            what=mistake.what,
+            message=mistake.message,
         )
         for mistake in mistakes[:_MAX_SHOWN]
     ]

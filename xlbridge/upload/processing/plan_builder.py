@@ -13,7 +13,7 @@ from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.upload.claims import ClaimedRows, Place, RowClaims
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import PlanOutdated
@@ -115,10 +115,10 @@ def plan_processing(
     """
     if again is not None and not again.strip():
         raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
-    place = Place(client.identity, client.target.profile, kind.listing)
+    scope = ClaimScope(client.identity, client.target.profile, kind.listing)
     claims = _claims(kind, numbers.numbers)
-    known = context.journal.claimed(place, claims)
-    elsewhere = context.claimed_elsewhere(place, claims)
+    known = context.journal.claimed(scope, claims)
+    elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.joined, elsewhere.values(), known)
     staged = _uploads_of_files(context, client) if kind.is_queued else {}
     states = StateReader(context, client, kind, at_once).read(numbers.numbers)
@@ -170,7 +170,7 @@ def _uploads_of_files(context: UploadContext, client: Client) -> dict[int, str]:
     for job in context.journal.jobs():
         for one in context.journal.parts_of(job) or [job]:
             log = one.last("log_id")
-            if log is not None and one.what.system == client.identity and not one.state.is_final:
+            if log is not None and one.spec.system == client.identity and not one.state.is_final:
                 queued[log] = one.id
     return queued
 
@@ -241,7 +241,7 @@ def _record(
         "hidden": source.hidden,
     }
     actions = [one.to_journal() for one in plan.records]
-    with context.sole_claimant(spec.place, claims, plan.elsewhere):
+    with context.sole_claimant(spec.scope, claims, plan.elsewhere):
         return context.journal.create_of_tasks(
             spec, tasks, {**note, **planned}, actions, claims, plan.known
         )

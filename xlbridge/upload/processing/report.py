@@ -66,7 +66,7 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     resolved = (job.last("resolved") or {}).get("as")
     records = []
     for planned in planned_records(journal, job):
-        record = _before_sending(planned, in_sheet=bool(job.what.file))
+        record = _before_sending(planned, in_sheet=bool(job.spec.file))
         write = writes.get(planned.number)
         if write is not None:
             outcome = _outcome(job, write, resolved)
@@ -135,7 +135,7 @@ def process_json(journal: Journal, job: Job) -> dict[str, Any]:
     return {
         "version": 1,
         "job": job.id,
-        "listing": job.what.resource,
+        "listing": job.spec.resource,
         "state": job.public_state,
         "rows": process_counts(records),
         "records": [one.to_json() for one in records],
@@ -228,7 +228,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     """Yield the report of a processing for a person."""
     records = processed_records(journal, job)
     yield _headline(job, records).format(
-        **process_counts(records), job=job.id, reason=job.reason, listing=job.what.resource
+        **process_counts(records), job=job.id, reason=job.reason, listing=job.spec.resource
     )
     for record in records:
         if lines := _rejected_lines(record):

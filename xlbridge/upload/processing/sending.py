@@ -101,7 +101,7 @@ class _Processor:
     def __init__(self, context: "RunContext", job: Job) -> None:
         self._context = context
         self._job = job
-        self._kind: ProcessKind = find_kind(job.what.resource)
+        self._kind: ProcessKind = find_kind(job.spec.resource)
         self._at_once = int(job.last("at_once"))
         self._reader = StateReader(context.environment, context.client, self._kind, self._at_once)
         self._pause = SharedPause(context.options.sleep)

@@ -87,9 +87,9 @@ def value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistak
         if column is None:
             continue
         for value, line, place in _stated(mapped):
-            what = _wrong_type(column, value) or _broken_rule(column, value)
-            if what is not None:
-                yield Mistake(line, format_yaml_path(place), what)
+            message = _wrong_type(column, value) or _broken_rule(column, value)
+            if message is not None:
+                yield Mistake(line, format_yaml_path(place), message)
 
 
 def _stated(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]]]:
@@ -184,8 +184,8 @@ def require_fitting(
     of each column, constant and link that it does not take.
     """
     if mapping.resource not in catalogue:
-        what = unknown_value(mapping.resource, tuple(catalogue))
-        raise mapping.error([Mistake(mapping.resource_line, "resource", what)])
+        message = unknown_value(mapping.resource, tuple(catalogue))
+        raise mapping.error([Mistake(mapping.resource_line, "resource", message)])
     if resource is not None and resource != mapping.resource:
         raise UsageError(
             Text(
@@ -213,13 +213,13 @@ def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mist
         place = ("columns", mapped.name)
         column = plain.by_name.get(mapped.name)
         if column is None:
-            what = unknown_value(mapped.name, tuple(resource.by_name))
-            yield Mistake(mapped.line, format_yaml_path(place), what)
+            message = unknown_value(mapped.name, tuple(resource.by_name))
+            yield Mistake(mapped.line, format_yaml_path(place), message)
         elif mapped.link is not None and registry_called(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
             known = "" if registry is None else registry.resource or column.references or ""
-            what = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
-            yield Mistake(mapped.line, format_yaml_path((*place, "link")), what)
+            message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
+            yield Mistake(mapped.line, format_yaml_path((*place, "link")), message)
 
 
 def map_sheet(

@@ -102,7 +102,7 @@ class SheetMapping:
 
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     """Return the error that a mapping file is mistaken, naming each line."""
-    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.what.en)))
+    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return UsageError(
         format_mistakes(path, list(each_once)),
         Text(
@@ -257,8 +257,8 @@ def _value_mistakes(
     for key in body.get("values", {}):
         first = known.setdefault(value_key(key), key)
         if first != key:
-            what = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
-            yield _mistake(document, ("columns", name, "values", key), what)
+            message = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
+            yield _mistake(document, ("columns", name, "values", key), message)
         if not value_key(key):
             yield _mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
 
@@ -303,8 +303,8 @@ def _use_mistakes(
         yield _mistake(document, place, _TWICE.format(header=quoted(header), times=times))
 
 
-def _mistake(document: YamlDocument, place: tuple[str | int, ...], what: Text) -> Mistake:
-    return Mistake(document.line(place), format_yaml_path(place), what)
+def _mistake(document: YamlDocument, place: tuple[str | int, ...], message: Text) -> Mistake:
+    return Mistake(document.line(place), format_yaml_path(place), message)
 
 
 def value_key(text: str) -> str:
