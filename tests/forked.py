@@ -51,20 +51,25 @@ class Zygote:
         begun: Begun = lambda _running: None,
         longest: float | None = None,
         alone: bool = True,
+        terminal: str | None = None,
+        shown: str = "stdout",
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command line to its end; ``begun`` is told as soon as the process lives.
 
         ``module`` is whose ``run`` is called; after ``longest`` seconds the process is killed.
-        One that need not be ``alone`` may share its process with those before it.
+        One that need not be ``alone`` may share its process with those before it. On a
+        ``terminal`` the stream is ``shown`` that is not given back.
         """
         out, err = self.folder / "stdout", self.folder / "stderr"
+        streams = {"stdout": str(out), "stderr": str(err)}
+        if terminal is not None:
+            streams[shown] = terminal
         order = {
             "folder": str(folder),
             "environment": dict(environment),
             "module": module,
             "arguments": arguments,
-            "stdout": str(out),
-            "stderr": str(err),
+            **streams,
             "stays": False,
             "alone": alone,
         }

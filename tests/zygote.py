@@ -62,6 +62,8 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     os.dup2(open_input if order["stays"] else os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)  # multiprocessing took it away
+    # The zygote's own may be a file, which a terminal is not.
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
     sys.argv = [order["module"], *order["arguments"]]
     importlib.import_module(order["module"]).run()
 

@@ -10,7 +10,7 @@ from packing import FIRST_ROWS, MAIN, SHEET, STRINGS, WORKBOOK, good_parts, pack
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.read import WorkbookCells, assemble_workbook, parse_file, read_workbook
 
 TEXTS = ("zero", "um", "dois")
 FILLING = "".join(
@@ -30,6 +30,11 @@ def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
     parts = good_parts(folder) | {SHEET: sheet.encode(), STRINGS: strings.encode()}
     path.write_bytes(packed(parts))
     return path
+
+
+def parsed(path: Path) -> WorkbookCells:
+    """Read a workbook in this process, as the one that parses does."""
+    return assemble_workbook(parse_file(path.read_bytes(), None, path.stem, None, WorkbookLimits()))
 
 
 def cell(inside: str) -> str:
@@ -106,9 +111,16 @@ def of_each_size(cases: Mapping[str, str]) -> list[ParameterSet]:
 )
 def test_a_cell_that_readers_disagree_on_is_refused(tmp_path: Path, rows: str, large: bool) -> None:
     with pytest.raises(WorkbookRefused) as refusal:
-        read_workbook(workbook(tmp_path, rows, large=large), WorkbookLimits())
+        parsed(workbook(tmp_path, rows, large=large))
     assert refusal.value.code == "unreadable"
     assert re.search(r"cell [A-C]\d of the sheet 'Plan1'", refusal.value.message.en)
+
+
+@SIZES
+def test_the_process_that_parses_tells_the_cell_too(tmp_path: Path, large: bool) -> None:
+    path = workbook(tmp_path, cell(ODD["two values"]), large=large)
+    with pytest.raises(WorkbookRefused, match=r"cell A3 of the sheet 'Plan1'"):
+        read_workbook(path, WorkbookLimits())
 
 
 GOOD = {
@@ -142,7 +154,7 @@ GOOD = {
 
 @pytest.mark.parametrize(("inside", "large"), of_each_size({inside: inside for inside in GOOD}))
 def test_a_cell_that_means_one_thing_is_read(tmp_path: Path, inside: str, large: bool) -> None:
-    (sheet,) = read_workbook(workbook(tmp_path, cell(inside), large=large), WorkbookLimits()).sheets
+    (sheet,) = parsed(workbook(tmp_path, cell(inside), large=large)).sheets
     assert (sheet.columns[0].value(2), sheet.columns[0].value(1)) == (
         GOOD[inside],
         "Padaria Estrela",

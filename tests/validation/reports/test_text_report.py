@@ -4,12 +4,14 @@ import json
 import os
 import pty
 import re
-import subprocess
-import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from environment import ROOT, Xlbridge, clean_environment
+from forked import Zygote
 
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -97,22 +99,39 @@ def test_a_page_can_be_printed_or_written(xlbridge: Xlbridge, tmp_path: Path) ->
     assert content.rstrip().endswith("</html>")
 
 
-def test_somebody_at_a_terminal_sees_how_far_it_is(home: Path) -> None:
-    controller, terminal = pty.openpty()
-    samples = [str(SAMPLES / f"{name}.xlsx") for name in ("cliente", "contaspagar")]
-    with subprocess.Popen(
-        [sys.executable, "-m", "xlbridge", "validate", *samples],
-        env=clean_environment(home, TERM="xterm", COLUMNS="200"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=terminal,
-    ) as process:
-        os.close(terminal)
-        seen = b""
-        while chunk := _read(controller):
+Terminal = Callable[..., bytes]
+
+
+@pytest.fixture
+def at_a_terminal(home: Path, forks: Zygote) -> Terminal:
+    """Run the command at a terminal, and return what it shows there."""
+
+    def run(*arguments: str, shown: str = "stdout", **environment: str) -> bytes:
+        controller, terminal = pty.openpty()
+        own = clean_environment(home, **{"TERM": "xterm", **environment})
+        with ThreadPoolExecutor() as reader:
+            seen = reader.submit(_read_all, controller)
+            forks.run(
+                ROOT, own, [*arguments], longest=60, terminal=os.ttyname(terminal), shown=shown
+            )
+            os.close(terminal)
+        os.close(controller)
+        return seen.result()
+
+    return run
+
+
+def _read_all(controller: int) -> bytes:
+    seen = b""
+    with suppress(OSError):  # how a terminal says that nobody has it open any more
+        while chunk := os.read(controller, 65536):
             seen += chunk
-    os.close(controller)
-    assert process.returncode == 0
+    return seen
+
+
+def test_somebody_at_a_terminal_sees_how_far_it_is(at_a_terminal: Terminal) -> None:
+    samples = [str(SAMPLES / f"{name}.xlsx") for name in ("cliente", "contaspagar")]
+    seen = at_a_terminal("validate", *samples, shown="stderr", COLUMNS="200")
     assert b"contaspagar.xlsx" in seen
     assert b"1/2" in seen
 
@@ -120,27 +139,13 @@ def test_somebody_at_a_terminal_sees_how_far_it_is(home: Path) -> None:
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def shown_at_a_terminal(home: Path, *arguments: str, **environment: str) -> list[str]:
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "xlbridge", *arguments],
-        env=clean_environment(home, **{"TERM": "xterm", **environment}),
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-    ):
-        os.close(terminal)
-        seen = b""
-        while chunk := _read(controller):
-            seen += chunk
-    os.close(controller)
-    return seen.decode().splitlines()
-
-
 @pytest.mark.parametrize("columns", [80, 120])
-def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(home: Path, columns: int) -> None:
+def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(
+    at_a_terminal: Terminal, columns: int
+) -> None:
     sample = str(SAMPLES / "contasreceber-com-erros.xlsx")
-    lines = shown_at_a_terminal(home, "--lang", "pt-BR", "validate", sample, COLUMNS=str(columns))
+    shown = at_a_terminal("--lang", "pt-BR", "validate", sample, COLUMNS=str(columns))
+    lines = shown.decode().splitlines()
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= columns
     told = "  • codigoDoCentroDeCusto: Aqui se espera texto, e a célula tem um número.  [type-text]"
@@ -150,10 +155,10 @@ def test_at_a_terminal_lines_are_as_wide_as_it_and_coloured(home: Path, columns:
     assert any("\x1b[33m◦\x1b[0m" in line for line in lines)
 
 
-def test_colours_can_be_done_without(home: Path) -> None:
+def test_colours_can_be_done_without(at_a_terminal: Terminal) -> None:
     sample = str(SAMPLES / "cliente-com-erros.xlsx")
     for unwanted in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        lines = shown_at_a_terminal(home, "validate", sample, **unwanted)
+        lines = at_a_terminal("validate", sample, **unwanted).decode().splitlines()
         assert lines[0].startswith("✗")
         assert not any("\x1b" in line for line in lines)
 
@@ -164,10 +169,3 @@ def test_what_is_piped_is_neither_cut_nor_coloured(xlbridge: Xlbridge) -> None:
     assert "\x1b" not in printed
     told = "  • dataDeEmissao: This is not a date: the calendar has no such day.  [type-date]"
     assert told in printed.splitlines()
-
-
-def _read(controller: int) -> bytes:
-    try:
-        return os.read(controller, 65536)
-    except OSError:  # how a terminal says that its program has ended
-        return b""
