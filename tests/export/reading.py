@@ -20,8 +20,8 @@ from xlbridge.export import Sheet
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.lines import CELLS_AS_JSON
+from xlbridge.export.part_store import PartStore
 from xlbridge.export.sheets import ExportColumn
-from xlbridge.export.spool import Spool
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 
@@ -53,14 +53,14 @@ def write_all(
     with (
         open_book(path, sheets) as book,
         TemporaryDirectory() as folder,
-        closing(Spool(Path(folder), len(sheets) + 1)) as spool,
+        closing(PartStore(Path(folder), len(sheets) + 1)) as store,
     ):
         flattener = Flattener(sheets, list(map(book.form, sheets)))
-        with spool.new_part() as part:
+        with store.new_part() as part:
             part.add([[n] for n in range(len(records))], flattener.lines(list(map(spelt, records))))
-        spool.keep(part)
+        store.keep(part)
         tables = [
-            Table(sheet, spool.rows(place), widths, spool.blocks(place))
+            Table(sheet, store.rows(place), widths, store.blocks(place))
             for place, (sheet, widths) in enumerate(zip(sheets, flattener.widths, strict=True))
         ]
         counts = {table.sheet.name: table.rows for table in tables}

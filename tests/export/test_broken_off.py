@@ -29,8 +29,8 @@ from xlbridge.client.listings import Window
 from xlbridge.errors import TransportError
 from xlbridge.export import FORMATS, LISTINGS, MAX_RESUME_AGE, ExportProgress, ExportResult, Filters
 from xlbridge.export.export import export_listing
+from xlbridge.export.part_store import PartStore, ResumeStore
 from xlbridge.export.parts import FINISHED_FILE
-from xlbridge.export.spool import ResumeStore, Spool
 from xlbridge.sandbox import RunningSandbox
 
 pytestmark = pytest.mark.one_database
@@ -215,9 +215,9 @@ def leave_a_window(place: ResumeStore, now: datetime) -> None:
     with suppress(KeyboardInterrupt), place.place(now) as folder:
         for path in folder.glob("part-*"):
             shutil.rmtree(path)
-        spool = Spool(folder, 1)
+        store = PartStore(folder, 1)
         for rows in (["{}\n"], []):
-            with spool.new_part() as part:
+            with store.new_part() as part:
                 part.add([[1]], [([row.encode() for row in rows], [len(rows)])])
             if rows:
                 part.finish(Window(now, now), now)

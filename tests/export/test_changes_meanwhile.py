@@ -25,9 +25,9 @@ from xlbridge.export.flatten import UNKNOWN_FIELDS
 from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import ListingCall
 from xlbridge.export.part_reader import PartReader, Stopped
+from xlbridge.export.part_store import PartStore
 from xlbridge.export.parts import Part
 from xlbridge.export.result import LastRuns
-from xlbridge.export.spool import Spool
 from xlbridge.wire.registry import CLIENT_LIST
 
 pytestmark = pytest.mark.one_database
@@ -210,10 +210,10 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
     codes = {record["codigoDoCliente"] for records, _ in answers for record in records}
     assert (len(codes), all(whole for _, whole in answers)) == (1_300, True)
     listing = LISTINGS["clientes"]
-    with closing(Spool(tmp_path, sheets=1)) as spool:
-        fetcher = Fetcher(client, listing, Filters(), spool, keys_only_spec(listing))
+    with closing(PartStore(tmp_path, sheets=1)) as store:
+        fetcher = Fetcher(client, listing, Filters(), store, keys_only_spec(listing))
         fetcher.run()
-        count, _ = spool.different_keys()
+        count, _ = store.different_keys()
     assert (count, fetcher.holes, fetcher.newest) == (1_300, [], "")
 
 

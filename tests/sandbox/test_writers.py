@@ -22,7 +22,7 @@ from xlbridge.sandbox import prepare_account, seed_database
 from xlbridge.sandbox.areas.registry.tables import clients, users
 from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports import intake, queue
+from xlbridge.sandbox.imports import handlers, queue
 from xlbridge.sandbox.storage import Storage, database, engines
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
@@ -103,7 +103,7 @@ def test_those_who_wait_to_write_hold_up_no_reader(tmp_path: Path) -> None:
 def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "LINES_AT_ONCE", 2)
+    monkeypatch.setattr(handlers, "LINES_AT_ONCE", 2)
     rows = [[f"Client {number}", "J" if number % 10 else "X"] for number in range(LINES)]
     path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "natureza"], rows)
     with closing(open_storage(tmp_path)) as storage:
@@ -123,7 +123,7 @@ def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
             )
         seen = set()
         while log(storage, log_id).situacao != ImportState.FINISHED:
-            working = intake.ImportWorker(sandbox)
+            working = handlers.ImportWorker(sandbox)
             working.start()
             before = done(storage, log_id)
             while done(storage, log_id) == before:

@@ -88,7 +88,7 @@ def test_the_layout_is_named(
     assert codes(judged) == expected
 
 
-def test_hidden_rows_are_told_as_stretches(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_hidden_rows_are_told_as_ranges(tmp_path: Path, catalogue: Catalogue) -> None:
     def hide(page: Worksheet) -> None:
         for row in (3, 4, 6):
             page.set_row(row, None, None, {"hidden": True})

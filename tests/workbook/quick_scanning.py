@@ -1,4 +1,4 @@
-"""Quick scan of a whole part, as the parsing of a sheet in stretches goes through it.
+"""Quick scan of a whole part, as the parsing of a sheet in chunks goes through it.
 
 Inside: workbook.
 """

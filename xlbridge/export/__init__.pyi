@@ -23,9 +23,9 @@ from .listings import (
     LISTINGS as LISTINGS,
     find_listing as find_listing,
 )
+from .part_store import MAX_RESUME_AGE as MAX_RESUME_AGE
 from .result import ExportResult as ExportResult
 from .sheets import Sheet as Sheet
-from .spool import MAX_RESUME_AGE as MAX_RESUME_AGE
 from .windows import (
     ExportProgress as ExportProgress,
     OnProgress as OnProgress,

@@ -23,10 +23,10 @@ from xlbridge.export.formats.selection import output_format, output_opener, outp
 from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing, check_filters
 from xlbridge.export.listings import LISTINGS, find_listing
+from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.result import ExportResult, LastRuns
 from xlbridge.export.sheets import Sheet
-from xlbridge.export.spool import ResumeStore, Spool, temporary_folder
 from xlbridge.export.totals import total_tables
 from xlbridge.export.windows import OnProgress
 from xlbridge.files import require_new
@@ -301,12 +301,12 @@ def export_listing(
         recipe = line_spec(
             wanted, sheets, forms, arrange, keep_unknown=keep_unknown, filters=filters
         )
-        with closing(Spool(folder, recipe.tables)) as spool:
+        with closing(PartStore(folder, recipe.tables)) as store:
             fetcher = Fetcher(
                 client,
                 wanted,
                 filters,
-                spool,
+                store,
                 recipe,
                 on_record=on_record,
                 on_progress=on_progress,
@@ -315,17 +315,17 @@ def export_listing(
                 known=known,
             )
             fetcher.run()
-            result, tables = _settled(listing, fetcher, spool, recipe)
+            result, tables = _settled(listing, fetcher, store, recipe)
             book.write(tables, _summary(listing, filters, result))
     return result
 
 
 def _settled(
-    listing: Listing, fetcher: Fetcher, spool: Spool, recipe: LineSpec
+    listing: Listing, fetcher: Fetcher, store: PartStore, recipe: LineSpec
 ) -> tuple[ExportResult, list[Table]]:
     """Leave out what came twice; return what the export came to, and the tables to write."""
-    replaced = spool.settle()
-    tables = list(_tables(spool, recipe.sheets))
+    replaced = store.settle()
+    tables = list(_tables(store, recipe.sheets))
     result = ExportResult(
         listing=listing.name,
         records=sum(window.records for window in fetcher.fetched) - replaced,
@@ -337,22 +337,22 @@ def _settled(
         replaced=replaced,
         reused=fetcher.reused,
         newest=fetcher.newest,
-        totals=total_tables(listing.totals, spool.blocks(recipe.totals_place)),
+        totals=total_tables(listing.totals, store.blocks(recipe.totals_place)),
         begun=fetcher.begun,
         excess=dict(fetcher.excess),
         seen=fetcher.seen,
-        zones=spool.zones(),
-        left_out=add_up_left_out(spool.blocks(recipe.left_out_place))
+        zones=store.zones(),
+        left_out=add_up_left_out(store.blocks(recipe.left_out_place))
         if recipe.left_out_place
         else {},
     )
     return result, tables
 
 
-def _tables(spool: Spool, sheets: Sequence[Sheet]) -> Iterator[Table]:
+def _tables(store: PartStore, sheets: Sequence[Sheet]) -> Iterator[Table]:
     for place, sheet in enumerate(sheets):
-        widths = spool.widths(place, len(sheet.columns))
-        yield Table(sheet, spool.rows(place), widths, spool.blocks(place))
+        widths = store.widths(place, len(sheet.columns))
+        yield Table(sheet, store.rows(place), widths, store.blocks(place))
 
 
 def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:

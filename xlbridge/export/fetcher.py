@@ -1,4 +1,4 @@
-"""Fetch all records of a listing into a spool, call by call and window by window.
+"""Fetch all records of a listing into a store, call by call and window by window.
 
 Records that change while the export runs are treated in ``docs/exports.md``.
 """
@@ -23,8 +23,8 @@ from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
 from xlbridge.export.listing import Listing, ListingCall, PerRecord, PerValue
 from xlbridge.export.part_reader import PartReader
+from xlbridge.export.part_store import PartStore
 from xlbridge.export.parts import LineSpec, Part
-from xlbridge.export.spool import Spool
 from xlbridge.export.windows import (
     ExportProgress,
     FetchedWindow,
@@ -59,7 +59,7 @@ class Fetcher:
         client: Client,
         listing: Listing,
         filters: Filters,
-        spool: Spool,
+        store: PartStore,
         recipe: LineSpec,
         *,
         on_record: Callable[[Record], None] | None = None,
@@ -71,7 +71,7 @@ class Fetcher:
         self._client = client
         self._listing = listing
         self._filters = filters
-        self._spool = spool
+        self._store = store
         self._on_progress = on_progress
         self._at_once = at_once
         self._known_ids = known
@@ -128,7 +128,7 @@ class Fetcher:
         """Fetch a capped listing, the earliest window first, each one once it is small enough."""
         splitter = WindowSplitter(Window(self._filters.start, self._filters.end), cap, self.begun)
         while (window := splitter.next) is not None:
-            part = self._reused(self._spool.finished_from(window.start))
+            part = self._reused(self._store.finished_from(window.start))
             if part is None or part.window is None:
                 part = self._part((window_call(self._listing.operation, self._filters, window),))
             else:
@@ -219,20 +219,20 @@ class Fetcher:
         source = replace(source, key=fields)
         with (
             TemporaryDirectory(prefix="xlbridge-") as folder,
-            closing(Spool(Path(folder), sheets=1)) as spool,
+            closing(PartStore(Path(folder), sheets=1)) as store,
         ):
             fetcher = Fetcher(
                 self._client,
                 source,
                 filters,
-                spool,
+                store,
                 keys_only_spec(source, filters),
                 on_progress=lambda advance: self._on_progress(replace(advance, is_of_keys=True)),
             )
             fetcher.run()
             self.holes += fetcher.holes
             self.excess += fetcher.excess
-            self._one_by_one, keys = spool.different_keys()
+            self._one_by_one, keys = store.different_keys()
             self._tell(0)
             yield from keys
 
@@ -254,7 +254,7 @@ class Fetcher:
                 raise
 
     def _begin(self, requests: Sequence[ListingCall], threads: ThreadPoolExecutor) -> Future[Part]:
-        finished = self._reused(self._spool.finished(requests[0].window))
+        finished = self._reused(self._store.finished(requests[0].window))
         if finished is None:
             return threads.submit(self._part, requests)
         done: Future[Part] = Future()
@@ -274,7 +274,7 @@ class Fetcher:
         saturated: bool = False,
         keys: Sequence[Mapping[str, object]] = (),
     ) -> None:
-        self._spool.keep(part)
+        self._store.keep(part)
         self.newest = max(self.newest, part.newest)
         limit = self._filters.given.get(Filter.LIMIT)
         limited = limit is not None and part.answered >= limit
@@ -296,7 +296,7 @@ class Fetcher:
         """
 
         def attempt() -> Part | TruncatedAnswer:
-            part = self._spool.new_part()
+            part = self._store.new_part()
             try:
                 self._read_part(part, requests)
             except TruncatedAnswer as error:

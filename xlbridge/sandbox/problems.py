@@ -1,4 +1,4 @@
-"""Problems of a request: the errors that report them, the limits of every value, and intakes.
+"""Problems of a request: the errors that report them, the limits of every value; and registrations.
 
 What passes the limits is stored alike by every database. The spec shows no such limits; these
 are this project's choice (``docs/assumptions.md``). The strict sandbox demands more: names and
@@ -102,14 +102,14 @@ Input = TypeVar("Input", bound=WireModel, contravariant=True)
 Record = TypeVar("Record", covariant=True)
 
 
-class Intake(Protocol[Input, Record]):
-    """Takes in the new records of one kind, within one transaction."""
+class Registration(Protocol[Input, Record]):
+    """Registration of the new records of one kind, within one transaction."""
 
     def problems(self, data: Input) -> list[Problem]:
         """Return the rules that a new record breaks, given those accepted before it."""
 
     def accept(self, data: Input) -> Record:
-        """Take in a record without problems: number it and keep it for ``write``."""
+        """Accept a record without problems: number it and keep it for ``write``."""
 
     def write(self) -> None:
         """Write all accepted records."""
@@ -121,14 +121,14 @@ def require_no_problems(problems: Sequence[Problem]) -> None:
         raise RequestError(400, problems)
 
 
-def register_one(intake: Intake[Input, Record], data: Input) -> Record:
-    """Take in a single record.
+def register_one(registration: Registration[Input, Record], data: Input) -> Record:
+    """Register a single record.
 
     Raises ``RequestError`` (400) with every rule that it breaks.
     """
-    require_no_problems(intake.problems(data))
-    record = intake.accept(data)
-    intake.write()
+    require_no_problems(registration.problems(data))
+    record = registration.accept(data)
+    registration.write()
     return record
 
 

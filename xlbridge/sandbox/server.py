@@ -30,7 +30,7 @@ from xlbridge.sandbox.embedded import (
     write_ready_file,
 )
 from xlbridge.sandbox.http.app import build_app
-from xlbridge.sandbox.imports.intake import ImportWorker
+from xlbridge.sandbox.imports.handlers import ImportWorker
 from xlbridge.sandbox.options import Behaviour, SeedKind
 from xlbridge.sandbox.seed import ProgressCallback, open_database, seed_database
 from xlbridge.sandbox.storage import Storage, database_url, translate_database_errors

@@ -65,8 +65,8 @@ class UploadedSheet:
         return [line for line in self.lines if line.problems]
 
 
-class OwnRecordIntake:
-    """Takes in records as they are; their resource's schema has judged them already."""
+class OwnRecordRegistration:
+    """Registration of records as they are; their resource's schema has judged them already."""
 
     def __init__(self, connection: Connection, resource: str) -> None:
         self._connection = connection
@@ -78,7 +78,7 @@ class OwnRecordIntake:
         return []
 
     def accept(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Take in a record."""
+        """Accept a record."""
         self._rows.append({"resource": self._resource, "record": data})
         return data
 

@@ -21,7 +21,7 @@ from xlbridge.sandbox.areas.financial.tables import payables, receivables
 from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.areas.sales.tables import service_invoices
 from xlbridge.sandbox.areas.stock.tables import addressings
-from xlbridge.sandbox.imports.intake import line_input, make_intake, read_upload
+from xlbridge.sandbox.imports.handlers import line_input, new_registration, read_upload
 from xlbridge.sandbox.imports.queue import own_records
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import WireModel
@@ -131,13 +131,13 @@ def expected_row_digests(
     None is for a line that cannot be stored at all. Nothing is written.
     """
     # What would be generated is left out of a form, so any moment will do.
-    intake = make_intake(resource, connection, datetime.now())
+    registration = new_registration(resource, connection, datetime.now())
     lines = read_upload(content, resource, catalogue, limits).lines
     model = row_model(resource)
     found: list[RowDigest | None] = []
     for line in lines:
         try:
-            record = intake.accept(line_input(line, resource))
+            record = registration.accept(line_input(line, resource))
         except ValidationError:
             found.append(None)
             continue

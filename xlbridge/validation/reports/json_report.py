@@ -163,8 +163,8 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
 
     rest = iter(findings)
     separator = ""
-    while stretch := list(islice(rest, _CHUNK)):
-        yield separator + ", ".join(map(told, stretch))
+    while piece := list(islice(rest, _CHUNK)):
+        yield separator + ", ".join(map(told, piece))
         separator = ", "
 
 

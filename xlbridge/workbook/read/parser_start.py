@@ -20,7 +20,7 @@ _ALLOCATION = {
     "MALLOC_TRIM_THRESHOLD_": "67108864",
     "MALLOC_TOP_PAD_": "16777216",
 }
-"""Memory of one stretch of rows is kept for the next: to fetch it anew took a tenth of the time."""
+"""Memory of one chunk of rows is kept for the next: to fetch it anew took a tenth of the time."""
 
 _BUFFER = 1 << 20
 """Bytes that are read at once: each reading waits for the lock of an interpreter that imports."""

@@ -31,6 +31,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
 from xlbridge.workbook.read.messages import (
@@ -48,7 +49,6 @@ from xlbridge.workbook.read.refusals import (
 )
 from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
 from xlbridge.workbook.read.sheet_scan import QuickScan, with_known_errors
-from xlbridge.workbook.read.stretches import UnusualSheet, parse_in_stretches
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
@@ -110,7 +110,7 @@ def parse_workbook(
 
 
 class _WorkbookParser:
-    """Parser of the sheets of one workbook, each in stretches or else as a whole."""
+    """Parser of the sheets of one workbook, each in chunks or else as a whole."""
 
     def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
         self._archive = archive
@@ -129,17 +129,17 @@ class _WorkbookParser:
         is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
         if is_large and not (may_be_ours and is_name_of_ours(sheet)):
             with suppress(UnusualSheet):
-                yield from self._in_stretches(sheet)
+                yield from self._in_chunks(sheet)
                 return
         self._budget.check_shared(sheet, self._shared)
         content = self._open_whole(sheet)
         if not may_be_ours or not starts_like_ours_at(content):
             yield from parse_sheet(content, partial(self._scanned, sheet), self._budget)
 
-    def _in_stretches(self, sheet: str) -> Iterator[ParserMessage]:
+    def _in_chunks(self, sheet: str) -> Iterator[ParserMessage]:
         scan = QuickScan(self._scaling)
         yield SheetStarted(sheet)
-        yield from parse_in_stretches(self._package, sheet, scan, self._budget)
+        yield from parse_in_chunks(self._package, sheet, scan, self._budget)
         yield SheetEnded(self._with_facts(scan.raw, sheet))
 
     def _scanned(self, sheet: str) -> RawSheet:

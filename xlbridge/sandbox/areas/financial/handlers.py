@@ -23,8 +23,8 @@ from sqlalchemy import (
 )
 
 from xlbridge.sandbox.areas.financial.rules import (
-    PayableIntake,
-    ReceivableIntake,
+    PayableRegistration,
+    ReceivableRegistration,
     allocation_rows,
     allocations_of,
     whole_allocation,
@@ -76,7 +76,9 @@ from xlbridge.wire.financial import (
 
 @handles(RECEIVABLE_CREATE)
 def create_receivable(call: Call) -> Receivable:
-    return register_one(ReceivableIntake(call.connection, call.now), call.body_as(ReceivableInput))
+    return register_one(
+        ReceivableRegistration(call.connection, call.now), call.body_as(ReceivableInput)
+    )
 
 
 @handles(RECEIVABLE_LIST_OPEN)
@@ -111,7 +113,7 @@ def _require_client(call: Call, client: int) -> None:
 
 @handles(PAYABLE_CREATE)
 def create_payable(call: Call) -> Payable:
-    return register_one(PayableIntake(call.connection, call.now), call.body_as(PayableInput))
+    return register_one(PayableRegistration(call.connection, call.now), call.body_as(PayableInput))
 
 
 @handles(PAYABLE_UPDATE)
@@ -119,7 +121,7 @@ def alter_payable(call: Call) -> Payable:
     change = call.body_as(PayableChange)
     key = tuple(getattr(change, name) for name in TITLE_KEY)
     _require_open(call, key)
-    require_no_problems(PayableIntake(call.connection, call.now).problems(change))
+    require_no_problems(PayableRegistration(call.connection, call.now).problems(change))
     values = change.model_dump(exclude={"rateio", *TITLE_KEY})
     call.connection.execute(update(payables).where(title_condition(payables, key)).values(values))
     call.connection.execute(

@@ -18,7 +18,7 @@ from xlbridge.sandbox.areas.financial.tables import (
     receivable_allocations,
     receivables,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -43,8 +43,8 @@ from xlbridge.wire.financial import (
 )
 
 
-class ReceivableIntake(RecordIntake):
-    """Takes in new receivable titles."""
+class ReceivableRegistration(RecordRegistration):
+    """Registration of new receivable titles."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         super().__init__(connection, now)
@@ -61,7 +61,7 @@ class ReceivableIntake(RecordIntake):
         ]
 
     def accept(self, data: ReceivableInput) -> Receivable:
-        """Take in a title without problems, under the next key of its branch and exercise."""
+        """Accept a title without problems, under the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "receivable", data, self._now)
         parts = allocations_of(data)
         # What was validated as input is not validated again.
@@ -99,8 +99,8 @@ _RETAINED = tuple(name for name in _AMOUNTS if name.endswith("Retido"))
 _NOT_STORED = {"rateio", "Arquivos", "DescricaoDoCustoABC"}
 
 
-class PayableIntake(RecordIntake):
-    """Takes in new payable titles."""
+class PayableRegistration(RecordRegistration):
+    """Registration of new payable titles."""
 
     def problems(self, data: PayableInput) -> list[Problem]:
         """Return the rules that a title breaks, new or altered."""
@@ -117,7 +117,7 @@ class PayableIntake(RecordIntake):
         ]
 
     def accept(self, data: PayableInput) -> Payable:
-        """Take in a title without problems, under the next key of its branch and exercise."""
+        """Accept a title without problems, under the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "payable", data, self._now)
         parts = allocations_of(data)
         cost = self._known.entry(abc_costs, data.CodigoDoCustoABC)

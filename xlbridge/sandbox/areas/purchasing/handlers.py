@@ -23,9 +23,9 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.financial.rules import category_problems
 from xlbridge.sandbox.areas.purchasing.rules import (
-    BuyingOrderIntake,
-    PurchaseOrderIntake,
-    PurchaseRequisitionIntake,
+    BuyingOrderRegistration,
+    PurchaseOrderRegistration,
+    PurchaseRequisitionRegistration,
 )
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
@@ -107,8 +107,8 @@ _requisitions = purchase_requisitions.c
 @handles(REQUISITION_CREATE)
 @handles(REQUISITION_CREATE_SUFFIXED)
 def create_requisition(call: Call) -> PurchaseRequisition:
-    intake = PurchaseRequisitionIntake(call.connection, call.now)
-    return register_one(intake, call.body_as(PurchaseRequisitionInput))
+    registration = PurchaseRequisitionRegistration(call.connection, call.now)
+    return register_one(registration, call.body_as(PurchaseRequisitionInput))
 
 
 @handles(REQUISITION_LIST_OPEN)
@@ -174,7 +174,7 @@ _orders = buying_orders.c
 @handles(ORDER_CREATE)
 def create_order(call: Call) -> BuyingOrder:
     return register_one(
-        BuyingOrderIntake(call.connection, call.now), call.body_as(BuyingOrderInput)
+        BuyingOrderRegistration(call.connection, call.now), call.body_as(BuyingOrderInput)
     )
 
 
@@ -225,9 +225,9 @@ def _rejected_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
 
 @handles(PURCHASE_ORDER_CREATE, on_invalid=_rejected_order)
 def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
-    intake = PurchaseOrderIntake(call.connection, call.now)
+    registration = PurchaseOrderRegistration(call.connection, call.now)
     try:
-        order = register_one(intake, call.body_as(PurchaseOrderInput))
+        order = register_one(registration, call.body_as(PurchaseOrderInput))
     except RequestError as error:
         return _rejected_order(error.problems)
     created = PurchaseOrderCreated(

@@ -19,7 +19,7 @@ from xlbridge.sandbox.areas.purchasing.tables import (
     purchase_requisition_items,
     purchase_requisitions,
 )
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordIntake
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
     collaborators,
@@ -135,21 +135,21 @@ def _is_wanted(item: Row[Any], want: _Wanted) -> bool:
 Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
 
 
-class _DocumentIntake(RecordIntake):
+class _DocumentRegistration(RecordRegistration):
     def _add(self, headers: Table, items: Table, document: Document) -> None:
         for table, rows in document_rows(headers, items, [document]).items():
             self._rows[table].extend(rows)
 
 
-class PurchaseRequisitionIntake(_DocumentIntake):
-    """Takes in new purchase requisitions."""
+class PurchaseRequisitionRegistration(_DocumentRegistration):
+    """Registration of new purchase requisitions."""
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
         """Return the rules that a new requisition breaks."""
         return request_problems(self._known, data)
 
     def accept(self, data: PurchaseRequisitionInput) -> PurchaseRequisition:
-        """Take in a requisition without problems, open, under the next number."""
+        """Accept a requisition without problems, open, under the next number."""
         requisition = PurchaseRequisition(
             **request_header(self._known, data),
             numeroDaRequisicao=self._numbers.next("purchase_requisition"),
@@ -164,8 +164,8 @@ class PurchaseRequisitionIntake(_DocumentIntake):
 _NO_QUOTATIONS = 0
 
 
-class BuyingOrderIntake(_DocumentIntake):
-    """Takes in new orders; the requisition that one names is closed by it."""
+class BuyingOrderRegistration(_DocumentRegistration):
+    """Registration of new orders; the requisition that one names is closed by it."""
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the rules that a new order breaks."""
@@ -182,7 +182,7 @@ class BuyingOrderIntake(_DocumentIntake):
         ]
 
     def accept(self, data: BuyingOrderInput) -> BuyingOrder:
-        """Take in an order without problems, open, under the next number."""
+        """Accept an order without problems, open, under the next number."""
         buyer = self._known.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
         order = BuyingOrder(
             **request_header(self._known, data),
@@ -214,8 +214,8 @@ class BuyingOrderIntake(_DocumentIntake):
         return [("NumeroDaRequisicaoDeEstoque", message)]
 
 
-class PurchaseOrderIntake(_DocumentIntake):
-    """Takes in new purchase orders; the order (Ordem) that one names is closed by it."""
+class PurchaseOrderRegistration(_DocumentRegistration):
+    """Registration of new purchase orders; the order (Ordem) that one names is closed by it."""
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
         """Return the rules that a new purchase order breaks."""
@@ -232,7 +232,7 @@ class PurchaseOrderIntake(_DocumentIntake):
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
-        """Take in a purchase order without problems, open, under the next number."""
+        """Accept a purchase order without problems, open, under the next number."""
         items = [self._item(seq, item) for seq, item in enumerate(data.itens, start=1)]
         order = PurchaseOrder(
             **data.model_dump(exclude={"itens"}),

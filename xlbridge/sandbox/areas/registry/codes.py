@@ -161,8 +161,8 @@ class Numbers:
         return int(last)
 
 
-class RecordIntake:
-    """Base of intakes: looks codes up, numbers new records and writes them by table.
+class RecordRegistration:
+    """Base of registrations: looks codes up, numbers new records and writes them by table.
 
     A subclass has the rules (``problems``) and makes the rows of a record (``accept``). ``now``
     is the moment of the call.
@@ -187,8 +187,8 @@ class RecordIntake:
 Entry = TypeVar("Entry", bound=WireModel)
 
 
-class CodeListIntake(RecordIntake, Generic[Entry]):
-    """Takes in new entries; one without a code, or with 0, is given the next that is free.
+class CodeListRegistration(RecordRegistration, Generic[Entry]):
+    """Registration of new entries; one without a code, or with 0, is given the next that is free.
 
     ``model`` has the entry's code as its first field, the description as its second.
     """
@@ -210,7 +210,7 @@ class CodeListIntake(RecordIntake, Generic[Entry]):
         return []
 
     def accept(self, data: Entry) -> Entry:
-        """Take in an entry without problems."""
+        """Accept an entry without problems."""
         code, name = self._values(data)
         code = code or self._next()
         self._rows[self._table].append({"code": code, "name": name})

@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import Select, exists, select, update
 
-from xlbridge.sandbox.areas.registry.codes import CodeListIntake, select_entries
+from xlbridge.sandbox.areas.registry.codes import CodeListRegistration, select_entries
 from xlbridge.sandbox.areas.registry.rules import (
     PRODUCT_COLUMNS,
     SUPPLIER_COLUMNS,
-    ClientIntake,
-    ContactIntake,
-    ProductIntake,
-    SupplierIntake,
+    ClientRegistration,
+    ContactRegistration,
+    ProductRegistration,
+    SupplierRegistration,
     unmasked_document,
 )
 from xlbridge.sandbox.areas.registry.tables import (
@@ -79,7 +79,7 @@ from xlbridge.wire.registry import (
 
 @handles(CLIENT_CREATE)
 def create_client(call: Call) -> Client:
-    return register_one(ClientIntake(call.connection, call.now), call.body_as(ClientInput))
+    return register_one(ClientRegistration(call.connection, call.now), call.body_as(ClientInput))
 
 
 @handles(CLIENT_SET_IDWS)
@@ -120,7 +120,7 @@ def list_clients(call: Call) -> Client | list[Client] | None:
 
 @handles(CONTACT_CREATE)
 def create_contact(call: Call) -> Contact:
-    return register_one(ContactIntake(call.connection, call.now), call.body_as(ContactInput))
+    return register_one(ContactRegistration(call.connection, call.now), call.body_as(ContactInput))
 
 
 @handles(CONTACT_GET)
@@ -134,7 +134,9 @@ def show_contact(call: Call) -> Contact:
 
 @handles(SUPPLIER_CREATE)
 def create_supplier(call: Call) -> Supplier:
-    return register_one(SupplierIntake(call.connection, call.now), call.body_as(SupplierInput))
+    return register_one(
+        SupplierRegistration(call.connection, call.now), call.body_as(SupplierInput)
+    )
 
 
 @handles(SUPPLIER_LIST)
@@ -145,7 +147,7 @@ def list_suppliers(call: Call) -> list[Supplier]:
 
 @handles(PRODUCT_CREATE)
 def create_product(call: Call) -> Product:
-    return register_one(ProductIntake(call.connection, call.now), call.body_as(ProductInput))
+    return register_one(ProductRegistration(call.connection, call.now), call.body_as(ProductInput))
 
 
 @handles(PRODUCT_UPDATE)
@@ -153,7 +155,7 @@ def alter_product(call: Call) -> Product:
     change = call.body_as(ProductChange)
     this = products.c.code == change.idProduto
     call.require_row(this, "idProduto", "Produto não encontrado.")
-    require_no_problems(ProductIntake(call.connection, call.now).problems(change))
+    require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
     values = to_row(change, PRODUCT_COLUMNS)
     call.connection.execute(update(products).where(this).values(values))
     return Product(**change.model_dump())
@@ -176,8 +178,10 @@ def _select_products() -> Select[Any]:
 
 @handles(CLIENT_CATEGORY_CREATE)
 def create_client_category(call: Call) -> ClientCategory:
-    intake = CodeListIntake(call.connection, call.now, client_categories, ClientCategory)
-    return register_one(intake, call.body_as(ClientCategory))
+    registration = CodeListRegistration(
+        call.connection, call.now, client_categories, ClientCategory
+    )
+    return register_one(registration, call.body_as(ClientCategory))
 
 
 @handles(CLIENT_CATEGORY_LIST)
@@ -187,8 +191,8 @@ def list_client_categories(call: Call) -> list[ClientCategory]:
 
 @handles(CLIENT_TYPE_CREATE)
 def create_client_type(call: Call) -> ClientType:
-    intake = CodeListIntake(call.connection, call.now, client_types, ClientType)
-    return register_one(intake, call.body_as(ClientType))
+    registration = CodeListRegistration(call.connection, call.now, client_types, ClientType)
+    return register_one(registration, call.body_as(ClientType))
 
 
 @handles(CLIENT_TYPE_LIST)
@@ -198,8 +202,8 @@ def list_client_types(call: Call) -> list[ClientType]:
 
 @handles(PRODUCT_TYPE_CREATE)
 def create_product_type(call: Call) -> ProductType:
-    intake = CodeListIntake(call.connection, call.now, product_types, ProductType)
-    return register_one(intake, call.body_as(ProductType))
+    registration = CodeListRegistration(call.connection, call.now, product_types, ProductType)
+    return register_one(registration, call.body_as(ProductType))
 
 
 @handles(PRODUCT_TYPE_LIST)
@@ -209,8 +213,8 @@ def list_product_types(call: Call) -> list[ProductType]:
 
 @handles(COST_CENTRE_CREATE)
 def create_cost_centre(call: Call) -> CostCentre:
-    intake = CodeListIntake(call.connection, call.now, cost_centres, CostCentre)
-    return register_one(intake, call.body_as(CostCentre))
+    registration = CodeListRegistration(call.connection, call.now, cost_centres, CostCentre)
+    return register_one(registration, call.body_as(CostCentre))
 
 
 @handles(COST_CENTRE_LIST)

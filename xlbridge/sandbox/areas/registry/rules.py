@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, exists, select
 
 from xlbridge.resources.checks import is_cnpj, is_cpf
-from xlbridge.sandbox.areas.registry.codes import RecordIntake
+from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     client_types,
     clients,
@@ -38,8 +38,8 @@ from xlbridge.wire.registry import (
 )
 
 
-class ClientIntake(RecordIntake):
-    """Takes in new clients."""
+class ClientRegistration(RecordRegistration):
+    """Registration of new clients."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         super().__init__(connection, now)
@@ -60,7 +60,7 @@ class ClientIntake(RecordIntake):
         ]
 
     def accept(self, data: ClientInput) -> Client:
-        """Take in a client without problems, under the next code."""
+        """Accept a client without problems, under the next code."""
         document = party_document(data)
         self._documents.accept(document)
         client = Client(
@@ -74,15 +74,15 @@ class ClientIntake(RecordIntake):
         return client
 
 
-class ContactIntake(RecordIntake):
-    """Takes in new contacts."""
+class ContactRegistration(RecordRegistration):
+    """Registration of new contacts."""
 
     def problems(self, data: ContactInput) -> list[Problem]:
         """Return the rules that a new contact breaks; its client may be inactive."""
         return self._known.unknown_client_problems(data.codigoDoCliente)
 
     def accept(self, data: ContactInput) -> Contact:
-        """Take in a contact without problems, as the next of its client."""
+        """Accept a contact without problems, as the next of its client."""
         contact = Contact(
             seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
             nomeDoContato=data.nome,
@@ -105,8 +105,8 @@ SUPPLIER_COLUMNS = {
 """The column of each of a supplier's fields."""
 
 
-class SupplierIntake(RecordIntake):
-    """Takes in new suppliers."""
+class SupplierRegistration(RecordRegistration):
+    """Registration of new suppliers."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         super().__init__(connection, now)
@@ -117,7 +117,7 @@ class SupplierIntake(RecordIntake):
         return self._documents.problems(data)
 
     def accept(self, data: SupplierInput) -> Supplier:
-        """Take in a supplier without problems, under the next code."""
+        """Accept a supplier without problems, under the next code."""
         document = party_document(data)
         self._documents.accept(document)
         supplier = Supplier(
@@ -217,15 +217,15 @@ _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
 
-class ProductIntake(RecordIntake):
-    """Takes in new products."""
+class ProductRegistration(RecordRegistration):
+    """Registration of new products."""
 
     def problems(self, data: ProductInput) -> list[Problem]:
         """Return the rules that a product breaks, new or altered."""
         return list(self._problems(data))
 
     def accept(self, data: ProductInput) -> Product:
-        """Take in a product without problems, under the next id."""
+        """Accept a product without problems, under the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
         self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
         return product

@@ -7,8 +7,8 @@ Source: the spec, Sales order (Pedido de Venda) object, Product invoice (NF-e), 
 from sqlalchemy import select
 
 from xlbridge.sandbox.areas.sales.invoices import (
-    ProductInvoiceIntake,
-    ServiceInvoiceIntake,
+    ProductInvoiceRegistration,
+    ServiceInvoiceRegistration,
     change_forecast,
     change_service_invoice,
     emit_product_invoice,
@@ -105,7 +105,7 @@ def _sales_order(call: Call, number: int) -> SalesOrder:
 @handles(PRODUCT_INVOICE_CREATE)
 def create_product_invoice(call: Call) -> ProductInvoice:
     return register_one(
-        ProductInvoiceIntake(call.connection, call.now), call.body_as(ProductInvoiceInput)
+        ProductInvoiceRegistration(call.connection, call.now), call.body_as(ProductInvoiceInput)
     )
 
 
@@ -139,7 +139,7 @@ def _product_invoice(call: Call) -> ProductInvoice:
 @handles(SERVICE_INVOICE_CREATE)
 def create_service_invoice(call: Call) -> ServiceInvoice:
     return register_one(
-        ServiceInvoiceIntake(call.connection, call.now), call.body_as(ServiceInvoiceInput)
+        ServiceInvoiceRegistration(call.connection, call.now), call.body_as(ServiceInvoiceInput)
     )
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Table, exists, insert, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.areas.financial.rules import rate_problems, round_half_even
-from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordIntake
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     invoice_models,
     issuers,
@@ -50,8 +50,8 @@ _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
 
 
-class ProductInvoiceIntake(RecordIntake):
-    """Takes in new product invoices, pending emission.
+class ProductInvoiceRegistration(RecordRegistration):
+    """Registration of new product invoices, pending emission.
 
     ``order`` is the sales order that they are generated from, if there is one; their figures are
     those of its products.
@@ -86,7 +86,7 @@ class ProductInvoiceIntake(RecordIntake):
         return problems or amount_problems(_ITEMS, _products_total(data))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
-        """Take in an invoice without problems, under the next id."""
+        """Accept an invoice without problems, under the next id."""
         id_nf = self._numbers.next("product_invoice")
         items = [self._item(id_nf, seq, item) for seq, item in enumerate(data.produtos, start=1)]
         order = self._order
@@ -264,15 +264,15 @@ _RATES = tuple(
 )
 
 
-class ServiceInvoiceIntake(RecordIntake):
-    """Takes in new service invoices, pending emission."""
+class ServiceInvoiceRegistration(RecordRegistration):
+    """Registration of new service invoices, pending emission."""
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
         """Return the rules that a new invoice breaks."""
         return _service_invoice_problems(self._known, data)
 
     def accept(self, data: ServiceInvoiceInput) -> ServiceInvoice:
-        """Take in an invoice without problems, under the next id."""
+        """Accept an invoice without problems, under the next id."""
         invoice = ServiceInvoice(
             idNF=self._numbers.next("service_invoice"),
             ultimaAtualizacao=self._now,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Table, insert, select, update
 
-from xlbridge.sandbox.areas.financial.rules import ReceivableIntake
+from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import (
     clients,
@@ -22,7 +22,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     projects,
     sellers,
 )
-from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceIntake
+from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.sales.order_figures import (
     ZERO,
     empty_instalment_problems,
@@ -284,8 +284,8 @@ def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) ->
         | {name: getattr(order, name) for name in _INVOICE_FIELDS}
         | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
     )
-    intake = ProductInvoiceIntake(connection, now, order)
-    return register_one(intake, content).idNF
+    registration = ProductInvoiceRegistration(connection, now, order)
+    return register_one(registration, content).idNF
 
 
 _TITLE_FIELDS = (
@@ -297,7 +297,7 @@ _TITLE_FIELDS = (
 def title_problems(connection: Connection, order: SalesOrder, now: datetime) -> list[Problem]:
     """Return the rules of receivable entries that an order's own codes would break."""
     title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    return ReceivableIntake(connection, now).problems(title)
+    return ReceivableRegistration(connection, now).problems(title)
 
 
 def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:
@@ -305,12 +305,12 @@ def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> N
 
     Raises ``RequestError`` (400) with the rules that the titles break.
     """
-    intake = ReceivableIntake(connection, now)
+    registration = ReceivableRegistration(connection, now)
     for instalment in order.parcelas:
         data = _title_input(order, instalment)
-        require_no_problems(intake.problems(data))
-        _record_title_key(connection, instalment, intake.accept(data))
-    intake.write()
+        require_no_problems(registration.problems(data))
+        _record_title_key(connection, instalment, registration.accept(data))
+    registration.write()
 
 
 def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> ReceivableInput:

@@ -1,4 +1,4 @@
-"""Rules of the inventory cycle: which steps are allowed when.
+"""Inventories: the steps of their cycle, which are allowed when, and their handlers.
 
 Source: the spec, Inventory header, States.
 """
@@ -11,10 +11,42 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, up
 
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, warehouses
-from xlbridge.sandbox.areas.stock.inventory_items import adjust_stock, all_counted, load_balances
+from xlbridge.sandbox.areas.stock.inventory_items import (
+    adjust_stock,
+    all_counted,
+    inventory_rows,
+    load_balances,
+    record_counts,
+    refresh_balances,
+)
 from xlbridge.sandbox.areas.stock.tables import inventories
-from xlbridge.sandbox.problems import Problem, RequestError, invalid, require_no_problems
-from xlbridge.wire.inventory import Inventory, InventoryChange, InventoryInput, InventorySituation
+from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.problems import (
+    InvalidParameterError,
+    Problem,
+    RequestError,
+    invalid,
+    require_no_problems,
+)
+from xlbridge.wire.inventory import (
+    INVENTORY_CLOSE,
+    INVENTORY_COUNT,
+    INVENTORY_EDIT,
+    INVENTORY_ITEMS,
+    INVENTORY_LIST,
+    INVENTORY_OPEN,
+    INVENTORY_PROCESS,
+    INVENTORY_REFRESH,
+    INVENTORY_SHOW,
+    INVENTORY_START_COUNT,
+    INVENTORY_VALIDATE,
+    Inventory,
+    InventoryChange,
+    InventoryCount,
+    InventoryInput,
+    InventoryItem,
+    InventorySituation,
+)
 
 _COUNTS = (1, 2, 3)
 _BEFORE_VALIDATION = (InventorySituation.OPEN, InventorySituation.COUNTING)
@@ -231,3 +263,92 @@ def _permissions(situation: InventorySituation, count: int, *, counted: bool) ->
         "podeProcessar": situation is InventorySituation.VALIDATED,
         "podeEncerrar": situation is not InventorySituation.CLOSED,
     }
+
+
+@handles(INVENTORY_LIST)
+def list_inventories(call: Call) -> list[Inventory]:
+    return read_inventories(call.connection)
+
+
+@handles(INVENTORY_OPEN)
+def create_inventory(call: Call) -> Inventory:
+    return _requested_inventory(
+        call, open_inventory(call.connection, call.body_as(InventoryInput), call.now)
+    )
+
+
+@handles(INVENTORY_EDIT)
+def update_inventory(call: Call) -> Inventory:
+    data = call.body_as(InventoryChange)
+    edit_inventory(call.connection, data, call.now)
+    return _requested_inventory(call, data.idInventario)
+
+
+@handles(INVENTORY_SHOW)
+def show_inventory(call: Call) -> Inventory:
+    return _requested_inventory(call, call.path["idInventario"])
+
+
+@handles(INVENTORY_ITEMS)
+def list_items(call: Call) -> list[InventoryItem]:
+    return _items(call, _requested_inventory(call, call.path["idInventario"]))
+
+
+@handles(INVENTORY_START_COUNT)
+def start_inventory_count(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    start_count(call.connection, number, call.path["contagem"], call.now)
+    return _requested_inventory(call, number)
+
+
+@handles(INVENTORY_COUNT)
+def record_inventory_count(call: Call) -> list[InventoryItem]:
+    running = call.path["contagem"]
+    inventory = require_running_count(call.connection, call.path["idInventario"], running)
+    record_counts(call.connection, inventory, running, call.body_as(InventoryCount), call.now)
+    return _items(call, inventory)
+
+
+@handles(INVENTORY_REFRESH)
+def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
+    inventory = require_permission(
+        call.connection, call.path["idInventario"], "podeAtualizarSaldos"
+    )
+    refresh_balances(call.connection, inventory, call.now)
+    return _items(call, inventory)
+
+
+@handles(INVENTORY_VALIDATE)
+def end_inventory_counts(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    validate_inventory(call.connection, number, call.now)
+    return _requested_inventory(call, number)
+
+
+@handles(INVENTORY_PROCESS)
+def adjust_inventory_stock(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    process_inventory(call.connection, number, call.now)
+    return _requested_inventory(call, number)
+
+
+@handles(INVENTORY_CLOSE)
+def end_inventory(call: Call) -> Inventory:
+    number = call.path["idInventario"]
+    close_inventory(call.connection, number, call.now)
+    return _requested_inventory(call, number)
+
+
+def _requested_inventory(call: Call, number: int) -> Inventory:
+    """The inventory of an id; one that does not exist is an invalid parameter.
+
+    Source: the spec, Errors, 400.
+    """
+    inventory = find_inventory(call.connection, number)
+    if inventory is None:
+        raise InvalidParameterError("idInventario")
+    return inventory
+
+
+def _items(call: Call, inventory: Inventory) -> list[InventoryItem]:
+    return call.read(InventoryItem, inventory_rows(inventory.idInventario))

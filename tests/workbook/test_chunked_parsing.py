@@ -1,4 +1,4 @@
-"""A large sheet that is parsed in stretches reads like its twin that is parsed as a whole.
+"""A large sheet that is parsed in chunks reads like its twin that is parsed as a whole.
 
 Inside: workbook.
 """
@@ -25,10 +25,10 @@ from xlbridge.workbook.read import (
     SheetCells,
     WorkbookCells,
     assemble_workbook,
+    chunked_parsing,
     parse_file,
     parsing,
     read_workbook,
-    stretches,
 )
 from xlbridge.workbook.read.messages import RowsRead, SheetStarted
 
@@ -73,7 +73,7 @@ def rows(rng: random.Random, count: int, width: int) -> Iterator[str]:
     for _ in range(count):
         number += rng.choice([1, 1, 1, 1, 2, 40])
         hidden = ' hidden="1"' if rng.random() < 0.01 else ""
-        # Some columns begin far down, in a stretch of their own.
+        # Some columns begin far down, in a chunk of their own.
         right = width + (number > count) * 3
         inside = "".join(
             cell(rng, f"{column_letters(place)}{number}")
@@ -89,7 +89,7 @@ def write_twins(folder: Path, seed: int, count: int) -> tuple[Path, Path]:
     texts = "".join(f'<si><t xml:space="preserve">{escape(text)}</t></si>' for text in SHARED)
     parts = good_parts(folder) | {STRINGS: f'<sst xmlns="{MAIN}">{texts}</sst>'.encode()}
     paths = []
-    for name, before in (("stretches", ""), ("whole", WHOLE)):
+    for name, before in (("chunks", ""), ("whole", WHOLE)):
         sheet = f'<worksheet xmlns="{MAIN}">{before}<sheetData>{data}</sheetData></worksheet>'
         paths.append(folder / f"{name}.xlsx")
         paths[-1].write_bytes(packed({**parts, SHEET: sheet.encode()}))
@@ -105,10 +105,10 @@ def parsed(path: Path) -> WorkbookCells:
     return assemble_workbook(parse_file(path.read_bytes(), None, path.stem, None, LIMITS))
 
 
-def in_small_stretches(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """Have sheets of ``least`` bytes parsed in stretches of few rows."""
+def in_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """Have sheets of ``least`` bytes parsed in chunks of few rows."""
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
-    monkeypatch.setattr(stretches, "_SIZE", 4_000)
+    monkeypatch.setattr(chunked_parsing, "_SIZE", 4_000)
 
 
 def assert_alike(folder: Path, seed: int, count: int) -> None:
@@ -118,13 +118,13 @@ def assert_alike(folder: Path, seed: int, count: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "count"), [(1, 100), (2, 900), (3, 6_000)])
-def test_stretches_read_like_the_whole(tmp_path: Path, seed: int, count: int) -> None:
+def test_chunks_read_like_the_whole(tmp_path: Path, seed: int, count: int) -> None:
     assert_alike(tmp_path, seed, count)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 300))
-def test_many_stretches_read_like_the_whole(tmp_path: Path, seed: int) -> None:
+def test_many_chunks_read_like_the_whole(tmp_path: Path, seed: int) -> None:
     assert_alike(tmp_path, seed, random.Random(seed).randrange(50, 9_000))
 
 
@@ -137,10 +137,10 @@ def test_many_stretches_read_like_the_whole(tmp_path: Path, seed: int) -> None:
         ('<c r="A1"><v>1</v></c>', "an address that goes back"),
     ],
 )
-def test_what_is_refused_in_a_whole_is_refused_in_the_last_stretch(
+def test_what_is_refused_in_a_whole_is_refused_in_the_last_chunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, by: str
 ) -> None:
-    in_small_stretches(monkeypatch, 0)
+    in_small_chunks(monkeypatch, 0)
     said = []
     for before in ("", WHOLE):
         lines = "".join(
@@ -202,15 +202,15 @@ def judged(path: Path, catalogue: Catalogue) -> tuple[object, ...]:
 def outcomes(
     paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> list[tuple[object, ...]]:
-    """Return what is found in workbooks whose larger sheets are parsed in stretches of few rows."""
-    in_small_stretches(monkeypatch, least)
+    """Return what is found in workbooks whose larger sheets are parsed in chunks of few rows."""
+    in_small_chunks(monkeypatch, least)
     return [judged(path, catalogue) for path in paths]
 
 
 def different(
     paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
-    """Return the workbooks in which stretches find something else than the exact way."""
+    """Return the workbooks in which chunks find something else than the exact way."""
     mine = outcomes(paths, catalogue, monkeypatch, 0)
     exact = outcomes(paths, catalogue, monkeypatch, sys.maxsize)
     return [p.name for p, one, other in zip(paths, mine, exact, strict=True) if one != other]
@@ -219,7 +219,7 @@ def different(
 @pytest.mark.parametrize(
     ("seed", "count"), [(1, 4), *(pytest.param(n, 500, marks=pytest.mark.slow) for n in range(20))]
 )
-def test_stretches_find_what_the_exact_way_does(
+def test_chunks_find_what_the_exact_way_does(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, seed: int, count: int
 ) -> None:
     twins = []
@@ -237,16 +237,16 @@ def test_stretches_find_what_the_exact_way_does(
 
 
 @pytest.mark.slow
-def test_stretches_find_in_samples_what_the_exact_way_does(
+def test_chunks_find_in_samples_what_the_exact_way_does(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert different(SAMPLES, catalogue, monkeypatch) == []
 
 
-def test_sheets_of_programs_are_parsed_in_stretches(
+def test_sheets_of_programs_are_parsed_in_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_small_stretches(monkeypatch, 0)
+    in_small_chunks(monkeypatch, 0)
     for inline in (False, True):
         for path in write_made_sheets(tmp_path, 20, 3, inline=inline):
             said = list(parse_file(path.read_bytes(), None, "", None, LIMITS))

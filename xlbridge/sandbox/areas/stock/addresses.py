@@ -1,6 +1,6 @@
-"""Product addressing and inventories in a warehouse: handlers, and the rules of addressing.
+"""Product addresses in a warehouse: their rules, and the handlers that list and change them.
 
-Source: the spec, Product addressing (mapeamento), Inventory header, States, Stock.
+Source: the spec, Product addressing (mapeamento).
 """
 
 from datetime import datetime
@@ -30,49 +30,13 @@ from xlbridge.sandbox.areas.registry.tables import (
     units,
     warehouses,
 )
-from xlbridge.sandbox.areas.stock.inventories import (
-    close_inventory,
-    edit_inventory,
-    find_inventory,
-    open_inventory,
-    process_inventory,
-    read_inventories,
-    require_permission,
-    require_running_count,
-    start_count,
-    validate_inventory,
-)
-from xlbridge.sandbox.areas.stock.inventory_items import (
-    inventory_rows,
-    record_counts,
-    refresh_balances,
-)
 from xlbridge.sandbox.areas.stock.tables import addressings
 from xlbridge.sandbox.call import Call, handles
 from xlbridge.sandbox.problems import (
-    InvalidParameterError,
     Problem,
     invalid,
     not_found,
     register_one,
-)
-from xlbridge.wire.inventory import (
-    INVENTORY_CLOSE,
-    INVENTORY_COUNT,
-    INVENTORY_EDIT,
-    INVENTORY_ITEMS,
-    INVENTORY_LIST,
-    INVENTORY_OPEN,
-    INVENTORY_PROCESS,
-    INVENTORY_REFRESH,
-    INVENTORY_SHOW,
-    INVENTORY_START_COUNT,
-    INVENTORY_VALIDATE,
-    Inventory,
-    InventoryChange,
-    InventoryCount,
-    InventoryInput,
-    InventoryItem,
 )
 from xlbridge.wire.stock import (
     ADDRESSING_ACTIVATE,
@@ -86,8 +50,8 @@ from xlbridge.wire.stock import (
 )
 
 
-class AddressingIntake:
-    """Takes in product addresses; one that is there already is replaced."""
+class AddressingRegistration:
+    """Registration of product addresses; one that is there already is replaced."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         self._connection = connection
@@ -106,7 +70,7 @@ class AddressingIntake:
         ]
 
     def accept(self, data: AddressingInput) -> AddressingInput:
-        """Take in an address without problems; its section is by default in the same warehouse."""
+        """Accept an address without problems; its section is by default in the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
             update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}
@@ -162,7 +126,7 @@ def list_addressings(call: Call) -> list[Addressing]:
 @handles(ADDRESSING_CREATE)
 def create_addressing(call: Call) -> Addressing:
     data = call.body_as(AddressingInput)
-    return _addressing(call, register_one(AddressingIntake(call.connection, call.now), data))
+    return _addressing(call, register_one(AddressingRegistration(call.connection, call.now), data))
 
 
 @handles(ADDRESSING_ACTIVATE)
@@ -224,90 +188,3 @@ def _select_addressings() -> Select[Any]:
         .outerjoin(units, units.c.code == products.c.unit)
         .order_by(*addressings.primary_key)
     )
-
-
-@handles(INVENTORY_LIST)
-def list_inventories(call: Call) -> list[Inventory]:
-    return read_inventories(call.connection)
-
-
-@handles(INVENTORY_OPEN)
-def create_inventory(call: Call) -> Inventory:
-    return _inventory(call, open_inventory(call.connection, call.body_as(InventoryInput), call.now))
-
-
-@handles(INVENTORY_EDIT)
-def update_inventory(call: Call) -> Inventory:
-    data = call.body_as(InventoryChange)
-    edit_inventory(call.connection, data, call.now)
-    return _inventory(call, data.idInventario)
-
-
-@handles(INVENTORY_SHOW)
-def show_inventory(call: Call) -> Inventory:
-    return _inventory(call, call.path["idInventario"])
-
-
-@handles(INVENTORY_ITEMS)
-def list_inventory_items(call: Call) -> list[InventoryItem]:
-    return _inventory_items(call, _inventory(call, call.path["idInventario"]))
-
-
-@handles(INVENTORY_START_COUNT)
-def start_inventory_count(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    start_count(call.connection, number, call.path["contagem"], call.now)
-    return _inventory(call, number)
-
-
-@handles(INVENTORY_COUNT)
-def record_inventory_count(call: Call) -> list[InventoryItem]:
-    running = call.path["contagem"]
-    inventory = require_running_count(call.connection, call.path["idInventario"], running)
-    record_counts(call.connection, inventory, running, call.body_as(InventoryCount), call.now)
-    return _inventory_items(call, inventory)
-
-
-@handles(INVENTORY_REFRESH)
-def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
-    inventory = require_permission(
-        call.connection, call.path["idInventario"], "podeAtualizarSaldos"
-    )
-    refresh_balances(call.connection, inventory, call.now)
-    return _inventory_items(call, inventory)
-
-
-@handles(INVENTORY_VALIDATE)
-def end_inventory_counts(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    validate_inventory(call.connection, number, call.now)
-    return _inventory(call, number)
-
-
-@handles(INVENTORY_PROCESS)
-def adjust_inventory_stock(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    process_inventory(call.connection, number, call.now)
-    return _inventory(call, number)
-
-
-@handles(INVENTORY_CLOSE)
-def end_inventory(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    close_inventory(call.connection, number, call.now)
-    return _inventory(call, number)
-
-
-def _inventory(call: Call, number: int) -> Inventory:
-    """The inventory of an id; one that does not exist is an invalid parameter.
-
-    Source: the spec, Errors, 400.
-    """
-    inventory = find_inventory(call.connection, number)
-    if inventory is None:
-        raise InvalidParameterError("idInventario")
-    return inventory
-
-
-def _inventory_items(call: Call, inventory: Inventory) -> list[InventoryItem]:
-    return call.read(InventoryItem, inventory_rows(inventory.idInventario))

@@ -17,15 +17,15 @@ from sqlalchemy import Connection, Row
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue, Resource, row_model
-from xlbridge.sandbox.areas.financial.rules import PayableIntake, ReceivableIntake
-from xlbridge.sandbox.areas.registry.rules import ClientIntake
-from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceIntake
-from xlbridge.sandbox.areas.stock.warehouse_handlers import AddressingIntake
+from xlbridge.sandbox.areas.financial.rules import PayableRegistration, ReceivableRegistration
+from xlbridge.sandbox.areas.registry.rules import ClientRegistration
+from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
+from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.call import Call, Sandbox, handles
 from xlbridge.sandbox.imports import queue
-from xlbridge.sandbox.imports.queue import OwnRecordIntake, UploadedLine, UploadedSheet
+from xlbridge.sandbox.imports.queue import OwnRecordRegistration, UploadedLine, UploadedSheet
 from xlbridge.sandbox.problems import (
-    Intake,
+    Registration,
     RequestError,
     invalid,
     not_found,
@@ -53,12 +53,12 @@ from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
 
-_INTAKES: dict[type[WireModel], Callable[[Connection, datetime], Intake[Any, Any]]] = {
-    ClientInput: ClientIntake,
-    ReceivableInput: ReceivableIntake,
-    PayableInput: PayableIntake,
-    ServiceInvoiceInput: ServiceInvoiceIntake,
-    AddressingInput: AddressingIntake,
+_REGISTRATIONS: dict[type[WireModel], Callable[[Connection, datetime], Registration[Any, Any]]] = {
+    ClientInput: ClientRegistration,
+    ReceivableInput: ReceivableRegistration,
+    PayableInput: PayableRegistration,
+    ServiceInvoiceInput: ServiceInvoiceRegistration,
+    AddressingInput: AddressingRegistration,
 }
 
 
@@ -124,7 +124,7 @@ def import_lines(
     sheet: UploadedSheet, resource: Resource, connection: Connection, now: datetime
 ) -> None:
     """Write the lines that break no rule; the others are given their problems."""
-    intake = make_intake(resource, connection, now)
+    registration = new_registration(resource, connection, now)
     model = row_model(resource)
     for line in sheet.lines:
         if line.problems:
@@ -138,18 +138,20 @@ def import_lines(
             line.problems.extend(record_problems(data))
         # A number beyond the limits cannot even be looked up in every database.
         if not line.problems:
-            line.problems.extend(intake.problems(data))
+            line.problems.extend(registration.problems(data))
         if not line.problems:
-            intake.accept(data)
-    intake.write()
+            registration.accept(data)
+    registration.write()
 
 
-def make_intake(resource: Resource, connection: Connection, now: datetime) -> Intake[Any, Any]:
-    """Return the intake of a resource, within one transaction."""
+def new_registration(
+    resource: Resource, connection: Connection, now: datetime
+) -> Registration[Any, Any]:
+    """Return the registration of a resource, within one transaction."""
     model = row_model(resource)
     if model is None:
-        return OwnRecordIntake(connection, resource.name)
-    return _INTAKES[model](connection, now)
+        return OwnRecordRegistration(connection, resource.name)
+    return _REGISTRATIONS[model](connection, now)
 
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
@@ -316,11 +318,11 @@ class ImportWorker:
         resource = sandbox.catalogue[file.resource]
         sheet = read_again(file.content, resource, sandbox)
         sandbox.last_upload.kept = None
-        while not self._stopping.is_set() and self._take_in_next(file.id, sheet, resource):
+        while not self._stopping.is_set() and self._import_next(file.id, sheet, resource):
             pass
 
-    def _take_in_next(self, log_id: int, sheet: UploadedSheet, resource: Resource) -> bool:
-        """Take in the next lines, and say whether there are more; others may write in between."""
+    def _import_next(self, log_id: int, sheet: UploadedSheet, resource: Resource) -> bool:
+        """Import the next lines, and say whether there are more; others may write in between."""
         with self._sandbox.storage.transaction(writing=True) as connection:
             done = queue.lines_done(connection, log_id)
             if done is None:

@@ -1,4 +1,4 @@
-"""Spool: all parts of an export on disk, and the finished windows kept for a run that resumes it.
+"""Store of all parts of an export on disk, and of finished windows for a run that resumes it.
 
 Nothing is written into the output before every record is there, since a record that changes
 meanwhile comes a second time in a later part: then the earlier one is left out. Memory does not
@@ -34,7 +34,7 @@ _NO_KEY_AT_ALL = "[nul,]\n"
 """Characters of a key of nothing but nulls: records without one are not the same record."""
 
 
-class Spool:
+class PartStore:
     """All parts of an export, in the order in which they count: a later one is the newer."""
 
     def __init__(self, folder: Path, sheets: int) -> None:

@@ -1,8 +1,8 @@
-"""Parsing of a large sheet in stretches of rows, two at a time, as its part is unpacked.
+"""Parsing of a large sheet in chunks of rows, two at a time, as its part is unpacked.
 
-A parser gives no row before it has read a whole sheet. So each stretch of rows becomes a workbook
+A parser gives no row before it has read a whole sheet. So each chunk of rows becomes a workbook
 of its own, with the styles of the whole; it is parsed while the next is unpacked and scanned.
-Shared texts are read once: in the stretches their cells hold an index with a mark. A sheet that is
+Shared texts are read once: in the chunks their cells hold an index with a mark. A sheet that is
 not written as programs write large ones is left to ``parsing.py``.
 """
 
@@ -23,7 +23,7 @@ from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, STRUCK_RUN, QuickScan, with_known_errors
 
 _SIZE = 3 << 20
-"""Bytes of a stretch: enough for what each costs besides to be little."""
+"""Bytes of a chunk: enough for what each costs besides to be little."""
 
 _AT_ONCE = 2
 _ROW = b"<row"
@@ -39,24 +39,24 @@ _TEXTS_IN_ROW = 16
 _TABLE = b"<sheetData"
 _START = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
 
-Stretch = tuple[int, int, list[list[Any]]]
-"""Rows of a stretch, and the zero-based row and column that they begin in."""
+RowChunk = tuple[int, int, list[list[Any]]]
+"""Rows of a chunk, and the zero-based row and column that they begin in."""
 
 
 class UnusualSheet(Exception):
     """A sheet is not written as programs write large sheets, and is to be parsed as a whole."""
 
 
-def parse_in_stretches(
+def parse_in_chunks(
     package: Package, sheet: str, scan: QuickScan, budget: Budget
 ) -> Iterator[RowsRead]:
     """Yield the rows of a sheet, while ``scan`` notes what they do not show.
 
     Raises ``UnusualSheet`` at any point, and ``WorkbookRefused`` where a limit is exceeded.
     """
-    parser = _StretchParser(package, sheet, budget)
+    parser = _ChunkParser(package, sheet, budget)
     encoder = SheetEncoder(sheet, budget, parser.shared)
-    parsed: deque[Future[Stretch]] = deque()
+    parsed: deque[Future[RowChunk]] = deque()
     with ThreadPoolExecutor(_AT_ONCE) as threads, _unusual_where_parsing_fails():
         for block in blocks_before(package.sheet_pieces(sheet, _SIZE), _ROW):
             if not scan.take(block):
@@ -80,17 +80,17 @@ def _unusual_where_parsing_fails() -> Iterator[None]:
         raise UnusualSheet from error
 
 
-def _encoded(encoder: SheetEncoder, stretch: Stretch) -> Iterator[RowsRead]:
-    top, left, rows = stretch
+def _encoded(encoder: SheetEncoder, chunk: RowChunk) -> Iterator[RowsRead]:
+    top, left, rows = chunk
     if rows:
         encoder.reserve(top + len(rows) - 1, left, left + len(rows[0]) - 1)
     yield from encoder.encode(top, left, rows)
 
 
-class _StretchParser:
-    """Parser of stretches of one sheet.
+class _ChunkParser:
+    """Parser of chunks of one sheet.
 
-    ``shared`` are the shared texts, as soon as a stretch refers to one; ``has_ended`` tells that
+    ``shared`` are the shared texts, as soon as a chunk refers to one; ``has_ended`` tells that
     the last row was seen.
     """
 
@@ -125,7 +125,7 @@ class _StretchParser:
             rows = self._marked(rows)
         return b"".join((self._before, rows, _END))
 
-    def parse(self, part: bytes) -> Stretch:
+    def parse(self, part: bytes) -> RowChunk:
         """Return the rows of a part."""
         content = self._open(part, {})
         if content.start is None or content.end is None:
