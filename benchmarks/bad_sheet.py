@@ -46,14 +46,17 @@ class BadSheet:
     bad_cells: frozenset[str]
 
 
-def write_sheet(path: Path, rows: int, bad_share: float, seed: int = 7) -> BadSheet:
+def write_sheet(
+    path: Path, rows: int, bad_share: float, seed: int = 7, *, shared_texts: bool = False
+) -> BadSheet:
     """Write ``rows`` receivables in which about ``bad_share`` of the cells are damaged.
 
-    Wrong due dates never make a second finding: only one of a row's two dates is damaged.
+    Wrong due dates never make a second finding: only one of a row's two dates is damaged. Texts
+    stand in their cells, or with ``shared_texts`` in a part of their own, where Excel writes them.
     """
     rng = random.Random(seed)
     bad: set[str] = set()
-    with xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_numbers": False}) as book:
+    with xlsxwriter.Workbook(path, {"constant_memory": not shared_texts}) as book:
         day = book.add_format({"num_format": "dd/mm/yyyy"})
         sheet = book.add_worksheet("Plan1")
         sheet.write_row(0, 0, COLUMNS)

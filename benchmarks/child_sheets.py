@@ -3,8 +3,9 @@
 Usage: python benchmarks/child_sheets.py [ORDERS] [--runs RUNS] [--bad PERCENT]
 
 ORDERS (20,000 unless told) orders of four or five items each, every third with two instalments,
-are validated, and flat sheets with as many cells: receivables in rows of twelve, and stock entries
-in rows of four, as the items have them. The commands take turns. Printed are seconds, processor
+are validated, and flat sheets with as many cells, written in the same way: receivables in rows of
+twelve, a third of them texts, and stock entries in rows of four, one of them a document that
+several rows have, as items have their key. The commands take turns. Printed are seconds, processor
 seconds and memory of whole processes, and processor time for a million cells. Nothing is asserted.
 """
 
@@ -25,7 +26,7 @@ _HEADERS = {
     "produtos": ("chave", "idProduto", "quantidade", "valorUnitario"),
     "parcelas": ("chave", "numeroDaParcela", "dataDeVencimento", "valor"),
 }
-_ENTRY = ("codigoDaFilial", "dataDaEntrada", "quantidade", "idProd")
+_ENTRY = ("documento", "codigoDaFilial", "dataDaEntrada", "quantidade")
 _FIRST_DAY = datetime(2026, 1, 1)
 
 
@@ -39,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         orders, wide, narrow = (Path(name, f"{n}.xlsx") for n in ("orders", "wide", "narrow"))
         cells = _write_orders(orders, asked.orders, asked.bad / 100)
-        write_sheet(wide, round(cells / len(COLUMNS)), asked.bad / 100)
+        write_sheet(wide, round(cells / len(COLUMNS)), asked.bad / 100, shared_texts=True)
         _write_entries(narrow, round(cells / len(_ENTRY)), asked.bad / 100)
         sizes = {
             "orders with their lists": (orders, cells),
@@ -92,10 +93,10 @@ def _write_entries(path: Path, count: int, bad: float) -> None:
         sheet.write_row(0, 0, _ENTRY)
         for row in range(1, count + 1):
             amount = "dez" if rng.random() < bad else rng.randrange(1, 9_000) / 100
-            sheet.write(row, 0, rng.randrange(1, 4))
-            sheet.write_datetime(row, 1, _FIRST_DAY + timedelta(days=rng.randrange(300)), day)
-            sheet.write(row, 2, amount)
-            sheet.write(row, 3, rng.randrange(1, 500))
+            sheet.write(row, 0, f"NF-{row // 4:06}")
+            sheet.write(row, 1, rng.randrange(1, 4))
+            sheet.write_datetime(row, 2, _FIRST_DAY + timedelta(days=rng.randrange(300)), day)
+            sheet.write(row, 3, amount)
 
 
 def _order(rng: random.Random, number: int) -> list[tuple[str, tuple[Any, ...]]]:

@@ -12,9 +12,10 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+import xlsxwriter
 from environment import ROOT
 from made_sheets import write_made_sheets
-from packing import MAIN, SHEET, STRINGS, good_parts, packed
+from packing import MAIN, SHEET, STRINGS, good_parts, packed, unpacked
 
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.resources import Catalogue
@@ -160,6 +161,30 @@ def test_what_is_refused_in_a_whole_is_refused_in_the_last_chunk(
             parsed(path)
         said.append((refused.value.code, str(refused.value)))
     assert said[0] == said[1], by
+
+
+@pytest.mark.parametrize("mark", ["\ue000", "&#xE000;", "&#xe000;", "&#57344;", "&#x00E000;"])
+def test_a_text_that_looks_like_an_index_is_itself_in_every_sheet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", 0)
+    path = tmp_path / "two.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name in ("first", "second"):
+            page = book.add_worksheet(name)
+            page.write_column(0, 0, ["0", name, "shared by both"])
+            page.write_column(0, 1, ["Z1", 5])
+    parts = unpacked(path)
+    second = SHEET.replace("sheet1", "sheet2")
+    number = parts[STRINGS].decode().split("</si>").index("<si><t>Z1</t>")
+    shared, own = f't="s"><v>{number}</v>', f't="inlineStr"><is><t>{mark}0</t></is>'
+    assert shared in parts[second].decode()
+    parts[second] = parts[second].decode().replace(shared, own).encode()
+    read = assemble_workbook(parse_file(packed(parts), None, "two", None, LIMITS)).sheets
+    assert [contents(sheet)[0] for sheet in read] == [["0", "Z1"], ["0", "\ue0000"]]
+    assert [contents(sheet)[1:] for sheet in read] == [
+        [[name, 5], ["shared by both", ""]] for name in ("first", "second")
+    ]
 
 
 ODD = [

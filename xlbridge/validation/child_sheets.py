@@ -16,7 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import BoolArray
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import has_rows
-from xlbridge.validation.sheet_findings import rows_in_error
+from xlbridge.validation.sheet_findings import marked_rows, rows_in_error
 from xlbridge.validation.text import quoted
 from xlbridge.workbook.read import SheetCells
 
@@ -77,18 +77,25 @@ def parents_of(main: "ValidatedSheet", child: "ValidatedSheet") -> IntArray:
     """Return the position in the main sheet of each child row's record, -1 where there is none."""
     if KEY not in main.frame or KEY not in child.frame:
         return np.full(len(child.rows), -1, dtype=np.intp)
-    keys, own = main.frame[KEY].mask(_no_records(main)), child.frame[KEY].mask(_no_records(child))
-    return positions_of_keys(keys, own)
+    return positions_of_keys(_keys_of_records(main), _keys_of_records(child))
+
+
+def _keys_of_records(sheet: "ValidatedSheet") -> pd.Series:
+    keys = sheet.frame[KEY]
+    return keys.mask(_no_records(sheet)) if sheet.not_records else keys
 
 
 def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> IntArray:
     """Return the position of the first of ``keys`` that equals each of those that are wanted, -1
     where none does or the wanted one is missing."""
-    firsts = keys[keys.notna() & ~keys.duplicated()]
-    places = pd.Index(firsts).get_indexer(pd.Index(wanted))
-    known = (places >= 0) & wanted.notna().to_numpy()
-    positions = np.full(len(wanted), -1, dtype=np.intp)
-    positions[known] = firsts.index.to_numpy()[places[known]]
+    numbers, distinct = pd.factorize(pd.concat([keys, wanted], ignore_index=True))
+    own = numbers[: len(keys)]
+    # What is missing has the number -1, and so the last place. Of equal keys the first is kept,
+    # which is written last.
+    firsts = np.full(len(distinct) + 1, -1, dtype=np.intp)
+    there = np.flatnonzero(own >= 0)[::-1]
+    firsts[own[there]] = keys.index.to_numpy()[there]
+    positions: IntArray = firsts[numbers[len(keys) :]]
     return positions
 
 
@@ -114,7 +121,7 @@ def list_hashes(main: "ValidatedSheet", key: str) -> pd.Series:
 
 
 def _no_records(sheet: "ValidatedSheet") -> BoolArray:
-    return np.isin(sheet.rows, list(sheet.not_records))
+    return marked_rows(sheet, sheet.not_records)
 
 
 def _orphans(

@@ -76,9 +76,9 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None = 
     problems = typed.problems
     for number, rule in enumerate(sorted(_rules(typed.frame, resource), key=lambda it: it.turn)):
         column = problems[rule.column]
-        muted = np.logical_or.reduce([problems[n].failed for n in (rule.column, *rule.others)])
         positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
-        positions = positions[~muted[positions]]
+        for name in (rule.column, *rule.others) if len(positions) else ():
+            positions = positions[~problems[name].failed[positions]]
         if not len(positions):
             continue
         if rule.code == _REPEATED:
@@ -118,9 +118,12 @@ def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
         values = frame[column.name]
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
-        for name, check in column_checks(column).items():
+        checks = column_checks(column)
+        is_blank = bool(checks) and not values.notna().to_numpy().any()
+        for name, check in checks.items():
             rule = RULES[name]
-            failing = partial(_failing if rule.whole_column else _failing_cells, check, values)
+            of_column = partial(_failing if rule.whole_column else _failing_cells, check, values)
+            failing = _none_failing if is_blank else of_column
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
@@ -151,11 +154,13 @@ def _missing(values: pd.Series) -> Positions:
     return np.flatnonzero(values.isna().to_numpy())
 
 
+def _none_failing() -> Positions:
+    return np.empty(0, dtype=np.intp)
+
+
 def _failing_cells(check: pa.Check, values: pd.Series) -> Positions:
     """Return the rows that fail a check of single cells, of which pandera makes a copy: of a piece
     of the column at a time."""
-    if values.isna().all():
-        return np.empty(0, dtype=np.intp)
     pieces = [values.iloc[begin : begin + _CHUNK] for begin in range(0, len(values), _CHUNK)]
     failing = [_failing(check, piece.reset_index(drop=True)) for piece in pieces]
     failing = [positions + place * _CHUNK for place, positions in enumerate(failing)]

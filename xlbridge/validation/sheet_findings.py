@@ -332,6 +332,13 @@ def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = Non
         if _is_error_in(group[0], columns)
         for row in row_numbers(group)
     }
+    return marked_rows(sheet, rows)
+
+
+def marked_rows(sheet: "ValidatedSheet", rows: Collection[int]) -> BoolArray:
+    """Mark the rows of a sheet that have one of Excel's numbers ``rows``."""
+    if not rows:
+        return np.zeros(len(sheet.rows), dtype=bool)
     return np.isin(sheet.rows, list(rows))
 
 

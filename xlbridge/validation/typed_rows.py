@@ -136,14 +136,14 @@ def type_rows(
         memo.begin(*basis)
     sheet = _RowsToType(header, cells, rows, numbers, headers, reading, formats)
     arrays, problems = {}, {}
+    absent = {c.dtype for c in resource.columns if c.name not in header.columns}
+    blank = {dtype: _blank_column(len(rows), dtype) for dtype in absent}
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
         place = header.columns.get(column.name)
         if place is None:
-            arrays[column.name] = pd.Series(
-                index=pd.RangeIndex(len(rows)), dtype=column.dtype
-            ).array
+            arrays[column.name] = blank[column.dtype].copy()
             problems[column.name] = CellProblems.none(len(rows))
         else:
             arrays[column.name], problems[column.name] = sheet.typed_again(column, place, memo)
@@ -152,6 +152,10 @@ def type_rows(
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems, versions), memo)
+
+
+def _blank_column(height: int, dtype: Any) -> Any:
+    return pd.Series(index=pd.RangeIndex(height), dtype=dtype).array
 
 
 @dataclass(frozen=True, slots=True)

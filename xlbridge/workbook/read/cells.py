@@ -386,18 +386,24 @@ class CellEncoder:
         """
         new = list(islice(reversed(self._known), len(self._known) - before))[::-1]
         if self._shared:
-            new = [self._text(text) for text in new]
+            new = self._texts(new)
         self._lengths.extend(map(len, new))
         self.longest = max(self.longest, *map(len, new), 0)
         hardly_any = _MIN_REPEAT_SHARE * (of - len(new)) < of
         self._forgets = hardly_any or len(self._known) > _MAX_KNOWN_TEXTS
         return new
 
-    def _text(self, text: str) -> str:
-        if not text.startswith(SHARED_MARK):
-            return text
+    def _texts(self, found: list[str]) -> list[str]:
+        """Return texts as the cells show them, shared ones in place of their marked indexes."""
+        # The mark stands nowhere but before an index.
+        indexes = "".join(found).split(SHARED_MARK)[1:]
         try:
-            return self._shared[int(text[1:])]
+            if len(indexes) == len(found):
+                return list(map(self._shared.__getitem__, map(int, indexes)))
+            return [
+                self._shared[int(text[1:])] if text.startswith(SHARED_MARK) else text
+                for text in found
+            ]
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error
 

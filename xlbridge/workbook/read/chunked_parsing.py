@@ -6,6 +6,7 @@ Shared texts are read once: in the chunks their cells hold an index with a mark.
 not written as programs write large ones is left to ``parsing.py``.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,6 +33,7 @@ _END = b"</sheetData></worksheet>"
 _SHARED = b't="s"'
 _SHARED_INDEX = b' t="s"><v>'
 _MARK = SHARED_MARK.encode()
+_ESCAPED_MARK = re.compile(rb"&#(?:0*%d|[xX]0*(?i:%x));" % ((ord(SHARED_MARK),) * 2))
 _MARKED_INDEX = b' t="str"><v>' + _MARK
 _END_OF_TEXT = b"</si>"
 _ODD_TEXTS = (b":si", b"<si/", b"</si ", b"<!", STRUCK_RUN)
@@ -48,14 +50,15 @@ class UnusualSheet(Exception):
 
 
 def parse_in_chunks(
-    package: Package, sheet: str, scan: QuickScan, budget: Budget
+    package: Package, sheet: str, scan: QuickScan, budget: Budget, shared: list[str]
 ) -> Iterator[RowsRead]:
     """Yield the rows of a sheet, while ``scan`` notes what they do not show.
 
-    Raises ``UnusualSheet`` at any point, and ``WorkbookRefused`` where a limit is exceeded.
+    ``shared`` takes the workbook's shared texts from the first sheet that refers to one. Raises
+    ``UnusualSheet`` at any point, and ``WorkbookRefused`` where a limit is exceeded.
     """
-    parser = _ChunkParser(package, sheet, budget)
-    encoder = SheetEncoder(sheet, budget, parser.shared)
+    parser = _ChunkParser(package, sheet, budget, shared)
+    encoder = SheetEncoder(sheet, budget, shared)
     parsed: deque[Future[RowChunk]] = deque()
     with ThreadPoolExecutor(_AT_ONCE) as threads, _unusual_where_parsing_fails():
         for block in blocks_before(package.sheet_pieces(sheet, _SIZE), _ROW):
@@ -88,15 +91,11 @@ def _encoded(encoder: SheetEncoder, chunk: RowChunk) -> Iterator[RowsRead]:
 
 
 class _ChunkParser:
-    """Parser of chunks of one sheet.
+    """Parser of chunks of one sheet; ``has_ended`` tells that the last row was seen."""
 
-    ``shared`` are the shared texts, as soon as a chunk refers to one; ``has_ended`` tells that
-    the last row was seen.
-    """
-
-    def __init__(self, package: Package, sheet: str, budget: Budget) -> None:
-        self.shared: list[str] = []
+    def __init__(self, package: Package, sheet: str, budget: Budget, shared: list[str]) -> None:
         self.has_ended = False
+        self._shared = shared
         self._package = package
         self._sheet = sheet
         self._budget = budget
@@ -142,12 +141,12 @@ class _ChunkParser:
 
     def _marked(self, rows: bytes) -> bytes:
         """Return rows with marked texts in place of references to shared texts."""
-        if _MARK in rows:
+        if _MARK in rows or (b"&#" in rows and _ESCAPED_MARK.search(rows)):
             raise UnusualSheet
         if _SHARED not in rows:
             return rows
-        if not self.shared:
-            self.shared.extend(self._read_shared())
+        if not self._shared:
+            self._shared.extend(self._read_shared())
         rows = rows.replace(_SHARED_INDEX, _MARKED_INDEX)
         if _SHARED in rows:
             raise UnusualSheet

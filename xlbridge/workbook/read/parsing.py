@@ -117,6 +117,7 @@ class _WorkbookParser:
         self._package = package
         self._budget = budget
         self._shared = SharedTexts(package)
+        self._shared_texts: list[str] = []
         self._formats = package.number_formats()
         self._scaling = {
             style: scale_factor(code)
@@ -139,7 +140,8 @@ class _WorkbookParser:
     def _in_chunks(self, sheet: str) -> Iterator[ParserMessage]:
         scan = QuickScan(self._scaling)
         yield SheetStarted(sheet)
-        yield from parse_in_chunks(self._package, sheet, scan, self._budget)
+        texts = self._shared_texts
+        yield from parse_in_chunks(self._package, sheet, scan, self._budget, texts)
         yield SheetEnded(self._with_facts(scan.raw, sheet))
 
     def _scanned(self, sheet: str) -> RawSheet:
