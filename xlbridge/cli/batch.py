@@ -35,7 +35,7 @@ from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option, schemas_option
+from xlbridge.cli.options import report_format_option, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_result, remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
@@ -67,7 +67,7 @@ from xlbridge.upload import (
     ),
 )
 @schemas_option
-@format_option
+@report_format_option
 def plan_command(
     plan: Path | None,
     month: str | None,
@@ -105,7 +105,7 @@ def plan_command(
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@format_option
+@report_format_option
 def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is None:
         return _list_batches(form)
@@ -177,7 +177,7 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
-@format_option
+@report_format_option
 def proof_command(batch_id: str | None, form: str) -> ExitCode:
     with open_known_batch(batch_id) as batch:
         # It reads workbooks back and writes one, with what takes most of a second to import.

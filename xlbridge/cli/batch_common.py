@@ -22,7 +22,7 @@ from xlbridge.batch import (
 from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, schemas_option, use_schemas, worker_options
+from xlbridge.cli.options import report_format_option, schemas_option, use_schemas, worker_options
 from xlbridge.cli.output import print_report, remark
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, short_path
@@ -100,7 +100,7 @@ def run_options(function: Decorated) -> Decorated:
         ),
     ):
         function = option(function)
-    return format_option(worker_options(schemas_option(function)))
+    return report_format_option(worker_options(schemas_option(function)))
 
 
 _EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {

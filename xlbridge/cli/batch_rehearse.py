@@ -10,7 +10,7 @@ from xlbridge.batch import read_plan
 from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import schemas_option, validate_format_option
+from xlbridge.cli.options import page_format_option, schemas_option
 from xlbridge.cli.output import remark, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
@@ -130,7 +130,7 @@ _EXIT_CODES = {
     ),
 )
 @schemas_option
-@validate_format_option
+@page_format_option
 @click.option(
     "-o",
     "--output",

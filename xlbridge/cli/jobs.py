@@ -9,7 +9,7 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, status_copy_option
+from xlbridge.cli.options import report_format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.files import short_path
@@ -34,7 +34,7 @@ from xlbridge.upload import (
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @status_copy_option
-@format_option
+@report_format_option
 def command(job_id: str | None, annotate: Path | None, form: str) -> ExitCode:
     with open_context(command_settings()) as context:
         if job_id is not None:

@@ -52,25 +52,34 @@ def combined(options: Sequence[Decorator]) -> Decorator:
     return lambda command: reduce(lambda done, add: add(done), reversed(options), command)
 
 
-format_option = option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    pt="Texto para pessoas, ou JSON para programas.",
-    en="Text for people, or JSON for programs.",
-)
+def _format_option(forms: Sequence[str]) -> Decorator:
+    """Return ``--format`` with a choice of forms, the first by default."""
+    told = [PRINTABLE_FORMS[form].help for form in forms]
+    return option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        pt=_sentence([text.pt for text in told], "ou"),
+        en=_sentence([text.en for text in told], "or"),
+    )
 
-validate_format_option = option(
-    "--format",
-    "form",
-    type=click.Choice(PRINTABLE_FORMS),
-    default="text",
-    show_default=True,
-    pt="Texto no terminal, JSON para programas, ou uma página para o navegador.",
-    en="Text for the terminal, JSON for programs, or a page for the browser.",
+
+def _sentence(parts: Sequence[str], conjunction: str) -> str:
+    *others, last = parts
+    sentence = f"{', '.join(others)}, {conjunction} {last}."
+    return sentence[0].upper() + sentence[1:]
+
+
+format_option = _format_option(("text", "json"))
+"""Forms of answers that are no reports."""
+
+report_format_option = _format_option(
+    [name for name, form in PRINTABLE_FORMS.items() if form.of_every_report]
 )
+page_format_option = _format_option(list(PRINTABLE_FORMS))
+"""Forms of reports that have a page, too."""
 
 
 def use_schemas(context: click.Context, folder: Path) -> None:

@@ -10,7 +10,7 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option, option
+from xlbridge.cli.options import option, report_format_option
 from xlbridge.cli.output import print_error, print_report, remark
 from xlbridge.cli.upload_options import UploadArguments, consent_options
 from xlbridge.errors import UsageError
@@ -93,7 +93,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     en="Records processed at the same time.",
 )
 @consent_options
-@format_option
+@report_format_option
 def command(
     listing: str,
     file: Path | None,

@@ -6,7 +6,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import report_format_option
 from xlbridge.cli.upload_common import print_job
 from xlbridge.i18n import Text
 from xlbridge.upload import Resolution, open_context
@@ -45,7 +45,7 @@ from xlbridge.upload import Resolution, open_context
         )
     ),
 )
-@format_option
+@report_format_option
 def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
     # It leaves evidence behind, with what reads and writes workbooks.
     with heavy_imports():

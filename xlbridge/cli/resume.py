@@ -9,7 +9,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import report_format_option
 from xlbridge.cli.output import print_error, remark
 from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments, upload_options
@@ -24,7 +24,7 @@ from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options
-@format_option
+@report_format_option
 def command(job_id: str | None, **given: Any) -> ExitCode:
     arguments = UploadArguments.of(given)
     with open_context(command_settings()) as context:

@@ -10,7 +10,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option, link_option, parse_options
+from xlbridge.cli.options import link_option, parse_options, report_format_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.upload_options import (
     UploadArguments,
@@ -50,7 +50,7 @@ from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, Validation
 @parse_options
 @link_option
 @upload_options
-@format_option
+@report_format_option
 def command(
     job_id: str,
     file: Path | None,

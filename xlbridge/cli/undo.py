@@ -8,7 +8,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import report_format_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.upload_options import UploadArguments, at_once_option, consent_options
 from xlbridge.i18n import Text
@@ -27,7 +27,7 @@ from xlbridge.upload import open_context
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options
 @at_once_option
-@format_option
+@report_format_option
 def command(job_id: str, **given: Any) -> ExitCode:
     arguments = UploadArguments.of({**given, "annotate": None})
     # What talks to the system and reads what was sent takes its time to import.

@@ -11,10 +11,10 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
-    format_option,
     link_option,
     map_option,
     parse_options,
+    report_format_option,
     sheet_options,
 )
 from xlbridge.cli.output import remark
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @map_option
 @link_option
 @upload_options
-@format_option
+@report_format_option
 def command(
     file: Path,
     resource: str | None,

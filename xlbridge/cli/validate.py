@@ -18,10 +18,10 @@ from xlbridge.cli.options import (
     force_option,
     link_option,
     map_option,
+    page_format_option,
     parse_options,
     schemas_option,
     sheet_options,
-    validate_format_option,
     worker_options,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 @map_option
 @link_option
 @worker_options
-@validate_format_option
+@page_format_option
 def command(**options: Any) -> ExitCode:
     task = ValidateArguments(**options)
     _require_possible(task)

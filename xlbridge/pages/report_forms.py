@@ -1,20 +1,17 @@
-"""Report of what was done, in the forms that it has: lines, JSON, a page, a workbook.
+"""Forms of every report, declared once: what options say of each, and how a report is told in it.
 
-Uploads, processing, batches, rehearsals, closing proofs and validations all report by it, so that a
-form is printed and written in one way.
+Uploads, processing, batches, rehearsals, closing proofs and validations all report by
+``ReportForms``, so that a form is chosen, printed and written in one way.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-
-PRINTABLE_FORMS = ("text", "json", "html")
-"""Names of the forms that are text, the default first; the other one is ``workbook``."""
 
 
 def _has_none(*_: object) -> Any:
@@ -23,7 +20,7 @@ def _has_none(*_: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ReportForms:
-    """Forms of a report, each made when it is asked for; those that it lacks are left out.
+    """Contents of a report, each made when a form asks for it; those that it lacks are left out.
 
     ``document`` is what JSON holds, ``lines`` are for a person; ``page`` is HTML, and ``workbook``
     writes a file. ``json_pieces`` is the text of a document that is too long to hold at once.
@@ -37,17 +34,7 @@ class ReportForms:
 
     def render(self, form: str) -> Iterator[str]:
         """Yield the text of a printable form piece by piece, in the active language."""
-        match form:
-            case "text":
-                yield from (f"{line}\n" for line in self.lines())
-            case "html":
-                yield self.page()
-            case "json" if self.json_pieces is not None:
-                yield from self.json_pieces()
-            case "json":
-                yield json.dumps(self.document(), ensure_ascii=False, default=str)
-            case _:
-                raise ValueError(f"no printable form: {form}")
+        return PRINTABLE_FORMS[form].pieces(self)
 
     def write(self, form: str, target: Path) -> None:
         """Write a form to a file, whole or not at all, for its owner only: it quotes cells.
@@ -68,3 +55,41 @@ class ReportForms:
                 last = piece
             if not last.endswith("\n"):
                 file.write("\n")
+
+
+def _text(report: ReportForms) -> Iterator[str]:
+    return (f"{line}\n" for line in report.lines())
+
+
+def _json(report: ReportForms) -> Iterator[str]:
+    if report.json_pieces is not None:
+        return report.json_pieces()
+    return iter([json.dumps(report.document(), ensure_ascii=False, default=str)])
+
+
+def _html(report: ReportForms) -> Iterator[str]:
+    return iter([report.page()])
+
+
+@dataclass(frozen=True, slots=True)
+class PrintableForm:
+    """Form of reports that is text: what options say of it, and its pieces made of a report.
+
+    Not of every report is one that needs more than the lines and the document that each has.
+    """
+
+    help: Text
+    pieces: Callable[[ReportForms], Iterator[str]]
+    of_every_report: bool = True
+
+
+PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
+    "text": PrintableForm(Text(pt="texto para pessoas", en="text for people"), _text),
+    "json": PrintableForm(Text(pt="JSON para programas", en="JSON for programs"), _json),
+    "html": PrintableForm(
+        Text(pt="uma página para o navegador", en="a page for the browser"),
+        _html,
+        of_every_report=False,
+    ),
+}
+"""The printable forms by name, the default first; the other form is ``workbook``."""

@@ -1,4 +1,4 @@
-"""Forms of the validation report; each is a function of the report's model.
+"""Forms of the validation report, each made of the report's model.
 
 Nothing heavy is imported before a form is asked for.
 """
@@ -37,9 +37,43 @@ def report_forms(report: "Report") -> ReportForms:
 
         return report_page(report)
 
-    def workbook(target: Path) -> None:
-        from xlbridge.validation.reports.annotated_copy import write_annotated_copy
+    return ReportForms(
+        document, lines, page, lambda target: _write_annotated_copy(report, target), json_pieces
+    )
 
-        write_annotated_copy(report, target)
 
-    return ReportForms(document, lines, page, workbook, json_pieces)
+def _write_annotated_copy(report: "Report", target: Path) -> None:
+    """Write a copy of the one workbook of a report with the findings of its validated sheets
+    marked, and one more sheet that lists them.
+
+    Where the workbook was fixed, the findings are what is left: the fixed copy is marked. The
+    report's limit is for what is printed, not for the copy. Errors come first in the list. Of a
+    file of another kind than .xlsx the copy is a plain workbook.
+    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
+    cannot be written.
+    """
+    from xlbridge.validation.reports.model import SheetReport
+    from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
+    from xlbridge.workbook.write import as_xlsx
+
+    sheets, totals = report.sheets, report.totals
+    first = sheets[0]
+    file = first.file if first.fixes is None else first.fixes.file
+    summary = AnnotationSummary(
+        file=file.name,
+        resources={item.sheet: item.resource.name if item.resource else "?" for item in sheets},
+        rows=totals.rows,
+        errors=totals.errors,
+        warnings=totals.warnings,
+    )
+    marked = [
+        AnnotatedSheet(
+            item.sheet,
+            SheetReport(item, MOST_SHOWN).told(),
+            min(item.columns.values(), default=0),
+            SheetReport(item).widespread_cells(),
+        )
+        for item in sheets
+    ]
+    with as_xlsx(file, [item.sheet for item in sheets], first.limits) as workbook:
+        annotate(workbook, target, marked, summary)
