@@ -7,11 +7,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 from environment import Xlbridge
+from forked import Zygote
+from sandboxes import give_database
 from servers import log_in
 from test_durability import wait_for
 
@@ -56,6 +59,7 @@ def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None
 def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path) -> None:
     known = []
     for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
+        give_database(home, [])
         with connect(Settings(home=home), lambda _text: None) as client:
             known.append((client.target.system, client.target.base_url))
     (first, one), (again, other), (third, _) = known
@@ -67,6 +71,7 @@ def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path)
 def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> None:
     stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
     write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
+    give_database(tmp_path, [])
     with embedded_sandbox(Settings(home=tmp_path)) as server:
         assert server.base_url != stale.base_url
 
@@ -169,24 +174,19 @@ def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:
         assert line in told
 
 
-def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path) -> None:
+def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path, forks: Zygote) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty", "--ready-file"]
+    command = ["sandbox", "--seed", "empty", "--ready-file"]
     ready = [tmp_path / f"ready-{index}.json" for index in range(3)]
-    processes = [
-        subprocess.Popen([*command, str(path)], env=environment, stderr=subprocess.DEVNULL)
-        for path in ready
-    ]
-    try:
+    with ExitStack() as stack:
+        for path in ready:
+            own = [*command, str(path)]
+            stack.enter_context(forks.running(environment, own, log=path.with_suffix(".log")))
         running = [wait_for(path) for path in ready]
         assert len({server.password for server in running}) == 1
         for server in running:
             with log_in(server) as http:
                 assert http.get("/v2/sistema/info").status_code == 200
-    finally:
-        for process in processes:
-            process.terminate()
-            process.wait(20)
 
 
 def test_starting_needs_none_of_the_libraries_of_spreadsheets() -> None:

@@ -174,7 +174,7 @@ def test_every_listing_is_the_same_as_on_sqlite(
     postgresql: PostgresqlServer, tmp_path: Path
 ) -> None:
     narrowed = {"filial": 1, "codigoDaFilial": 1, "codigoDaContaCorrente": 1, "idws": "WS-1002"}
-    narrowed |= {"dataInferior": "01/09/2026", "dataSuperior": "31/10/2026", "qtde": 300}
+    narrowed |= {"dataInferior": "15/10/2026", "dataSuperior": "31/10/2026", "qtde": 60}
     listings = [
         operation
         for operation in OPERATIONS.values()
