@@ -16,6 +16,7 @@ from xlbridge.wire.model import (
     Operation,
     QueryMoment,
     WireModel,
+    empty_list,
 )
 
 
@@ -80,7 +81,7 @@ class EntryInput(EntryTerms):
     codigoDoCentroDeCusto: str
     codigoDaContaCorrente: int
     historico: str
-    rateio: list[AllocationInput] = Field(default_factory=list)
+    rateio: list[AllocationInput] = Field(default_factory=empty_list)
 
 
 class ReceivableTerms(EntryTerms):
@@ -114,7 +115,7 @@ class Receivable(Settlement, ReceivableTerms, TitleNumber):
     """A receivable title as it is read."""
 
     PeriodoDeCompetencia: Moment | None = None
-    rateio: Many[Allocation] = Field(default_factory=list)
+    rateio: Many[Allocation] = Field(default_factory=empty_list)
 
 
 class ReceivableQuery(WireModel):
@@ -159,8 +160,8 @@ class Payable(Settlement, PayableTerms, TitleNumber):
     """A payable title as it is read. ``Arquivos`` stays empty in listings."""
 
     DescricaoDoCustoABC: str | None = None
-    Arquivos: Many[Attachment] = Field(default_factory=list)
-    rateio: Many[Allocation] = Field(default_factory=list)
+    Arquivos: Many[Attachment] = Field(default_factory=empty_list)
+    rateio: Many[Allocation] = Field(default_factory=empty_list)
 
 
 class StatementQuery(WireModel):
@@ -186,7 +187,7 @@ class StatementLine(TitleNumber):
     numeroDoDocumento: str | None = None
     valor: Number | None = None
     saldo: Number | None = None
-    rateio: Many[Allocation] = Field(default_factory=list)
+    rateio: Many[Allocation] = Field(default_factory=empty_list)
 
 
 class Statement(WireModel):
@@ -200,7 +201,7 @@ class Statement(WireModel):
     totalDeEntradas: Number | None = None
     totalDeSaidas: Number | None = None
     saldoFinal: Number | None = None
-    lancamentos: Many[StatementLine] = Field(default_factory=list)
+    lancamentos: Many[StatementLine] = Field(default_factory=empty_list)
 
 
 RECEIVABLE_CREATE = Operation(

@@ -20,6 +20,7 @@ from xlbridge.wire.model import (
     Operation,
     WireModel,
     default_for_invalid,
+    empty_list,
     null_as,
 )
 
@@ -41,7 +42,7 @@ class ImportRecords(WireModel):
     """Records that an import or its preview has read, and their count."""
 
     totalDeRegistros: int | None = None
-    registros: Many[dict[str, Any]] = Field(default_factory=list)
+    registros: Many[dict[str, Any]] = Field(default_factory=empty_list)
 
     @model_validator(mode="before")
     @classmethod
@@ -72,7 +73,7 @@ class AddressingRecords(WireModel):
     """Records that the addressing import or its preview has read."""
 
     totalDeRegistros: int | None = None
-    produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=list)
+    produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=empty_list)
 
     @property
     def count(self) -> int | None:

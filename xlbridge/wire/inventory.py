@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from xlbridge.wire.model import STOCK_SECTION, Moment, Number, Operation, WireModel
+from xlbridge.wire.model import STOCK_SECTION, Moment, Number, Operation, WireModel, empty_list
 
 
 class InventorySituation(StrEnum):
@@ -63,7 +63,7 @@ class CountedLine(CountedProduct):
 class CountedInventory(InventoryInput):
     """An inventory as a sheet has it: it is opened first, its counts are registered then."""
 
-    contagens: list[CountedLine] = Field(default_factory=list)
+    contagens: list[CountedLine] = Field(default_factory=empty_list)
 
 
 class InventoryChange(WireModel):

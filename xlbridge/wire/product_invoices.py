@@ -8,7 +8,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import SALES_SECTION, Many, Moment, Number, Operation, WireModel
+from xlbridge.wire.model import (
+    SALES_SECTION,
+    Many,
+    Moment,
+    Number,
+    Operation,
+    WireModel,
+    empty_list,
+)
 
 OperationKind = Literal["Entrada", "Saída", "Simples Remessa"]
 """``tipoDeOperacao``: inbound, outbound sale, shipment without transfer of ownership."""
@@ -36,7 +44,7 @@ class ProductInvoiceInput(WireModel):
     codigoDoCliente: int
     nomeDoCliente: str = Field(min_length=1)
     cep: str = Field(min_length=1)
-    produtos: list[ProductInvoiceItemInput] = Field(default_factory=list)
+    produtos: list[ProductInvoiceItemInput] = Field(default_factory=empty_list)
 
 
 class ProductInvoiceItem(WireModel):
@@ -83,7 +91,7 @@ class ProductInvoice(WireModel):
     numeroDaNotaFiscalEletronica: int | None = None
     chaveDaNotaFiscalEletronica: str | None = None
     ultimaAtualizacao: Moment | None = None
-    produtos: Many[ProductInvoiceItem] = Field(default_factory=list)
+    produtos: Many[ProductInvoiceItem] = Field(default_factory=empty_list)
 
 
 PRODUCT_INVOICE_CREATE = Operation(

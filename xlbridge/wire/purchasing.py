@@ -23,6 +23,7 @@ from xlbridge.wire.model import (
     Number,
     Operation,
     WireModel,
+    empty_list,
     null_as,
 )
 
@@ -76,7 +77,7 @@ class PurchaseRequisition(RequisitionHeader):
     DescricaoDoProjeto: str | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
     encerrada: bool | None = None
-    itens: Many[RequestedItem] = Field(default_factory=list)
+    itens: Many[RequestedItem] = Field(default_factory=empty_list)
 
 
 class RequisitionQuery(WireModel):
@@ -85,7 +86,7 @@ class RequisitionQuery(WireModel):
     sent_as_shown: ClassVar[bool] = True
 
     CodigoDaFilial: int | None = None
-    CodigosCentroCustos: list[str] = Field(default_factory=list)
+    CodigosCentroCustos: list[str] = Field(default_factory=empty_list)
 
 
 class BuyingOrderInput(PurchaseRequisitionInput):
@@ -109,7 +110,7 @@ class BuyingOrder(RequisitionHeader):
     TotalDeCotacoes: int | None = None
     DataLiberacaoParaAprovacao: Moment | None = None
     encerrada: bool | None = None
-    itens: Many[RequestedItem] = Field(default_factory=list)
+    itens: Many[RequestedItem] = Field(default_factory=empty_list)
 
 
 class PurchaseOrderItemInput(WireModel):
@@ -160,9 +161,9 @@ class PurchaseOrder(PurchaseOrderHeader):
     DataLiberacaoParaAprovacao: Moment | None = None
     encerrado: bool | None = None
     valorTotal: Number | None = None
-    itens: Many[PurchaseOrderItem] = Field(default_factory=list)
-    Arquivos: Many[Attachment] = Field(default_factory=list)
-    ArquivosNotasFiscais: Many[Attachment] = Field(default_factory=list)
+    itens: Many[PurchaseOrderItem] = Field(default_factory=empty_list)
+    Arquivos: Many[Attachment] = Field(default_factory=empty_list)
+    ArquivosNotasFiscais: Many[Attachment] = Field(default_factory=empty_list)
 
 
 class PurchaseOrderCreated(WireModel):
@@ -186,7 +187,7 @@ class PurchaseOrderAnswer(WireModel):
     notifications it is a failure, and ``payload`` is null.
     """
 
-    notifications: Many[Notification] = Field(default_factory=list)
+    notifications: Many[Notification] = Field(default_factory=empty_list)
     payload: PurchaseOrderCreated | None = None
 
     @model_validator(mode="after")

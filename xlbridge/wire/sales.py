@@ -17,6 +17,7 @@ from xlbridge.wire.model import (
     Operation,
     QueryMoment,
     WireModel,
+    empty_list,
 )
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
@@ -211,9 +212,9 @@ class SalesOrderInput(SalesOrderTerms):
     codigoDoCliente: int
     quantidadeDeParcelas: int | None = Field(default=None, ge=1, le=MAX_INSTALLMENTS)
     parcelas: list[SalesOrderInstallmentInput] = Field(
-        default_factory=list, max_length=MAX_INSTALLMENTS
+        default_factory=empty_list, max_length=MAX_INSTALLMENTS
     )
-    produtos: list[SalesOrderItemInput] = Field(default_factory=list)
+    produtos: list[SalesOrderItemInput] = Field(default_factory=empty_list)
 
 
 class SalesOrderNumber(WireModel):
@@ -246,9 +247,9 @@ class SalesOrder(SalesOrderTerms, SalesOrderNumber):
     pendente: bool | None = None
     processado: bool | None = None
     cancelado: bool | None = None
-    avisos: Many[str] = Field(default_factory=list)
-    parcelas: Many[SalesOrderInstallment] = Field(default_factory=list)
-    produtos: Many[SalesOrderItem] = Field(default_factory=list)
+    avisos: Many[str] = Field(default_factory=empty_list)
+    parcelas: Many[SalesOrderInstallment] = Field(default_factory=empty_list)
+    produtos: Many[SalesOrderItem] = Field(default_factory=empty_list)
 
 
 class SalesOrderQuery(WireModel):

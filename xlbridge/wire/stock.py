@@ -7,7 +7,15 @@ items) is this project's choice (``docs/assumptions.md``).
 
 from pydantic import Field
 
-from xlbridge.wire.model import STOCK_SECTION, Many, Moment, Number, Operation, WireModel
+from xlbridge.wire.model import (
+    STOCK_SECTION,
+    Many,
+    Moment,
+    Number,
+    Operation,
+    WireModel,
+    empty_list,
+)
 
 
 class StockBalance(WireModel):
@@ -192,7 +200,7 @@ class StockRequisition(WireModel):
     codigoDoCentroDeCusto: str | None = None
     pendente: bool | None = None
     liberadoParaAprovacao: bool | None = None
-    itens: Many[StockRequisitionItem] = Field(default_factory=list)
+    itens: Many[StockRequisitionItem] = Field(default_factory=empty_list)
 
 
 class StockRequisitionQuery(WireModel):
