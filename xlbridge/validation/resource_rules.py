@@ -161,6 +161,8 @@ def _none_failing() -> Positions:
 def _failing_cells(check: pa.Check, values: pd.Series) -> Positions:
     """Return the rows that fail a check of single cells, of which pandera makes a copy: of a piece
     of the column at a time."""
+    if len(values) <= _CHUNK:
+        return _failing(check, values)
     pieces = [values.iloc[begin : begin + _CHUNK] for begin in range(0, len(values), _CHUNK)]
     failing = [_failing(check, piece.reset_index(drop=True)) for piece in pieces]
     failing = [positions + place * _CHUNK for place, positions in enumerate(failing)]
@@ -178,6 +180,8 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
 def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
     """Return the rows that fail a check and hold any value at all."""
     failing = _failing(check, frame)
+    if not len(failing):
+        return failing
     return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
 
 
