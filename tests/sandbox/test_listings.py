@@ -61,7 +61,8 @@ def test_both_ends_of_a_window_are_included(http: httpx.Client, path: str) -> No
 
 
 def test_orders_are_unlimited_unless_qtde_says_so(http: httpx.Client) -> None:
-    path, of_the_demo = "/v2/faturamento/pedido", {"dataInferior": "01/05/2026", "dataSuperior": "31/10/2026"}
+    path = "/v2/faturamento/pedido"
+    of_the_demo = {"dataInferior": "01/05/2026", "dataSuperior": "31/10/2026"}
     orders = windowed(http, path, **of_the_demo)
     assert len(orders) > CAP
     assert windowed(http, path, qtde="0", **of_the_demo) == orders
