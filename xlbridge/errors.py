@@ -179,6 +179,10 @@ _OS_ERROR_REASONS: Mapping[int, Text] = {
     errno.EFBIG: Text(
         pt="o arquivo passa do tamanho permitido", en="the file exceeds the size that is allowed"
     ),
+    errno.EADDRINUSE: Text(
+        pt="a porta está em uso; escolha outra com --port",
+        en="the port is in use; choose another with --port",
+    ),
 }
 
 _CLOSE_OR_WRITE_ELSEWHERE = Text(

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.i18n import Text
 
 LOOPBACK = "127.0.0.1"
@@ -34,7 +34,11 @@ def listen(address: str, port: int) -> socket.socket:
             Text(
                 pt="Não é possível escutar em {address}:{port}: {error}",
                 en="Cannot listen on {address}:{port}: {error}",
-            ).format(address=address, port=port, error=error)
+            ).format(
+                address=address,
+                port=port,
+                error=os_error_reason(error) if isinstance(error, OSError) else error,
+            )
         ) from error
     return listener
 

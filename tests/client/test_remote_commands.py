@@ -269,3 +269,21 @@ def test_why_nobody_answers_is_told_in_the_users_language(
     said = capsys.readouterr().err
     assert told in said
     assert "xlbridge doctor" in said
+    assert main(["--lang", language, "doctor"]) == 4
+    named = capsys.readouterr().out
+    assert told in named
+    assert "xlbridge doctor" not in named  # which is just what was done
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("pt-BR", "--data não é JSON (linha 1, coluna 2).\n"),
+        ("en", "(line 1, column 2).\n"),
+    ],
+)
+def test_a_body_that_is_no_json_is_told_in_the_users_language(
+    server: ScriptedServer, capsys: pytest.CaptureFixture[str], language: str, told: str
+) -> None:
+    assert main(["--lang", language, "api", "POST", "/v2/x", "--data", "{nada"]) == 2
+    assert told in capsys.readouterr().err

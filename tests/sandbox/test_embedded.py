@@ -153,6 +153,7 @@ def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, xlbridge: Xlb
     ended = xlbridge("sandbox", "--port", server.base_url.rpartition(":")[2])
     assert ended.returncode == 2
     assert "Cannot listen" in ended.stderr
+    assert "choose another with --port" in ended.stderr
 
 
 def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:

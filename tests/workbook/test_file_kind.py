@@ -41,6 +41,8 @@ def test_a_workbook_with_macros_is_read(tmp_path: Path, catalogue: Catalogue) ->
     [
         ("a.xls", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "legacy-xls", "Excel 97"),
         ("a.xlsx", b"nome;cnpj\n", "not-xlsx", "texto"),
+        ("~$a.xlsx", b"\x03ana" + b" " * 51 + b"\x03\0a\0n\0a\0", "not-xlsx", "aberta"),
+        (".~lock.a.xlsx#", b",ana,pc,23.11.2026;", "not-xlsx", "aberta"),
         ("a.xls", struct.pack("<HHHH", 0x409, 4, 0x400, 16), "not-xlsx", ".xlsb"),
     ],
 )

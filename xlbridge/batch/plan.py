@@ -16,6 +16,7 @@ from xlbridge.settings import CsvForm
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
 from xlbridge.workbook import PROVEN
+from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
@@ -273,7 +274,6 @@ def find_cycle(steps: Sequence[AnyStep]) -> Sequence[str]:
     return ()
 
 
-_LOCK_FILE_PREFIXES = ("~$", ".~lock.")
 _BLOCK_SIZE = 1 << 20
 
 
@@ -346,7 +346,7 @@ def _matching_files(folder: Path, pattern: str) -> Iterator[Path]:
     # A file may have brackets in its name: a path that is there is taken as it is written.
     literal = start / parts
     for path in [literal] if _is_file(literal) else _glob(start, parts):
-        left = path.name.startswith(_LOCK_FILE_PREFIXES) or is_rejects_name(path)
+        left = path.name.startswith(LOCK_FILE_PREFIXES) or is_rejects_name(path)
         if not left and _is_file(path):
             yield path
 

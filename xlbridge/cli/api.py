@@ -90,8 +90,16 @@ def _body(data: str) -> object:
         ) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            Text(pt="--data não é JSON: {reason}", en="--data is not JSON: {reason}").format(
-                reason=error
+            Text(pt="--data não é JSON{place}.", en="--data is not JSON{place}.").format(
+                place=_place(error)
             )
         ) from error
     return document
+
+
+def _place(error: Exception) -> Text | str:
+    if not isinstance(error, json.JSONDecodeError):
+        return ""
+    return Text(pt=" (linha {line}, coluna {column})", en=" (line {line}, column {column})").format(
+        line=error.lineno, column=error.colno
+    )

@@ -14,7 +14,7 @@ import httpx
 
 from xlbridge import __version__
 from xlbridge.client.client import Client
-from xlbridge.client.outcomes import Executed
+from xlbridge.client.outcomes import CHECK_ADDRESS, Executed
 from xlbridge.errors import (
     ApiError,
     AuthenticationFailed,
@@ -89,13 +89,19 @@ def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
     yield _check_clock(reply)
 
 
+_CHECK_ADDRESS = Text(
+    pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy.",
+    en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy.",
+)
+
+
 def failed_check(name: str, error: XlbridgeError) -> DiagnosticCheck:
     """Return the failed check that an error stands for."""
     return DiagnosticCheck(
         name,
         False,
         error.message,
-        error.hint,
+        _CHECK_ADDRESS if error.hint is CHECK_ADDRESS else error.hint,
         remote=isinstance(error, ApiError),
         local=isinstance(error, LocalFailure),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from environment import ROOT, Xlbridge, clean_environment
 from forked import Zygote
+from sheets import write_rows
 
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -82,6 +83,10 @@ def test_the_end_counts_by_rule_and_says_what_can_be_fixed_and_what_is_next(
     )
     left = xlbridge("validate", sample, "--fix", fixed).stdout.splitlines()
     assert left[-1].startswith(f"Next: xlbridge validate {fixed} --annotate f-marked.xlsx")
+    # Of a sheet without rows no cell could be shown.
+    empty = write_rows(tmp_path / "e.xlsx", ["nomeComercial", "cnpj", "natureza"], [])
+    ended = xlbridge("validate", empty).stdout.splitlines()
+    assert ended[-1] == f"Next: correct the workbook, then: xlbridge validate {empty}"
     good = SAMPLES / "cliente.xlsx"
     assert xlbridge("validate", good).stdout.splitlines()[-1] == f"Next: xlbridge upload {good}"
 

@@ -99,6 +99,11 @@ def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) ->
             pt="A seguir: xlbridge validate {told} --fix {copy}",
             en="Next: xlbridge validate {told} --fix {copy}",
         ).format(told=told, copy=_copy_of(file, Text(pt="corrigida", en="fixed")))
+    if all(finding.cell is None for one in sheet.with_children for finding in one.findings):
+        return Text(
+            pt="A seguir: corrija o arquivo, depois: xlbridge validate {told}",
+            en="Next: correct the workbook, then: xlbridge validate {told}",
+        ).format(told=told)
     return Text(
         pt="A seguir: xlbridge validate {told} --annotate {copy} mostra cada célula na planilha",
         en="Next: xlbridge validate {told} --annotate {copy} shows each cell in the workbook",

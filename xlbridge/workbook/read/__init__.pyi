@@ -10,6 +10,7 @@ from .cells import (
     SheetCells as SheetCells,
 )
 from .file_kind import (
+    LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
     TEXT_ENDINGS as TEXT_ENDINGS,
     FileKind as FileKind,
     is_zip as is_zip,

@@ -9,6 +9,7 @@ from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.refusals import (
     empty_file,
     encrypted,
+    lock_file,
     no_workbook,
     no_xlsx,
     other_archive,
@@ -30,6 +31,8 @@ class FileKind(Enum):
     CSV = ".csv"
 
 
+LOCK_FILE_PREFIXES = ("~$", ".~lock.")
+"""Beginnings of the names of files that Excel and LibreOffice leave beside an open workbook."""
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 """Extensions of names under which a text is taken for a .csv."""
 
@@ -63,6 +66,8 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
 
     Raises ``WorkbookRefused`` with a message for each of the usual other things.
     """
+    if path.name.startswith(LOCK_FILE_PREFIXES):
+        raise lock_file()
     if not content:
         raise empty_file()
     if content.startswith(_OLE):

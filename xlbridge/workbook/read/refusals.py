@@ -163,6 +163,22 @@ def no_workbook() -> WorkbookRefused:
     )
 
 
+def lock_file() -> WorkbookRefused:
+    """The file is what Excel or LibreOffice leaves beside a workbook while it is open there."""
+    return WorkbookRefused(
+        "not-xlsx",
+        Text(
+            pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o deixa ao lado da que está "
+            "aberta.",
+            en="The file is no workbook: Excel or LibreOffice leaves it beside one that is open.",
+        ),
+        Text(
+            pt="Indique a própria planilha, sem ~$ ou .~lock. no começo do nome.",
+            en="Name the workbook itself, without ~$ or .~lock. before its name.",
+        ),
+    )
+
+
 def no_xlsx() -> WorkbookRefused:
     """The file is a workbook of another kind where only .xlsx is taken."""
     return WorkbookRefused(
