@@ -16,10 +16,14 @@ from xlbridge.upload import (
     ApproveAll,
     Confirmed,
     ConsentRequest,
+    PlannedRow,
+    RowAction,
+    RowReason,
     State,
     UploadContext,
     Uploads,
     job_json,
+    reason_lines,
 )
 
 
@@ -150,3 +154,21 @@ def test_production_takes_no_yes_only_rows_and_digest(
     sent = xlbridge("upload", path, "--confirm", token, **environment)
     assert sent.returncode == 0, sent.stderr
     assert registered(client, document)
+
+
+def test_what_differs_is_written_as_each_language_writes_it(context: UploadContext) -> None:
+    differing = {
+        "valorDoLancamento": ["777.7", None],
+        "dataDeVencimento": ["2027-03-04", "2025-04-19"],
+        "numeroDoDocumento": ["1.50", "1.5"],
+        "rateio": ["1.50", "1.5"],
+    }
+    row = PlannedRow.of_journal(4, RowAction.HELD, RowReason.DIFFERS, {"differences": differing})
+    _, *lines = reason_lines([row], context.catalogue["contasreceber"].by_name)
+    assert [line.pt.strip() for line in lines] == [
+        "linha 4, valorDoLancamento: planilha 777,7, sistema –",
+        "linha 4, dataDeVencimento: planilha 04/03/2027, sistema 19/04/2025",
+        "linha 4, numeroDoDocumento: planilha 1.50, sistema 1.5",
+        "linha 4, rateio: planilha 1.50, sistema 1.5",
+    ]
+    assert lines[0].en.endswith("sheet 777.7, system –")

@@ -9,6 +9,7 @@ from pathlib import Path
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
 from lossy_proxy import Fate, LossyProxy
+from openpyxl import load_workbook
 from upload_parts import MakeClients, new_cnpj
 
 from xlbridge.client import Client
@@ -59,6 +60,10 @@ def test_rows_of_the_same_key_with_other_values_are_held_with_both_values(
     assert row["differences"] == [
         {"column": "historico", "yours": "Outro texto", "theirs": "Mensalidade"}
     ]
+    sheet = load_workbook(held["rejects_file"]).worksheets[0]
+    told = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
+    assert "historico: sheet Outro texto, system Mensalidade" in told["motivo"].value
+    assert told["historico"].comment is not None
     assert titles(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)
     assert (code, again["rows"]["accepted"]) == (0, 1)

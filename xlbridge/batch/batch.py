@@ -158,7 +158,8 @@ class UnitOverview:
     """Status of one workbook or export; ``problem`` says what is wrong, None if nothing is.
 
     ``jobs`` are all of its jobs, oldest first. ``check`` is the result of the checks. ``actions``
-    counts the planned actions of its rows, None where they were not planned.
+    counts the planned actions of its rows, None where they were not planned; ``held`` says why some
+    of them will be held.
     """
 
     name: str
@@ -169,6 +170,7 @@ class UnitOverview:
     problem: Text | None = None
     sha256: str = ""
     actions: Mapping[str, int] | None = None
+    held: tuple[Text, ...] = ()
 
 
 def workbook_overview(

@@ -143,6 +143,8 @@ def _unit_text(unit: UnitOverview) -> Iterator[Text]:
         yield Text(pt="        {counts}", en="        {counts}").format(
             counts=ACTION_COUNTS.format(**unit.actions)
         )
+    for reason in unit.held:
+        yield Text(pt="      {reason}", en="      {reason}").format(reason=reason)
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
         for line in unit.check.first_findings:

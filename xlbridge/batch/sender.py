@@ -10,7 +10,13 @@ from typing import TypeGuard
 
 import pandas as pd
 
-from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus, workbook_overview
+from xlbridge.batch.batch import (
+    Batch,
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    workbook_overview,
+)
 from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan import (
@@ -27,7 +33,8 @@ from xlbridge.upload import (
     CorrectedRows,
     Job,
     NotRetriable,
-    RowPlan,
+    RowAction,
+    RowReason,
     SheetCodes,
     State,
     UploadOptions,
@@ -35,6 +42,7 @@ from xlbridge.upload import (
     corrected_rows,
     has_sent_rows,
     may_be_sent,
+    reason_lines,
     row_statuses,
     with_retries,
 )
@@ -79,13 +87,22 @@ class WorkbookSender:
         elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
             self._send_whole(target)
 
-    def plan(self, target: StepWorkbook) -> RowPlan:
-        """Return the actions of a workbook's rows; nothing is written.
+    def planned(self, target: StepWorkbook, unit: UnitOverview) -> UnitOverview:
+        """Return the unit with the actions of the workbook's rows; nothing is written.
 
         Raises ``UsageError`` when it has errors, and what ``Uploads.plan`` raises.
         """
         judged = self._validated(target)
-        return self._uploads(target).plan(judged, self._options(target)).plan
+        plan = self._uploads(target).plan(judged, self._options(target)).plan
+        records = [row for row in plan.rows if row.reason is not RowReason.NO_RECORD]
+        held = [row for row in records if row.action is RowAction.HELD]
+        columns = {} if judged.resource is None else judged.resource.by_name
+        return replace(
+            unit,
+            rows=RowCounts(read=len(records), unsent=len(records)),
+            actions=plan.counts,
+            held=tuple(reason_lines(held, columns)),
+        )
 
     def _state(self, target: StepWorkbook) -> UnitOverview:
         batch = self.batch
@@ -286,7 +303,7 @@ def _with_actions(sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview
     path = sender.batch.plan.folder / unit.name
     target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
     try:
-        return replace(unit, actions=sender.plan(target).counts)
+        return sender.planned(target, unit)
     except (UsageError, ApiError, WorkbookRefused) as error:
         return replace(unit, problem=error.message)
 

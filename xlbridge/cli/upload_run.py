@@ -66,7 +66,7 @@ def run_upload(
         raise
     if not job.spec.rows:
         # No consent was asked, so the plan was not shown.
-        request = ConsentRequest.of(context.journal, job, client.target)
+        request = ConsentRequest.of(context, job, client.target)
         for line in request.lines(all_rows=arguments.list_rows):
             remark(line)
     return end_with_job(context, job, arguments.form, arguments.annotate, client)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xlbridge.i18n import Text
+from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemCells, PlannedRow
@@ -144,10 +145,10 @@ class PlannedAction:
     differences: Mapping[str, str]
 
     @classmethod
-    def of(cls, row: PlannedRow) -> "PlannedAction":
-        """Return the action of a planned row."""
+    def of(cls, row: PlannedRow, columns: Mapping[str, Column]) -> "PlannedAction":
+        """Return the action of a planned row; ``columns`` are those of the resource."""
         told = {
-            name: str(_DIFFERS.format(theirs=one.theirs if one.theirs is not None else "–"))
+            name: str(_DIFFERS.format(theirs=one.shown(columns.get(name))[1]))
             for name, one in row.differences.items()
         }
         return cls(row.action.value, str(row.text or ""), told)

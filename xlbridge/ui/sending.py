@@ -3,14 +3,14 @@
 All are the use cases of the commands, run in a thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.resources import Mode
+from xlbridge.resources import Column, Mode
 from xlbridge.ui.remote import Changed, Remote
 from xlbridge.ui.row_remarks import PlannedAction, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
@@ -20,6 +20,7 @@ from xlbridge.upload import (
     Confirmed,
     CorrectedRows,
     Job,
+    PlannedRow,
     Resolution,
     State,
     UploadContext,
@@ -81,13 +82,14 @@ class SheetUploads:
             )
             target = client.target
         rows = [row for row in planned.plan.rows if not row.is_created]
+        columns = {} if sheet.resource is None else sheet.resource.by_name
         with editor.lock:
             if editor.version == version:
-                editor.remarks.planned = {row.row: PlannedAction.of(row) for row in rows}
+                editor.remarks.planned = {row.row: PlannedAction.of(row, columns) for row in rows}
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "rows": [row.to_json() for row in rows[:_LISTED]],
+            "rows": [_planned_row(row, columns) for row in rows[:_LISTED]],
             "writes": len(planned.plan.positions),
             "retry_of": None if again is None else again.job.id,
             "environment": target.profile,
@@ -269,6 +271,15 @@ def _retried(
     if job is None or job.parent is not None or job.state not in _RETRIED:
         return None
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
+
+
+def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return a row of the plan for the page: values that differ are as people write them."""
+    differing = []
+    for name, one in row.differences.items():
+        yours, theirs = one.shown(columns.get(name))
+        differing.append({"column": name, "yours": str(yours), "theirs": str(theirs)})
+    return row.to_json() | {"differences": differing}
 
 
 def _document(context: UploadContext, job: Job) -> dict[str, Any]:

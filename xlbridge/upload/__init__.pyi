@@ -3,6 +3,7 @@ from .consent import (
     Confirmed as Confirmed,
     Consent as Consent,
     ConsentRequest as ConsentRequest,
+    reason_lines as reason_lines,
 )
 from .context import (
     UploadContext as UploadContext,

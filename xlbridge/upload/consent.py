@@ -1,19 +1,19 @@
 """Consent to an upload: the request with the plan, its token, and answers that need no terminal."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
+from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
 from xlbridge.upload.report import mode_name
 from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 
 if TYPE_CHECKING:
     from xlbridge.client import Target
-    from xlbridge.upload.journal import Journal
+    from xlbridge.upload.context import UploadContext
     from xlbridge.upload.processing.plan import PlannedRecord
 
 _SHOWN_ROWS = 5
@@ -25,20 +25,23 @@ class ConsentRequest:
     """Request for consent to the first write of an upload.
 
     ``job`` holds the rows; of a sheet that is sent in parts it is the parent. ``target`` is the
-    system that they go to, ``planned`` the action of each row of the sheet; a processing has
-    ``records`` in place of rows.
+    system that they go to, ``planned`` the action of each row of the sheet and ``columns`` those of
+    its resource; a processing has ``records`` in place of rows.
     """
 
     job: Job
     target: "Target"
     planned: Sequence[PlannedRow]
     records: Sequence["PlannedRecord"] = ()
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, journal: "Journal", job: Job, target: "Target") -> Self:
+    def of(cls, context: "UploadContext", job: Job, target: "Target") -> Self:
         """Return the request for what a job is to do, as it was planned."""
+        journal = context.journal
         if job.spec.mode is not Mode.PROCESS:
-            return cls(job, target, journal.plan_of(job))
+            columns = context.catalogue.named(job.spec.resource).by_name
+            return cls(job, target, journal.plan_of(job), columns=columns)
         # It knows the interface's operations, which other commands do not need.
         from xlbridge.upload.processing.plan import planned_records
 
@@ -82,7 +85,7 @@ class ConsentRequest:
                 pt="  prévia do sistema · linhas lidas: {rows}",
                 en="  preview by the system · rows read: {rows}",
             ).format(rows=previewed)
-        yield from plan_lines(self.job, self.planned, all_rows=all_rows)
+        yield from _plan_lines(self.job, self.planned, self.columns, all_rows=all_rows)
         if not self.job.spec.rows:
             return
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(
@@ -108,13 +111,10 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
     )
 
 
-def plan_lines(
-    job: Job, planned: Sequence[PlannedRow], *, all_rows: bool = False
+def _plan_lines(
+    job: Job, planned: Sequence[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool
 ) -> Iterator[Text]:
-    """Yield the counts of a plan, then the rows that are not created, by reason.
-
-    Of each reason the first rows are named; with ``all_rows`` all are.
-    """
+    """Yield the counts of a plan, then the rows that are not created, by reason."""
     plan = job.last("plan")
     if plan is None:
         return
@@ -131,15 +131,27 @@ def plan_lines(
             en="  {good} good {good:row|rows} to send; {faulty} with errors, which "
             "{faulty:goes|go} into the rejects workbook",
         ).format(good=job.last("writes") or 0, faulty=faulty)
+    not_created = [row for row in planned if not row.is_created]
+    yield from reason_lines(not_created, columns, all_rows=all_rows)
+
+
+def reason_lines(
+    planned: Sequence[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
+) -> Iterator[Text]:
+    """Yield the rows of a plan by their reasons, with the columns that differ.
+
+    Of each reason the first rows are named; with ``all_rows`` all are.
+    """
     by_reason: dict[tuple[RowAction, RowReason | None], list[PlannedRow]] = {}
     for row in planned:
-        if not row.is_created:
-            by_reason.setdefault((row.action, row.reason), []).append(row)
+        by_reason.setdefault((row.action, row.reason), []).append(row)
     for rows in by_reason.values():
-        yield from _reason_lines(rows, len(rows) if all_rows else _SHOWN_ROWS)
+        yield from _lines_of_reason(rows, columns, len(rows) if all_rows else _SHOWN_ROWS)
 
 
-def _reason_lines(rows: Sequence[PlannedRow], most: int) -> Iterator[Text]:
+def _lines_of_reason(
+    rows: Sequence[PlannedRow], columns: Mapping[str, Column], most: int
+) -> Iterator[Text]:
     """Yield a reason with the numbers of its rows, and what differs or is wrong in the first."""
     first = rows[0]
     reasons = {str(row.text) for row in rows}
@@ -161,11 +173,10 @@ def _reason_lines(rows: Sequence[PlannedRow], most: int) -> Iterator[Text]:
             yield Text(pt="    linha {row}: {text}", en="    row {row}: {text}").format(
                 row=row.row, text=row.why or row.text or "–"
             )
-        for column, one in row.differences.items():
-            yield Text(
-                pt="    linha {row}, {column}: planilha {yours}, sistema {theirs}",
-                en="    row {row}, {column}: sheet {yours}, system {theirs}",
-            ).format(row=row.row, column=column, yours=one.yours or "–", theirs=one.theirs or "–")
+        for differing in row.difference_texts(columns):
+            yield Text(pt="    linha {row}, {text}", en="    row {row}, {text}").format(
+                row=row.row, text=differing
+            )
 
 
 _ACTION_NAMES: dict[RowAction, Text] = {

@@ -108,7 +108,7 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     frame = frame_of_payload(context, resource, job.spec.planned or job.spec.payload)
     planned = context.journal.plan_of(job)
     numbers = [row.row for row in planned] or list(job.spec.rows)
-    reasons = _reasons(job, planned)
+    reasons = _reasons(resource, job, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
     told = [reasons[numbers[at]] for at in positions]
@@ -157,8 +157,8 @@ def _rejected_items(
 def _wrong_columns(
     resource: Resource, job: Job, planned: Sequence[PlannedRow], rows: Sequence[int]
 ) -> dict[int, set[str]]:
-    """Return the columns for which rows were rejected, or whose cells hold what cannot be sent, by
-    their places among ``rows``."""
+    """Return the columns for which rows were rejected, whose cells hold what cannot be sent, or
+    that differ from the system, by their places among ``rows``."""
     from xlbridge.upload.verdict import parse_item_column
 
     of_row: defaultdict[int, set[str]] = defaultdict(set)
@@ -169,17 +169,17 @@ def _wrong_columns(
         if column in resource.by_name or parse_item_column(column):
             of_row[rejected.row].add(column)
     for row in planned:
-        of_row[row.row].update(row.own or ())
+        of_row[row.row].update(row.own, resource.by_name.keys() & row.differences)
     return {place: of_row[row] for place, row in enumerate(rows) if of_row[row]}
 
 
-def _reasons(job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
+def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
     """Return why each row was not applied: rejected, or held; what is no record is left out."""
     reasons = job.verdict.reasons
     if job.state is State.REJECTED:
         reasons = {row: reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in job.spec.rows}
     held = {
-        row.row: str(row.text)
+        row.row: row.full_text(resource.by_name)
         for row in planned
         if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
     }

@@ -86,6 +86,12 @@ _RETRY = Text(
     pt="A seguir: corrija as linhas em {rejects}, depois: xlbridge retry {job}",
     en="Next: fix the rows in {rejects}, then: xlbridge retry {job}",
 )
+_HELD = Text(
+    pt="A seguir: veja em {rejects} por que cada linha ficou retida; as que você corrigir ali vão "
+    "com: xlbridge retry {job}",
+    en="Next: see in {rejects} why each row is held; those that you correct there are sent by: "
+    "xlbridge retry {job}",
+)
 _STATUS_COPY = Text(
     pt="A seguir: nada mais a fazer; uma cópia do arquivo com os códigos do sistema: "
     "xlbridge jobs {job} --annotate {copy}",
@@ -235,7 +241,8 @@ def _next_step(job: Job, settled: SettledRows | None) -> Text:
         if settled is not None and not settled.left:
             return _NEXT_STEPS[State.DONE]
         if rejects:
-            return _RETRY.format(rejects=as_argument(Path(rejects)), **known)
+            step = _HELD if job.state is State.DONE else _RETRY
+            return step.format(rejects=as_argument(Path(rejects)), **known)
         if job.state is not State.DONE:
             return _NEXT_STEPS[State.PARTIAL].format(**known)
         if job.verdict.accepted:

@@ -6,15 +6,17 @@ Source: the product brief, Row actions.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, localized_number, untranslated
+from xlbridge.resources import Column, Kind
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -173,6 +175,24 @@ class Difference:
     yours: str | None
     theirs: str | None
 
+    def shown(self, column: Column | None) -> tuple[Text, Text]:
+        """Return both values as people write them; ``column`` is None where they are of a list."""
+        kind = None if column is None else column.kind
+        return _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
+
+
+def _shown_value(value: str | None, kind: Kind | None) -> Text:
+    if value is None:
+        return untranslated("–")
+    if kind in {Kind.NUMBER, Kind.MONEY}:
+        return localized_number(value)
+    if kind is Kind.DATE:
+        try:
+            return untranslated(f"{date.fromisoformat(value):%d/%m/%Y}")
+        except ValueError:  # What the system has there is no date.
+            pass
+    return untranslated(value)
+
 
 CellContent = str | float
 """Content of an analyst's cell: a text or a number."""
@@ -217,6 +237,20 @@ class PlannedRow:
     def text(self) -> Text | None:
         """The reason for a person, None where there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
+
+    def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
+        """Yield what differs, for a person; ``columns`` are those of the resource, by name."""
+        for name, one in self.differences.items():
+            yours, theirs = one.shown(columns.get(name))
+            yield Text(
+                pt="{column}: planilha {yours}, sistema {theirs}",
+                en="{column}: sheet {yours}, system {theirs}",
+            ).format(column=name, yours=yours, theirs=theirs)
+
+    def full_text(self, columns: Mapping[str, Column]) -> str:
+        """Return the reason and what differs, as one line."""
+        differing = "; ".join(map(str, self.difference_texts(columns)))
+        return f"{self.text} ({differing})" if differing else str(self.text or "")
 
     def to_journal(self) -> StoredAction:
         """Return the row as the journal keeps it."""

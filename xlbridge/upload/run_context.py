@@ -84,7 +84,7 @@ class RunContext:
         Keys are read again where the plan is old by then. Raises ``UsageError`` when the plan of a
         whole sheet has changed.
         """
-        request = ConsentRequest.of(self.journal, job, self.client.target)
+        request = ConsentRequest.of(self.environment, job, self.client.target)
         if not self.options.consent(request):
             return NO_CONSENT
         # What changes single records reads each of them just before.

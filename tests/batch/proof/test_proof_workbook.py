@@ -38,14 +38,16 @@ def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
     assert facts["Environment"] == "rehearsal"
     assert facts["Proven at"] == "02/11/2026 08:30:00"
     assert facts["Parameter month"] == "2026-10"
-    assert facts["Rows"] == "read 12 · accepted 8 · rejected 1 · not sent 1 · unknown 2"
+    assert facts["Rows"] == (
+        "read 12 · accepted 8 · unchanged 0 · held 0 · rejected 1 · not sent 1 · unknown 2"
+    )
     assert book.sheetnames == [
         "Proof",
         "Steps",
         "Control totals",
         "Differences",
         "Open rows",
-        "Rejected rows",
+        "Rejected and held rows",
         "Read-back",
         "Exports",
         "Workbooks",

@@ -226,7 +226,9 @@ def build_proof(
         totals=tuple(table for r, rows in accepted if rows for table in total_tables(r, rows)),
         cells=tuple(cell_differences(in_order, context.catalogue)),
         rows=tuple(open_rows(in_order)),
-        refused=tuple(refused for file in files for refused in refused_rows(file)),
+        refused=tuple(
+            refused for file in files for refused in refused_rows(file, context.catalogue)
+        ),
         unread=tuple(unread for r, rows in accepted for unread in count_unread(r, rows)),
         fields=tuple(_compared_fields(resource) for resource, _ in read),
         breaches=tuple(_breaches(files, read, proofs)),

@@ -225,10 +225,10 @@ _PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {b
 
 
 _ROW_COUNTS = Text(
-    pt="lidas {read} · aceitas {accepted} · rejeitadas {rejected} · não enviadas {unsent} · "
-    "sem resultado {unknown}",
-    en="read {read} · accepted {accepted} · rejected {rejected} · not sent {unsent} · "
-    "unknown {unknown}",
+    pt="lidas {read} · aceitas {accepted} · sem alteração {unchanged} · retidas {held} · "
+    "rejeitadas {rejected} · não enviadas {unsent} · sem resultado {unknown}",
+    en="read {read} · accepted {accepted} · unchanged {unchanged} · held {held} · "
+    "rejected {rejected} · not sent {unsent} · unknown {unknown}",
 )
 _READ_BACK_COUNTS = Text(
     pt="iguais {same} · com diferença {differs} · ausentes {missing} · mais de uma vez {doubled} · "

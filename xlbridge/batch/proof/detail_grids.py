@@ -109,9 +109,9 @@ def open_row_grid(proof: Proof) -> Grid:
 
 
 def refused_grid(proof: Proof) -> Grid:
-    """Return what the system said of the rows that were not written."""
+    """Return why rows were not written: what the system said, or why they were held."""
     return Grid(
-        sheet=Text(pt="Rejeitadas", en="Rejected rows"),
+        sheet=Text(pt="Rejeitadas e retidas", en="Rejected and held rows"),
         headings=(
             *_LOCATION,
             _ROW,
@@ -131,10 +131,12 @@ def refused_grid(proof: Proof) -> Grid:
             )
             for row in proof.refused
         ],
-        none=Text(pt="Nenhuma linha foi rejeitada.", en="No row was rejected."),
+        none=Text(pt="Nenhuma linha foi rejeitada ou retida.", en="No row was rejected or held."),
         about=Text(
-            pt="O que o sistema respondeu de cada linha que ao fim não foi gravada.",
-            en="What the system answered of each row that was not written in the end.",
+            pt="Por que cada linha ao fim não foi gravada: o que o sistema respondeu ou, de uma "
+            "linha retida, por que não foi enviada.",
+            en="Why each row was not written in the end: what the system answered or, of a held "
+            "row, why it was not sent.",
         ),
     )
 

@@ -276,8 +276,9 @@ _OPEN_REASONS = {
 _NOT_WRITTEN = frozenset({RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 
 
-def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
-    """Yield what the system said of the rows of a workbook that are not written in the end.
+def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
+    """Yield what the system said of the rows of a workbook that are not written in the end, and why
+    others were held.
 
     What it said of a sheet as a whole has no row.
     """
@@ -295,7 +296,7 @@ def refused_rows(file: SentFile) -> Iterator[RefusedRow]:
                 row=row.row,
                 cell=None,
                 column=None,
-                message=str(row.planned.text),
+                message=row.planned.full_text(catalogue.named(row.job.spec.resource).by_name),
             )
     for job in file.jobs:
         for said in job.verdict.rejected_rows:

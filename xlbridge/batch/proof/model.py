@@ -185,7 +185,10 @@ class OpenRow:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row that the system refused, or that fell with others; ``row`` is None for a sheet's."""
+    """A row that the system refused, that fell with others, or that was held.
+
+    ``row`` is None for what was said of a sheet.
+    """
 
     step: str
     workbook: Path

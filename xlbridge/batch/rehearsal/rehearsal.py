@@ -282,9 +282,9 @@ class Trial:
 
     def _say(self, runner: CommandRunner, faults: str | None) -> None:
         if faults is None:
-            message = Text(pt="Corrida {n}, sem falhas", en="Run {n}, without faults")
+            message = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
         else:
-            message = Text(pt="Corrida {n}, sob falhas", en="Run {n}, under faults")
+            message = Text(pt="Execução {n}, sob falhas", en="Run {n}, under faults")
         self.tell(message.format(n=runner.count + 1))
 
     def _wait_for_queue(self) -> None:

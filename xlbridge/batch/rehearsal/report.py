@@ -58,7 +58,7 @@ _PASSED = Text(
     en="✓ Rehearsal passed: {rows} {rows:row|rows}, each in the system once{faults}.",
 )
 _UNDER_FAULTS = Text(
-    pt=", apesar das falhas em {runs} {runs:corrida|corridas}",
+    pt=", apesar das falhas em {runs} {runs:execução|execuções}",
     en=", in spite of the faults in {runs} {runs:run|runs}",
 )
 _VERDICTS = {
@@ -205,8 +205,8 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         faults=rehearsed.faults or Text(pt="nenhuma", en="none")
     )
     yield Text(
-        pt="  corridas: {faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} "
-        "sem falhas",
+        pt="  execuções: {faulty} sob falhas, {killed} delas "
+        "{killed:interrompida|interrompidas} no meio; {calm} sem falhas",
         en="  runs: {faulty} under faults, {killed} of them killed in the middle; {calm} without",
     ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
 
@@ -218,7 +218,7 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
         "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
         "{unknown} em dúvida + {unsent} {unsent:não enviada|não enviadas} + {unchanged} sem "
-        "mudança + {held} {held:retida|retidas}",
+        "alteração + {held} {held:retida|retidas}",
         en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
         "rejected + "
         "{unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",

@@ -69,14 +69,15 @@ def _facts(rehearsed: RehearsalResult) -> list[tuple[Text, object]]:
     trial = rehearsed.trial
     none = Text(pt="nenhuma", en="none")
     runs = Text(
-        pt="{faulty} sob falhas, {killed} delas {killed:morta|mortas} no meio; {calm} sem falhas",
+        pt="{faulty} sob falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
+        "{calm} sem falhas",
         en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
     ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
     return [
         (Text(pt="Plano", en="Plan"), rehearsed.plan),
         (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
         (Text(pt="Falhas", en="Faults"), rehearsed.faults or none),
-        (Text(pt="Corridas", en="Runs"), runs),
+        (Text(pt="Execuções", en="Runs"), runs),
     ]
 
 

@@ -92,7 +92,7 @@ export function confirmParts(planned, text, begin) {
 
 function plannedLine(row) {
   const differences = row.differences
-    .map((one) => `${one.column}: ${one.theirs ?? "–"} → ${one.yours ?? "–"}`)
+    .map((one) => `${one.column}: ${one.theirs} → ${one.yours}`)
     .join("; ");
   const action = row.action === "held" ? texts.row_held : actionName(row.action);
   return tableLine([row.row, action, row.message ?? "", differences]);
