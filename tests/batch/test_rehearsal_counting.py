@@ -13,7 +13,7 @@ from xlbridge.batch.rehearsal.reconciliation import ExpectedRow, compare_tables
 from xlbridge.batch.rehearsal.result import RowId, TableComparison, ViolationKind
 from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import RowDigest, StoredRows, table_title
-from xlbridge.upload import RowOutcome
+from xlbridge.upload.results import RowOutcome
 
 A, R, N, U = RowOutcome.ACCEPTED, RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNKNOWN
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xlbridge.resources import Mode
-from xlbridge.upload import Job, RowOutcome, UploadContext, sent_rows
-from xlbridge.upload.record_writes import RecordWrite, WriteState
+from xlbridge.upload import Job, UploadContext, sent_rows
+from xlbridge.upload.records.writes import RecordWrite, WriteState
+from xlbridge.upload.results import RowOutcome
 
 _NUMBER = "codigoDoExercicio, codigoDaFilial, numeroDaTransacao, sequenciaDaTransacao"
 _KEY, _TEXT = "numeroDoDocumento", "historico"

@@ -20,7 +20,7 @@ from xlbridge.settings import read_settings
 from xlbridge.upload import ApproveAll, Journal, UploadContext, UploadOptions, Uploads, create_undo
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.processing import create_processing, find_kind, numbers_in_sheet
-from xlbridge.upload.record_writes import RecordWrites
+from xlbridge.upload.records.writes import RecordWrites
 from xlbridge.validation import validate_workbook
 
 

@@ -32,7 +32,6 @@ from xlbridge.upload import (
     Job,
     Journal,
     Resolution,
-    RowOutcome,
     State,
     UploadContext,
     UploadOptions,
@@ -40,6 +39,7 @@ from xlbridge.upload import (
     resolve_job,
 )
 from xlbridge.upload.job import MAX_PLAN_AGE
+from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 KEYS = 3

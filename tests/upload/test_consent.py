@@ -22,9 +22,9 @@ from xlbridge.upload import (
     State,
     UploadContext,
     Uploads,
-    job_json,
     reason_lines,
 )
+from xlbridge.upload.results import job_json
 
 
 def test_the_plan_counts_what_is_there(

@@ -6,8 +6,9 @@ Inside: upload.
 from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 
 from xlbridge.client import Client
-from xlbridge.upload import UploadContext, Uploads, Verdict, job_json, job_lines
-from xlbridge.upload.verdict import DriftedRule, RejectedRow, drifted_rules
+from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.results import Verdict, job_json, job_lines
+from xlbridge.upload.results.verdict import DriftedRule, RejectedRow, drifted_rules
 
 
 def test_values_do_not_make_a_rule() -> None:

@@ -18,7 +18,8 @@ from upload_parts import (
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, TransportError
 from xlbridge.i18n import Text
-from xlbridge.upload import State, UploadContext, Uploads, job_json
+from xlbridge.upload import State, UploadContext, Uploads
+from xlbridge.upload.results import job_json
 
 NO_PREVIEW = replace(QUICK, preview=False)
 

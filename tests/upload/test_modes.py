@@ -30,9 +30,8 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
     choose_mode,
-    ensure_evidence,
-    job_json,
 )
+from xlbridge.upload.results import ensure_evidence, job_json
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from upload_parts import YES, new_cnpj, write_job
 from xlsb_writer import write_xlsb
 
 from xlbridge.client import Client
-from xlbridge.upload import UploadContext, Uploads, write_status_copy
+from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.results import write_status_copy
 from xlbridge.workbook import STATUS_COLUMNS
 
 HEADER = ("nomeComercial", "natureza", "cnpj")

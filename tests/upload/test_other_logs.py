@@ -12,7 +12,8 @@ from upload_parts import AT_ONCE, MakeClients, new_cnpj, registered, write_job
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, State, UploadContext, Uploads, job_json
+from xlbridge.upload import Job, State, UploadContext, Uploads
+from xlbridge.upload.results import job_json
 
 NO_PREVIEW = replace(AT_ONCE, preview=False)
 

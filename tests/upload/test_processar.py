@@ -15,15 +15,8 @@ from upload_parts import AT_ONCE, QUICK, YES, new_cnpj, row_counts, write_job
 from xlbridge.client import Client, Target
 from xlbridge.errors import TransportError
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import (
-    Job,
-    Journal,
-    State,
-    UploadContext,
-    Uploads,
-    job_json,
-    job_lines,
-)
+from xlbridge.upload import Job, Journal, State, UploadContext, Uploads
+from xlbridge.upload.results import job_json, job_lines
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 from xlbridge.wire.imports import IMPORT_LOG, ImportState
 

@@ -32,12 +32,11 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
-    job_json,
-    job_lines,
     resolve_job,
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
+from xlbridge.upload.results import job_json, job_lines
 
 
 def doubtful(

@@ -12,7 +12,8 @@ from upload_parts import YES, new_cnpj, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox.areas.registry.seed_demo import cpf_number
-from xlbridge.upload import RequestedMode, UploadContext, Uploads, job_json
+from xlbridge.upload import RequestedMode, UploadContext, Uploads
+from xlbridge.upload.results import job_json
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])

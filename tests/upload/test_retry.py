@@ -29,11 +29,10 @@ from xlbridge.upload import (
     UploadContext,
     Uploads,
     corrected_rows,
-    job_json,
     require_rejected,
-    settled_rows,
 )
-from xlbridge.upload.verdict import RejectedRow
+from xlbridge.upload.results import job_json, settled_rows
+from xlbridge.upload.results.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 

@@ -37,18 +37,16 @@ from xlbridge.upload import (
     RequestedMode,
     Resolution,
     RowAction,
-    RowOutcome,
     State,
     UploadContext,
     Uploads,
     corrected_rows,
-    job_json,
-    job_lines,
     require_rejected,
     resolve_job,
 )
 from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.upload.payload import file_hash
+from xlbridge.upload.results import RowOutcome, job_json, job_lines
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 

@@ -13,7 +13,8 @@ from upload_parts import YES, MakeClients, new_cnpj, taken_cnpj, write_job
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import UploadContext, Uploads, write_status_copy
+from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.results import write_status_copy
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook import STATUS_COLUMNS
 

@@ -14,15 +14,8 @@ from xlbridge.connection import connect
 from xlbridge.i18n import Text
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings
-from xlbridge.upload import (
-    Job,
-    Journal,
-    RowOutcome,
-    State,
-    UploadContext,
-    open_context,
-    outcomes_with_retries,
-)
+from xlbridge.upload import Job, Journal, State, UploadContext, open_context
+from xlbridge.upload.results import RowOutcome, outcomes_with_retries
 
 
 def ledger_path(settings: Settings) -> Path:

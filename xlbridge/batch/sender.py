@@ -35,7 +35,6 @@ from xlbridge.upload import (
     NotRetriable,
     RowAction,
     RowReason,
-    SheetCodes,
     State,
     UploadOptions,
     Uploads,
@@ -43,8 +42,6 @@ from xlbridge.upload import (
     has_sent_rows,
     may_be_sent,
     reason_lines,
-    row_statuses,
-    with_retries,
 )
 from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.processing import (
@@ -54,6 +51,7 @@ from xlbridge.upload.processing import (
     given_numbers,
     numbers_in_sheet,
 )
+from xlbridge.upload.results import SheetCodes, row_statuses, with_retries
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})

@@ -14,16 +14,8 @@ from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
-from xlbridge.upload import (
-    Job,
-    Journal,
-    ensure_evidence,
-    job_json,
-    mode_name,
-    open_context,
-    settled_rows,
-    state_name,
-)
+from xlbridge.upload import Job, Journal, open_context
+from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settled_rows, state_name
 
 
 @click.command(

@@ -16,7 +16,8 @@ from xlbridge.cli.upload_options import UploadArguments, upload_options
 from xlbridge.errors import InDoubt, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
-from xlbridge.upload import Job, Journal, State, ensure_evidence, open_context
+from xlbridge.upload import Job, Journal, State, open_context
+from xlbridge.upload.results import ensure_evidence
 
 
 @click.command(

@@ -20,7 +20,8 @@ from xlbridge.cli.upload_options import (
     upload_options,
 )
 from xlbridge.i18n import Text
-from xlbridge.upload import ensure_evidence, open_context
+from xlbridge.upload import open_context
+from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 

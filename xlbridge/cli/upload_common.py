@@ -9,12 +9,8 @@ from xlbridge.cli.output import doubt_kept, print_error, print_report, remark
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.upload import (
-    Job,
-    State,
-    UploadContext,
-    job_report,
-)
+from xlbridge.upload import Job, State, UploadContext
+from xlbridge.upload.results import job_report
 
 if TYPE_CHECKING:
     from xlbridge.client import Client
@@ -45,7 +41,7 @@ def save_status_copy(
     job.require_upload()
     # It reads and writes workbooks, which most commands about jobs do not.
     with heavy_imports():
-        from xlbridge.upload import write_status_copy
+        from xlbridge.upload.results import write_status_copy
 
     require_distinct([target], [Path(job.spec.file)])
     write_status_copy(context, job, target, client)

@@ -20,8 +20,6 @@ from xlbridge.upload import (
     RequestedMode,
     UploadOptions,
     Uploads,
-    job_json,
-    job_report,
     may_be_sent,
     open_context,
 )
@@ -35,6 +33,7 @@ from xlbridge.upload.processing import (
     plan_processing,
     process_plan_json,
 )
+from xlbridge.upload.results import job_json, job_report
 
 _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 

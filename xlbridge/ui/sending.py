@@ -27,16 +27,8 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
     corrected_rows,
-    ensure_evidence,
-    job_headline,
-    job_json,
-    job_lines,
-    job_report,
     open_context,
     resolve_job,
-    settled_rows,
-    state_name,
-    write_status_copy,
 )
 from xlbridge.upload.processing import (
     create_processing,
@@ -44,6 +36,16 @@ from xlbridge.upload.processing import (
     given_numbers,
     plan_processing,
     process_plan_json,
+)
+from xlbridge.upload.results import (
+    ensure_evidence,
+    job_headline,
+    job_json,
+    job_lines,
+    job_report,
+    settled_rows,
+    state_name,
+    write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.workbook import CellPosition

@@ -19,7 +19,8 @@ from xlbridge.ui.row_remarks import refusals
 from xlbridge.ui.sheet_editor import SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import known_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import ensure_evidence, job_json, open_context, require_unchanged
+from xlbridge.upload import open_context
+from xlbridge.upload.results import ensure_evidence, job_json, require_unchanged
 
 if TYPE_CHECKING:
     from xlbridge.ui.sending import SheetUploads

@@ -8,7 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
-from xlbridge.upload.report import mode_name
+from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_file import is_expected
-from xlbridge.upload.record_writes import WriteState
+from xlbridge.upload.records.writes import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.wire.imports import ImportLog, ImportState

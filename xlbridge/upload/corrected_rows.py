@@ -17,16 +17,16 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.plan_builder import SheetSource
-from xlbridge.upload.report import state_name
-from xlbridge.upload.retried_rows import (
+from xlbridge.upload.results.report import state_name
+from xlbridge.upload.results.retried_rows import (
     doubtful_rows,
     outcomes_with_retries,
     rows_in_system,
     with_retries,
 )
+from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_actions import SheetRows
 from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan, RowReason, SetAside
-from xlbridge.upload.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet, normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook

@@ -30,7 +30,7 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_to_json,
     value_of_json,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrites, WriteState
+from xlbridge.upload.records.writes import RecordTask, RecordWrites, WriteState
 from xlbridge.upload.row_plan import PlannedRow, RowPlan, StoredAction
 
 

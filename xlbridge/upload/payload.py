@@ -27,7 +27,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
 from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
-from xlbridge.upload.verdict import parse_item_column
+from xlbridge.upload.results.verdict import parse_item_column
 from xlbridge.validation import (
     ParseOptions,
     ValidatedSheet,

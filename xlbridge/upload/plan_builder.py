@@ -27,6 +27,7 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
+from xlbridge.upload.results.verdict import item_column
 from xlbridge.upload.row_actions import SheetRows, plan_rows, read_rows
 from xlbridge.upload.row_plan import (
     CellContent,
@@ -36,7 +37,6 @@ from xlbridge.upload.row_plan import (
     RowReason,
     SetAside,
 )
-from xlbridge.upload.verdict import item_column
 from xlbridge.validation import ValidatedSheet, has_stray_rows
 
 

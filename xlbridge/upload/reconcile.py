@@ -19,9 +19,9 @@ from xlbridge.upload.lookup.snapshot import (
     applied_rows,
     is_stable,
 )
-from xlbridge.upload.record_writes import RecordWrite, WriteState
-from xlbridge.upload.remote_row_results import rejected_row
-from xlbridge.upload.verdict import Verdict
+from xlbridge.upload.records.writes import RecordWrite, WriteState
+from xlbridge.upload.results.remote_row_results import rejected_row
+from xlbridge.upload.results.verdict import Verdict
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step

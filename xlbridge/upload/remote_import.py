@@ -13,13 +13,13 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
-from xlbridge.upload.remote_row_results import (
+from xlbridge.upload.results.remote_row_results import (
     ROW_COUNT_DIFFERS,
     accounts_for_every_row,
     verdict_of_log,
     verdict_of_rejection,
 )
-from xlbridge.upload.verdict import Verdict
+from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 

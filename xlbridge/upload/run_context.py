@@ -18,8 +18,8 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
 from xlbridge.upload.plan_builder import plan_still_holds
-from xlbridge.upload.remote_row_results import with_sheet_columns
-from xlbridge.upload.verdict import Verdict
+from xlbridge.upload.results.remote_row_results import with_sheet_columns
+from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import ImportQuery
 

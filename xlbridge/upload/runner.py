@@ -16,9 +16,9 @@ from xlbridge.upload import reconcile, remote_import
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.processing.sending import process_records, settle_processing
-from xlbridge.upload.record_writer import settle_records, write_records
-from xlbridge.upload.remote_row_results import verdict_of_log
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
+from xlbridge.upload.records.writer import settle_records, write_records
+from xlbridge.upload.results.remote_row_results import verdict_of_log
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
 from xlbridge.wire.imports import ImportState
 
 if TYPE_CHECKING:

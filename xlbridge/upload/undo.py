@@ -28,10 +28,10 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.record_writes import RecordTask, WriteState
-from xlbridge.upload.report import state_name
-from xlbridge.upload.retried_rows import with_retries
-from xlbridge.upload.verdict import RowOutcome
+from xlbridge.upload.records.writes import RecordTask, WriteState
+from xlbridge.upload.results.report import state_name
+from xlbridge.upload.results.retried_rows import with_retries
+from xlbridge.upload.results.verdict import RowOutcome
 
 _SHOWN_ROWS = 10
 

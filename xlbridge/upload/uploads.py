@@ -15,7 +15,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.corrected_rows import CorrectedRows, require_changed_rows
-from xlbridge.upload.evidence import ensure_sheet_evidence
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
 from xlbridge.upload.lookup.links import LinkResolver
@@ -30,10 +29,11 @@ from xlbridge.upload.plan_builder import (
     plan_source,
     renew_plan,
 )
+from xlbridge.upload.results.evidence import ensure_sheet_evidence
+from xlbridge.upload.results.sheet_codes import SheetCodes
 from xlbridge.upload.row_plan import RowAction, RowPlan
 from xlbridge.upload.run_context import RunContext
 from xlbridge.upload.runner import JobRunner, run_split, update_parent
-from xlbridge.upload.sheet_codes import SheetCodes
 from xlbridge.validation import ValidatedSheet
 
 _PLANNING = Text(

@@ -38,7 +38,8 @@ from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource, item_fields
-from xlbridge.upload import RowOutcome, State, UploadContext
+from xlbridge.upload import State, UploadContext
+from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import PROVEN, require_own
 
 

@@ -13,7 +13,8 @@ from xlbridge.batch.proof.model import (
     RowLocation,
 )
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Verdict, mode_name, state_name
+from xlbridge.upload import Job
+from xlbridge.upload.results import Verdict, mode_name, state_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)

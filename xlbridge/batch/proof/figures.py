@@ -22,8 +22,8 @@ from xlbridge.batch.proof.model import (
 from xlbridge.batch.proof.read_back import ReadBackRow
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
-from xlbridge.upload import RowOutcome
 from xlbridge.upload.lookup import FoundRecord
+from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import cell_address
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from xlbridge.batch.proof.model import ProofFile, RowLocation
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, PlannedRow, RowOutcome, RowReason, State
+from xlbridge.upload import Job, Journal, PlannedRow, RowReason, State
+from xlbridge.upload.results import RowOutcome
 
 _ACCEPTED_TWICE = Text(
     pt="{file}, linha {row}: aceita por mais de um envio ({jobs})",

@@ -10,7 +10,8 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.upload import Job, Verdict
+from xlbridge.upload import Job
+from xlbridge.upload.results import Verdict
 
 
 @dataclass(frozen=True, slots=True)

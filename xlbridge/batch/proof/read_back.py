@@ -13,8 +13,9 @@ from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
-from xlbridge.upload import Job, RowOutcome, UploadContext, given_codes, planned_rows, sent_rows
+from xlbridge.upload import Job, UploadContext, planned_rows, sent_rows
 from xlbridge.upload.lookup import CODE_SEPARATOR, RowSnapshot, comparable_value, look_up_rows
+from xlbridge.upload.results import RowOutcome, given_codes
 from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]

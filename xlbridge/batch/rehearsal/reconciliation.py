@@ -33,7 +33,8 @@ from xlbridge.sandbox.rehearsal import (
     table_title,
 )
 from xlbridge.sandbox.storage import Storage
-from xlbridge.upload import RowOutcome, UploadContext, load_payload
+from xlbridge.upload import UploadContext, load_payload
+from xlbridge.upload.results import RowOutcome
 
 _NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
 

@@ -32,7 +32,7 @@ from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.sandbox import FaultPlan, SeedKind, has_unfinished_files, parse_faults
 from xlbridge.settings import Settings
-from xlbridge.upload import RowOutcome
+from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet
 
 OpenBatch = Callable[[Path, Mapping[str, str], Settings], AbstractContextManager[Batch]]

@@ -18,7 +18,7 @@ from xlbridge.batch.rehearsal.result import (
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, table_title
-from xlbridge.upload import RowOutcome
+from xlbridge.upload.results import RowOutcome
 
 _MOST_SHOWN = 10
 _REFUSED = (RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN)

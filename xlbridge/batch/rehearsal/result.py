@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from xlbridge.i18n import Text
-from xlbridge.upload import RowOutcome
+from xlbridge.upload.results import RowOutcome
 
 
 class ViolationKind(StrEnum):

@@ -16,8 +16,8 @@ from xlbridge.upload.processing.plan import (
     RecordAction,
     planned_records,
 )
-from xlbridge.upload.record_writes import RecordWrite, WriteState
-from xlbridge.upload.report import decision_lines
+from xlbridge.upload.records.writes import RecordWrite, WriteState
+from xlbridge.upload.results.report import decision_lines
 
 if TYPE_CHECKING:
     from xlbridge.client import Target

@@ -23,7 +23,7 @@ from xlbridge.upload.reconcile import (
     state_of_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.record_dispatch import (
+from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
     RecordDispatch,
@@ -36,7 +36,7 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
+from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

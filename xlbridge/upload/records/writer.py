@@ -15,9 +15,9 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.reconcile import settle_writes, state_of_writes, verdict_of_writes
-from xlbridge.upload.record_changes import RecordChanger, change_of_row
-from xlbridge.upload.record_creations import RecordCreator
-from xlbridge.upload.record_dispatch import (
+from xlbridge.upload.records.changes import RecordChanger, change_of_row
+from xlbridge.upload.records.creations import RecordCreator
+from xlbridge.upload.records.dispatch import (
     Announce,
     RecordDispatch,
     RecordProgress,
@@ -26,7 +26,7 @@ from xlbridge.upload.record_dispatch import (
     WriteResult,
     with_reason,
 )
-from xlbridge.upload.record_writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
+from xlbridge.upload.records.writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext, Step

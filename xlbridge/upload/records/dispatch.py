@@ -21,7 +21,7 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, LocalDatabaseError, TransportError
 from xlbridge.i18n import Text
 from xlbridge.upload.options import UploadOptions, pace_text
-from xlbridge.upload.record_writes import NewState, RecordWrite, WriteState
+from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.upload.run_context import RunContext

@@ -9,8 +9,8 @@ from xlbridge.pages import ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.report import job_json, job_lines
-from xlbridge.upload.retried_rows import settled_rows
+from xlbridge.upload.results.report import job_json, job_lines
+from xlbridge.upload.results.retried_rows import settled_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
-from xlbridge.upload.record_dispatch import (
+from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
     RecordRequest,
@@ -37,7 +37,7 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import RecordTask, RecordWrite, WriteState, plain_json
+from xlbridge.upload.records.writes import RecordTask, RecordWrite, WriteState, plain_json
 from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery

@@ -16,8 +16,8 @@ from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.upload.row_plan import PlannedRow, RowAction, RowReason
-from xlbridge.upload.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
@@ -135,7 +135,7 @@ def _rejected_items(
     wrong: Mapping[int, Collection[str]],
 ) -> "RejectedItems":
     """Return the rows of a list with what is told of their cells among those of the records."""
-    from xlbridge.upload.verdict import parse_item_column
+    from xlbridge.upload.results.verdict import parse_item_column
     from xlbridge.workbook.write import RejectedItems
 
     at = {place: row for row, place in enumerate(items.places)}
@@ -159,7 +159,7 @@ def _wrong_columns(
 ) -> dict[int, set[str]]:
     """Return the columns for which rows were rejected, whose cells hold what cannot be sent, or
     that differ from the system, by their places among ``rows``."""
-    from xlbridge.upload.verdict import parse_item_column
+    from xlbridge.upload.results.verdict import parse_item_column
 
     of_row: defaultdict[int, set[str]] = defaultdict(set)
     for rejected in job.verdict.rejected_rows:
@@ -283,7 +283,7 @@ def doubt_page(
     ``sent`` has a mapping of columns to values for each row.
     """
     return render_page(
-        "xlbridge.upload",
+        "xlbridge.upload.results",
         title=f"xlbridge · {job.id}",
         what_to_do=_WHAT_TO_DO,
         question=_question(job).format(rows=len(_open_rows(job)), reason=job.reason),

@@ -14,7 +14,6 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome
 from xlbridge.errors import ApiError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation, Resource
-from xlbridge.upload.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
@@ -26,7 +25,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
     StoredSnapshot,
 )
-from xlbridge.upload.record_dispatch import (
+from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
     RecordRequest,
@@ -37,7 +36,8 @@ from xlbridge.upload.record_dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.record_writes import RecordWrite, WriteState, plain_json
+from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
+from xlbridge.upload.records.writes import RecordWrite, WriteState, plain_json
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from xlbridge.resources import SheetLink, normalize_header
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import file_hash
-from xlbridge.upload.retried_rows import with_retries
-from xlbridge.upload.status_copy import row_statuses, store_remote_codes
+from xlbridge.upload.results.retried_rows import with_retries
+from xlbridge.upload.results.status_copy import row_statuses, store_remote_codes
 from xlbridge.validation import display
 from xlbridge.workbook.read import SheetCells, read_workbook
 

@@ -15,7 +15,7 @@ from xlbridge.resources import Resource
 from xlbridge.upload.job import ItemPlaces, JobSpec
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowValues
-from xlbridge.upload.verdict import RejectedRow, Verdict, parse_item_column
+from xlbridge.upload.results.verdict import RejectedRow, Verdict, parse_item_column
 from xlbridge.wire.imports import ImportLog, RejectedLine, split_line_number
 
 ROW_COUNT_DIFFERS = Text(

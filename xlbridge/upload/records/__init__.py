@@ -1,0 +1,1 @@
+"""Records written one by one: created, changed, several on their way, each proven."""

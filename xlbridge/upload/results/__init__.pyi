@@ -1,0 +1,25 @@
+from .evidence import ensure_evidence as ensure_evidence
+from .job_report import job_report as job_report
+from .report import (
+    job_headline as job_headline,
+    job_json as job_json,
+    job_lines as job_lines,
+    mode_name as mode_name,
+    state_name as state_name,
+)
+from .retried_rows import (
+    outcomes_with_retries as outcomes_with_retries,
+    settled_rows as settled_rows,
+    with_retries as with_retries,
+)
+from .sheet_codes import SheetCodes as SheetCodes
+from .status_copy import (
+    given_codes as given_codes,
+    require_unchanged as require_unchanged,
+    row_statuses as row_statuses,
+    write_status_copy as write_status_copy,
+)
+from .verdict import (
+    RowOutcome as RowOutcome,
+    Verdict as Verdict,
+)
