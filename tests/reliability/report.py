@@ -5,6 +5,7 @@ only a person could decide, from the page of evidence; each is explained.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -14,13 +15,14 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+import forked
+import sandboxes
 from answers import TRIALS
 from change_machine import ChangeMachine
 from courses import course_trials
 from disk_trials import disk_trial, strikes
 from environment import clean_environment
 from fault_trials import PAIRS, answer_trial, fault_trial
-from forked import zygote
 from key_machine import KeyMachine
 from kill_trials import Laboratory
 from subjects import (
@@ -43,11 +45,13 @@ from wire_proxy import wire_proxy
 
 from xlbridge.client import Client, Target
 from xlbridge.resources import load_catalogue
-from xlbridge.sandbox import sandbox_process
 
 _T = TypeVar("_T")
 
 _PARTS = ("--chunk-rows", "2")
+
+_MEMORY = Path("/dev/shm")
+"""Where files cost no disk: what is killed is a process, which a disk outlives as memory does."""
 
 
 def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
@@ -151,6 +155,7 @@ def main() -> int:
     parser.add_argument("--only", choices=CHAPTERS, help="one chapter only")
     arguments = parser.parse_args()
     print(f"{'':26}{'trials':>8}{'duplicates':>12}{'lost':>6}{'in doubt':>10}{'s':>7}", flush=True)
+    _work_in_memory()
     total = Figures()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reliability-")))
@@ -167,15 +172,24 @@ def main() -> int:
     return int(bool(total.duplicates or total.lost))
 
 
+def _work_in_memory() -> None:
+    if _MEMORY.is_dir():
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
+
+
 def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
+    stack.callback(sandboxes.end)
+    stack.callback(forked.end)
     environment = clean_environment(folder)
-    sandbox = stack.enter_context(sandbox_process(folder, ["--seed", "empty"], environment))
+    empty = sandboxes.sandbox_process(folder, ["--seed", "empty"], environment)
+    sandbox = stack.enter_context(empty)
     proxy = stack.enter_context(wire_proxy(sandbox.base_url))
     target = Target("rehearsal", sandbox.base_url, sandbox.email, sandbox.password)
     with Client(target) as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
     site = Site(sandbox, folder / "sandbox.db", proxy, load_catalogue(), customer)
-    return Laboratory(site, stack.enter_context(zygote(folder)), folder / "trial")
+    return Laboratory(site, forked.shared_zygote(), folder / "trial")
 
 
 def _print(name: str, figures: Figures, seconds: float | None) -> None:
