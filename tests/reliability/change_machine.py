@@ -19,10 +19,10 @@ from typing import ClassVar
 
 from change_oracle import Oracle
 from courses import PROMPT, Courses, arm_one, take_away
+from dying_journal import DyingJournal, Killed
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from journal_driver import DyingJournal, Killed
 from key_machine import ALIVE, DEATHS, HOMES, KEYS, Death
 from subjects import PAYABLE
 from trials import judged, quick_client

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from environment import clean_environment
 from forked import Zygote
-from kill_trials import Laboratory
+from kill_courses import Laboratory
 from sandboxes import sandbox_process
 from trials import Site
 from wire_proxy import wire_proxy

@@ -1,8 +1,8 @@
-"""The real command on a disk that fails from one of its writes on, by the kernel's own word.
+"""The real command on a disk that fails from one of its writes on, or killed before that write.
 
-A seccomp filter, which any user may set, answers what writes with the error that is asked for; a
-limit on the size of files ends one in the middle of a page. Where the kernel has no such filter,
-the limit stands in for every kind.
+A seccomp filter, which any user may set, answers what writes with the error that is asked for, by
+the kernel's own word; a limit on the size of files ends one in the middle of a page. Where the
+kernel has no such filter, the limit stands in for every kind.
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import resource
+import signal
 import sqlite3
 import struct
 import sys
@@ -24,7 +25,7 @@ from xlbridge.cli.main import main
 
 
 class Failure(StrEnum):
-    """How the disk fails; ``TORN`` ends in the middle of a page."""
+    """How the disk fails; ``TORN`` ends in the middle of a page, ``KILLED`` the process."""
 
     FULL = "full"
     QUOTA = "over its quota"
@@ -33,6 +34,7 @@ class Failure(StrEnum):
     BROKEN = "broken"
     UNSYNCED = "not synchronised"
     TORN = "torn"
+    KILLED = "killed"
 
 
 _ERRORS = {
@@ -63,7 +65,7 @@ _LAST_STREAM = 2
 
 _MOST_OF_STDERR = 4096
 JOURNAL = "journal:"
-"""Beginning of what a write of the journal is called."""
+"""Beginning of what a write of the journal is called; of other databases their own names."""
 
 WRITES_BEGIN = "The writes:"
 """Line of stdout above the list of writes."""
@@ -115,7 +117,8 @@ def _refuse_by_kernel(failure: Failure) -> bool:
 class FailingDisk:
     """A disk that fails from the ``number``-th write in a folder on; -1 for one that never does.
 
-    Writes are the statements that change the journal and the files that are opened for writing.
+    Writes are the statements that change the journal or the ledger of batches, and the files that
+    are opened for writing.
     """
 
     def __init__(self, folder: Path, number: int, failure: Failure, extra: int) -> None:
@@ -123,7 +126,7 @@ class FailingDisk:
         self._number, self._failure, self._extra = number, failure, extra
         self._journal = ""
         self._database = ""
-        self._opened: sqlite3.Connection | None = None
+        self._opened: tuple[str, sqlite3.Connection] | None = None
         self._files: set[str] = set()
         self.writes: list[str] = []
 
@@ -132,8 +135,10 @@ class FailingDisk:
         if event == "sqlite3.connect":
             self._watch_opened()
             self._database = str(arguments[0])
-        elif event == "sqlite3.connect/handle" and self._database.endswith("journal.db"):
-            self._journal, self._opened = self._database, arguments[0]
+        elif event == "sqlite3.connect/handle" and self._database.startswith(self._folder):
+            name = Path(self._database).stem
+            self._opened = name, arguments[0]
+            self._journal = self._database if f"{name}:" == JOURNAL else self._journal
         elif event == "open" and isinstance(arguments[0], str | os.PathLike):
             path = str(Path(arguments[0]).absolute())
             if self._is_new_write(path, arguments[2]):
@@ -145,15 +150,15 @@ class FailingDisk:
         return bool(writes) and path.startswith(self._folder) and path not in self._files
 
     def _watch_opened(self) -> None:
-        """Watch the journal once it is open; its schema is compared with one in memory then."""
-        database, self._opened = self._opened, None
-        if database is None:
+        """Watch a database once it is open; its schema is compared with one in memory then."""
+        if self._opened is None:
             return
+        (name, database), self._opened = self._opened, None
 
         def begun(statement: str) -> None:
             alone = not database.in_transaction and re.match(_ALONE, statement)
             if alone or statement.startswith("COMMIT"):
-                self._count(f"{JOURNAL} {statement.split()[0]}")
+                self._count(f"{name}: {statement.split()[0]}")
 
         # One that only looked at the file is closed by now.
         with suppress(sqlite3.ProgrammingError):
@@ -163,6 +168,8 @@ class FailingDisk:
         self.writes.append(what)
         if len(self.writes) != self._number + 1:
             return
+        if self._failure is Failure.KILLED:
+            os.kill(os.getpid(), signal.SIGKILL)
         if self._failure is Failure.TORN or not _refuse_by_kernel(self._failure):
             log = Path(f"{self._journal}-wal")
             there = log.stat().st_size if log.exists() else 0

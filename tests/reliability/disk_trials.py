@@ -9,8 +9,9 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from disk_driver import JOURNAL, WRITES_BEGIN, Failure
-from kill_trials import Broken, Course, Laboratory
+from disk_driver import JOURNAL, Failure
+from kill_courses import Broken, Laboratory
+from kill_trials import begin
 from subjects import BY_RECORD, DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
 from trials import Trial
 from wire_proxy import Request
@@ -25,6 +26,9 @@ SUBJECTS: tuple[tuple[Subject, tuple[str, ...]], ...] = (
     (BY_RECORD, ()),
     (DIRECT, _PARTS),
 )
+FAILURES = tuple(failure for failure in Failure if failure is not Failure.KILLED)
+"""Ways in which a disk fails, and the process goes on."""
+
 _EXTRA_BYTES = (0, 1, 700, 4200)
 """Bytes of a torn write that still reach the disk: none, one, part of a page, a page and a bit."""
 
@@ -53,12 +57,8 @@ def strikes(
 ) -> Iterator[Strike]:
     """Yield every way of failing at every write of uploads of those kinds."""
     for subject, options in subjects:
-        course = laboratory.course(subject, options)
-        ended = _driven(course, -1, Failure.FULL, 0)
-        if ended.returncode != 0:
-            raise Broken(f"{subject.name}: {ended.returncode} {ended.stderr}")
-        for number, write in enumerate(ended.stdout.partition(f"{WRITES_BEGIN}\n")[2].splitlines()):
-            for failure in Failure:
+        for number, write in enumerate(begin(laboratory, subject, options).writes()):
+            for failure in FAILURES:
                 torn = failure is Failure.TORN
                 if torn and not write.startswith(JOURNAL):
                     continue
@@ -68,27 +68,13 @@ def strikes(
 
 def disk_trial(laboratory: Laboratory, strike: Strike) -> Trial:
     """Let the disk fail, hold the command to its exit code, and bring the upload to its end."""
-    course = laboratory.course(strike.subject, strike.options)
-    ended = _driven(course, strike.number, strike.failure, strike.extra)
+    course = begin(laboratory, strike.subject, strike.options)
+    ended = course.upload_on_disk(strike.number, strike.failure, strike.extra)
     left = any(_may_write(request) for request in laboratory.site.proxy.seen)
     course.quiet()
     job = course.job()
     _require_honest(strike, ended, left, None if job is None else job["state"])
     return course.to_its_end(str(strike))
-
-
-def _driven(
-    course: Course, number: int, failure: Failure, extra: int
-) -> "subprocess.CompletedProcess[str]":
-    command = ["upload", str(course.path), "--mode", course.subject.mode, "--yes", *course.options]
-    return on_failing_disk(course, *command, number=number, failure=failure, extra=extra)
-
-
-def on_failing_disk(
-    course: Course, *command: str, number: int = 0, failure: Failure, extra: int = 0
-) -> "subprocess.CompletedProcess[str]":
-    """Run a command whose disk fails from its ``number``-th write on."""
-    return course.run(str(number), failure, str(extra), *command, module="disk_driver")
 
 
 def _may_write(request: Request) -> bool:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from courses import PROMPT, Courses, arm_one, take_away
+from dying_journal import DyingJournal, Killed
 from faults import KINDS, PATIENCE
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from journal_driver import DyingJournal, Killed
 from subjects import DIRECT, OWN_QUEUE, QUEUE, Subject, texts
 from trials import judged, quick_client
 from upload_machine import OPTIONS

@@ -24,7 +24,8 @@ from disk_trials import disk_trial, strikes
 from environment import clean_environment
 from fault_trials import PAIRS, answer_trial, fault_trial
 from key_machine import KeyMachine
-from kill_trials import Laboratory
+from kill_courses import Laboratory
+from kill_trials import duration, kill_after, kill_at, steps
 from subjects import (
     BATCHES,
     BY_RECORD,
@@ -35,8 +36,11 @@ from subjects import (
     PREVIEW,
     PROCESSINGS,
     QUEUE,
+    RIVAL_UNDO,
+    RIVAL_UPDATE,
     UNDO,
     UPDATE,
+    WORKBOOKS,
     Subject,
 )
 from trials import Figures, Site, Trial
@@ -65,12 +69,17 @@ def record_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
 
 
 def change_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every step of updates and of undos."""
-    yield from _kills_at_steps(laboratory, share, (UPDATE, UNDO))
+    """SIGKILL at every step of updates and of undos, and of such whose records others change."""
+    yield from _kills_at_steps(laboratory, share, (UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO))
+
+
+def workbook_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
+    """SIGKILL at every step of a workbook, of whose keys another one has other texts."""
+    yield from _kills_at_steps(laboratory, share, WORKBOOKS)
 
 
 def batch_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
-    """SIGKILL at every request of a batch, of whose keys another home's has other texts."""
+    """SIGKILL at every step of a batch, of whose keys another home's has other texts."""
     yield from _kills_at_steps(laboratory, share, (BATCHES, DIRECT_BATCHES))
 
 
@@ -78,8 +87,8 @@ def _kills_at_steps(
     laboratory: Laboratory, share: float, subjects: Sequence[Subject]
 ) -> Iterator[Trial]:
     for subject in subjects:
-        for step in thinned(list(laboratory.steps(subject)), share):
-            yield laboratory.kill_at(subject, step)
+        for step in thinned(list(steps(laboratory, subject)), share):
+            yield kill_at(laboratory, subject, step)
 
 
 def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
@@ -87,12 +96,13 @@ def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     chance = Random(7)
     kinds: list[tuple[Subject, tuple[str, ...]]] = [
         *((one, ()) for one in (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, BY_RECORD, *PROCESSINGS)),
+        *((one, ()) for one in (UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO, BATCHES)),
         (DIRECT, _PARTS),
     ]
     for subject, options in kinds:
-        longest = laboratory.duration(subject, options)
+        longest = duration(laboratory, subject, options)
         for _ in range(round(60 * share)):
-            yield laboratory.kill_after(subject, chance.uniform(0, longest), options)
+            yield kill_after(laboratory, subject, chance.uniform(0, longest), options)
 
 
 def faults(laboratory: Laboratory, share: float) -> Iterator[Trial]:
@@ -132,6 +142,7 @@ CHAPTERS: dict[str, Callable[[Laboratory, float], Iterator[Trial]]] = {
     "kills at every step": step_kills,
     "kills record by record": record_kills,
     "kills of updates and undos": change_kills,
+    "kills of two workbooks": workbook_kills,
     "kills of two batches": batch_kills,
     "kills at random moments": random_kills,
     "faults": faults,
@@ -199,6 +210,8 @@ def _print(name: str, figures: Figures, seconds: float | None) -> None:
         f"{name:26}{figures.trials:>8}{figures.duplicates:>12}{figures.lost:>6}{doubts:>10}{took:>7}",
         flush=True,
     )
+    if figures.missed:
+        print(f"  {figures.missed} had ended before they were to be killed", flush=True)
     for failed in figures.failed:
         print(f"  FAILED: {failed}", flush=True)
 

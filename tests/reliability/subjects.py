@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +24,8 @@ _SUPPLIER = 501
 class Subject:
     """A kind of sheet: how it is sent, where its rows end up, and by what they are known there.
 
-    ``keyed`` says that rows can be read back by their keys.
+    ``keyed`` says that rows can be read back by their keys. ``way`` is what is done with the sheet
+    where that is not one upload of it.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Subject:
     table: str
     column: str
     keyed: bool = True
+    way: str = ""
 
     def write(self, path: Path, rows: int, customer: int) -> list[str]:
         """Write a sheet of new rows, and return what each is known by."""
@@ -200,11 +202,22 @@ PROCESSINGS = tuple(
     for name, done in _DONE.items()
 )
 BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
-UPDATE = Subject("updates", "contaspagar", "update", "payables", "numeroDoDocumento")
-UNDO = Subject("undos", "contaspagar", "undo", "payables", "numeroDoDocumento")
-BATCHES = Subject("two batches", "contaspagar", "batches queue", "payables", "numeroDoDocumento")
-DIRECT_BATCHES = Subject(
-    "two direct batches", "contaspagar", "batches direct", "payables", "numeroDoDocumento"
+
+
+def _payables(name: str, mode: str, way: str) -> Subject:
+    return replace(PAYABLE, name=name, mode=mode, way=way)
+
+
+UPDATE = _payables("updates", "update", "change")
+UNDO = _payables("undos", "undo", "change")
+RIVAL_UPDATE = _payables("updates beside another's", "update", "changes")
+RIVAL_UNDO = _payables("undos beside another's", "undo", "changes")
+BATCHES = _payables("two batches", "queue", "batches")
+DIRECT_BATCHES = _payables("two direct batches", "direct", "batches")
+WORKBOOKS = tuple(
+    replace(one, name=f"two {whose}, {one.name}", way=whose)
+    for whose in ("workbooks", "colleagues")
+    for one in (DIRECT, QUEUE, OWN_QUEUE, BY_RECORD)
 )
 PREVIEW = Subject("preview", "contasreceber", "preview", "receivables", "numeroDoDocumento")
 

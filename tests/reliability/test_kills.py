@@ -3,7 +3,8 @@
 from random import Random
 
 import pytest
-from kill_trials import Laboratory
+from kill_courses import Laboratory
+from kill_trials import duration, kill_after, kill_at, steps
 from subjects import (
     BATCHES,
     BY_RECORD,
@@ -14,8 +15,11 @@ from subjects import (
     PREVIEW,
     PROCESSINGS,
     QUEUE,
+    RIVAL_UNDO,
+    RIVAL_UPDATE,
     UNDO,
     UPDATE,
+    WORKBOOKS,
     Subject,
 )
 from trials import Figures
@@ -26,9 +30,9 @@ IN_PARTS = ("--chunk-rows", "2")
 
 def random_kills(laboratory: Laboratory, subject: Subject, seeds: range, parts: bool) -> Figures:
     options = IN_PARTS if parts else ()
-    longest = laboratory.duration(subject, options)
+    longest = duration(laboratory, subject, options)
     moments = (Random(seed).uniform(0, longest) for seed in seeds)
-    return Figures().add(laboratory.kill_after(subject, moment, options) for moment in moments)
+    return Figures().add(kill_after(laboratory, subject, moment, options) for moment in moments)
 
 
 def hold(figures: Figures) -> None:
@@ -60,15 +64,15 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
 @pytest.mark.parametrize(
     "subject",
     [
-        *(DIRECT, QUEUE, OWN_QUEUE, PREVIEW, UPDATE, UNDO, BATCHES, DIRECT_BATCHES),
-        *(BY_RECORD, *PROCESSINGS),
+        *(DIRECT, QUEUE, OWN_QUEUE, PREVIEW, BY_RECORD, *PROCESSINGS),
+        *(UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO, *WORKBOOKS, BATCHES, DIRECT_BATCHES),
     ],
     ids=lambda s: s.name,
 )
 def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
-    steps = list(laboratory.steps(subject))
-    assert len(steps) > 20
-    hold(Figures().add(laboratory.kill_at(subject, step) for step in steps))
+    taken = list(steps(laboratory, subject))
+    assert len(taken) > 20
+    hold(Figures().add(kill_at(laboratory, subject, step) for step in taken))
 
 
 @pytest.mark.parametrize(
@@ -83,27 +87,27 @@ def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
 def test_a_kill_around_the_request_that_writes(
     laboratory: Laboratory, subject: Subject, writes: str
 ) -> None:
-    grave = [step for step in laboratory.steps(subject) if writes in step.what]
+    grave = [step for step in steps(laboratory, subject) if writes in step.what]
     assert len(grave) >= 5
-    hold(Figures().add(laboratory.kill_at(subject, step) for step in grave[1::3]))
+    hold(Figures().add(kill_at(laboratory, subject, step) for step in grave[1::3]))
 
 
 @pytest.mark.parametrize(("subject", "writes"), [(UPDATE, "PUT"), (UNDO, "DELETE")])
 def test_a_kill_around_the_request_that_changes(
     laboratory: Laboratory, subject: Subject, writes: str
 ) -> None:
-    steps = list(laboratory.steps(subject))
-    grave = [step for step in steps if step.what.startswith(writes)]
-    recorded = [step for step in steps if step.point is None]
+    taken = list(steps(laboratory, subject))
+    grave = [step for step in taken if writes in step.what]
+    recorded = [step for step in taken if step.point is None]
     assert len(grave) >= 5
     assert len(recorded) >= 10
     tried = [grave[2], grave[-2], recorded[len(recorded) // 2]]
-    hold(Figures().add(laboratory.kill_at(subject, step) for step in tried))
+    hold(Figures().add(kill_at(laboratory, subject, step) for step in tried))
 
 
 def test_a_batch_that_goes_on_at_once_sees_what_another_home_has_written_meanwhile(
     laboratory: Laboratory,
 ) -> None:
-    steps = laboratory.steps(BATCHES)
-    planned = next(step for step in steps if "preview=true" in step.what)
-    hold(Figures().add([laboratory.kill_at(BATCHES, planned)]))
+    taken = steps(laboratory, BATCHES)
+    planned = next(step for step in taken if "preview=true" in step.what)
+    hold(Figures().add([kill_at(laboratory, BATCHES, planned)]))

@@ -61,13 +61,17 @@ class Site:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's end: its rows in the sandbox, and how it got there."""
+    """One trial's end: its rows in the sandbox, and how it got there.
+
+    One was ``missed`` that had ended before what was to happen to it.
+    """
 
     name: str
     rows: int
     duplicates: int
     lost: int
     doubt: str | None = None
+    missed: bool = False
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Figures:
     trials: int = 0
     duplicates: int = 0
     lost: int = 0
+    missed: int = 0
     doubts: Counter[str] = field(default_factory=Counter)
     failed: list[str] = field(default_factory=list)
 
@@ -86,6 +91,7 @@ class Figures:
             self.trials += 1
             self.duplicates += trial.duplicates
             self.lost += trial.lost
+            self.missed += trial.missed
             if trial.doubt is not None:
                 self.doubts[trial.doubt] += 1
             if trial.duplicates or trial.lost:
@@ -97,6 +103,7 @@ class Figures:
         self.trials += other.trials
         self.duplicates += other.duplicates
         self.lost += other.lost
+        self.missed += other.missed
         self.doubts += other.doubts
         self.failed += other.failed
 

@@ -1,0 +1,81 @@
+"""The journal of a process that ends at one of its writes, within this process.
+
+Inside: upload.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from xlbridge.files import LocalDatabase
+from xlbridge.upload import Journal
+from xlbridge.upload.claims import Claims
+from xlbridge.upload.records.writes import RecordWrites
+
+
+class Killed(BaseException):
+    """End of a process."""
+
+
+class _DyingWrites(RecordWrites):
+    """Writes of single records of a journal, which count among its own."""
+
+    def __init__(self, journal: "DyingJournal") -> None:
+        super().__init__(*journal.database, journal.now)
+        self._journal = journal
+
+    def plan(self, *arguments: Any) -> None:
+        self._journal.write(lambda: super(_DyingWrites, self).plan(*arguments))
+
+    def record(self, *arguments: Any) -> None:
+        self._journal.write(lambda: super(_DyingWrites, self).record(*arguments))
+
+
+class DyingJournal(Journal):
+    """A journal whose ``number``-th write (from 0) ends the process, before or after it is made.
+
+    Nothing is written after it.
+    """
+
+    def __init__(
+        self, path: Path, number: int, *, before: bool, now: Callable[[], datetime]
+    ) -> None:
+        super().__init__(path, now)
+        self._made = 0
+        self._ended = False
+        self._number, self._before = number, before
+        self.writes = _DyingWrites(self)
+
+    @property
+    def database(self) -> tuple[LocalDatabase, Claims]:
+        """The journal's file, and what is claimed in it."""
+        return self._db, self._claims
+
+    def create(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(lambda: super(DyingJournal, self).create(*arguments, **options))
+
+    def create_of_tasks(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(lambda: super(DyingJournal, self).create_of_tasks(*arguments, **options))
+
+    def record(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(lambda: super(DyingJournal, self).record(*arguments, **options))
+
+    def store_snapshot(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(lambda: super(DyingJournal, self).store_snapshot(*arguments, **options))
+
+    def write(self, write: Callable[[], Any]) -> Any:
+        """Make a write, unless the process has ended, or ends before it."""
+        if self._ended:
+            raise Killed
+        number, self._made = self._made, self._made + 1
+        if number == self._number and self._before:
+            self._end()
+        written = write()
+        if number == self._number:
+            self._end()
+        return written
+
+    def _end(self) -> None:
+        self._ended = True
+        raise Killed
