@@ -14,7 +14,6 @@ from kill_courses import Broken, Laboratory
 from kill_trials import begin
 from subjects import BY_RECORD, DIRECT, KEYLESS, OWN_QUEUE, PREVIEW, QUEUE, Subject
 from trials import Trial
-from wire_proxy import Request
 
 _PARTS = ("--chunk-rows", "2")
 SUBJECTS: tuple[tuple[Subject, tuple[str, ...]], ...] = (
@@ -70,17 +69,11 @@ def disk_trial(laboratory: Laboratory, strike: Strike) -> Trial:
     """Let the disk fail, hold the command to its exit code, and bring the upload to its end."""
     course = begin(laboratory, strike.subject, strike.options)
     ended = course.upload_on_disk(strike.number, strike.failure, strike.extra)
-    left = any(_may_write(request) for request in laboratory.site.proxy.seen)
+    left = any(request.may_write for request in laboratory.site.proxy.seen)
     course.quiet()
     job = course.job()
     _require_honest(strike, ended, left, None if job is None else job["state"])
     return course.to_its_end(str(strike))
-
-
-def _may_write(request: Request) -> bool:
-    """Tell whether a request may have written something; a login and a preview do not."""
-    reads = any(part in request.path for part in ("preview=true", "/autenticar"))
-    return request.method != "GET" and not reads
 
 
 def _require_honest(

@@ -4,13 +4,25 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from answers import ANSWERS, MODES
 from faults import KINDS, PATIENCE, SILENCE, Class, Kind
-from subjects import BY_RECORD, DIRECT, OWN_QUEUE, PROCESSINGS, QUEUE, Processing, Subject
+from subjects import (
+    BY_RECORD,
+    DIRECT,
+    OWN_QUEUE,
+    PROCESSINGS,
+    QUEUE,
+    UNDO,
+    UPDATE,
+    Processing,
+    Subject,
+    texts,
+)
 from trials import Site, Trial, judged, quick_client
 from wire_proxy import Fault, Point, Request, passed_on
 
@@ -26,14 +38,19 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
+    create_undo,
     resolve_job,
 )
 from xlbridge.upload.processing import create_processing, find_kind, given_numbers
 from xlbridge.validation import validate_workbook
 
 ROWS = 2
+_NO_MODES = ("process", "update", "undo")
+"""What is no mode of an import, but another thing to do."""
+
 _SETTLE = 900.0
 _RUNS = 4
+_EDITED = ", alterado"
 _REFUSED = 0.2
 """How long nobody can connect, in seconds."""
 
@@ -59,6 +76,9 @@ class Spot:
         return request.method == self.method and self.path in request.path
 
 
+UPDATED = "/v2/financeiro/contaspagar"
+"""Beginning of the paths at which the records of updates and undos are changed."""
+
 SPOTS: Mapping[str, Spot] = {
     "login": Spot(DIRECT, "/v2/autenticar"),
     "reading": Spot(DIRECT, "/v2/financeiro/contasreceber", method="GET"),
@@ -69,6 +89,8 @@ SPOTS: Mapping[str, Spot] = {
     "log": Spot(QUEUE, "log-importacao", method="GET"),
     "staging that runs by itself": Spot(OWN_QUEUE, "/fila", _WRITES_AT_ONCE),
     "record": Spot(BY_RECORD, "/v2/cliente", _ONE_OF_TWO),
+    "update": Spot(UPDATE, UPDATED, _ONE_OF_TWO, method="PUT"),
+    "undo": Spot(UNDO, UPDATED, _ONE_OF_TWO, method="DELETE"),
     **{one.name: Spot(one, "/processar", _ONE_OF_TWO) for one in PROCESSINGS},
 }
 
@@ -79,7 +101,7 @@ PAIRS = [
     # What has no body cannot be cut in it.
     if not (
         KINDS[kind].cut is Point.BODY
-        and (spot in ("reading", "start", "log") or spot.startswith("process "))
+        and (spot in ("reading", "start", "log", "undo") or spot.startswith("process "))
     )
 ]
 
@@ -113,26 +135,26 @@ def _trial(site: Site, folder: Path, spot: Spot, kind: Kind, name: str, patience
     site.proxy.reset()
     number = _first_number(site, folder / "undisturbed", spot) if kind.refused else None
     known = site.write(spot.subject, path, ROWS)
-    if number is not None:
-        _refuse_at(site, number)
-    else:
-        _arm(site, spot, kind)
-    with closing(_Course(site, folder, path, spot, patience, known)) as course:
+    with closing(_course(site, folder, path, spot, patience, known)) as course:
+        if number is not None:
+            _refuse_at(site, number)
+        else:
+            _arm(site, spot, kind)
         job = course.to_its_end()
         expected = spot.ends[kind.verdict]
         if job.state is not expected:
             told = [f"{event.state} {event.detail.get('reason', '')}" for event in job.events]
             raise WrongVerdict(f"{name}: {job.state}, not {expected}: {told}")
-        found = site.counts(spot.subject, known)
+        found = course.done()
         doubt = None
         if expected in (State.NEEDS_PERSON, State.IN_DOUBT):
             doubt = f"{name.partition(', ')[0]}: {kind.verdict}"
             course.decide(job, there=all(found))
-            found = site.counts(spot.subject, known)
+            found = course.done()
         elif expected in (State.REJECTED, State.PARTIAL):
             _must_be_absent(found, but=ROWS - 1 if expected is State.PARTIAL else 0)
             course.send_again()
-            found = site.counts(spot.subject, known)
+            found = course.done()
     return judged(name, found, doubt)
 
 
@@ -146,7 +168,7 @@ def _first_number(site: Site, folder: Path, spot: Spot) -> int:
     folder.mkdir()
     path = folder / "sheet.xlsx"
     known = site.write(spot.subject, path, ROWS)
-    with closing(_Course(site, folder, path, spot, PATIENCE, known)) as course:
+    with closing(_course(site, folder, path, spot, PATIENCE, known)) as course:
         course.to_its_end()
     number = next(request.number for request in site.proxy.seen if spot.meets(request))
     site.proxy.reset()
@@ -226,13 +248,17 @@ class _Course:
         self._context = UploadContext(settings, site.catalogue, self._journal)
         self._options = UploadOptions(
             consent=ApproveAll(),
-            mode="auto" if isinstance(spot.subject, Processing) else spot.subject.mode,  # type: ignore[arg-type]
+            mode="auto" if spot.subject.mode in _NO_MODES else spot.subject.mode,  # type: ignore[arg-type]
             sleep=lambda _s: None,
             settle_seconds=_SETTLE,
         )
 
     def close(self) -> None:
         self._journal.close()
+
+    def done(self) -> list[int]:
+        """Return how often each row was taken in."""
+        return self._site.counts(self._subject, list(self._known))
 
     def to_its_end(self) -> Job:
         """Run the job until it is over, or nothing changes any more."""
@@ -272,10 +298,49 @@ class _Course:
         for _ in range(_RUNS):
             with quick_client(self._site, self._patience) as client:
                 try:
-                    return write_down(
-                        self._context, client, self._subject, self._path, self._known, self._options
-                    )
+                    return self.plan(client)
                 except ApiError:
                     # Nothing was written, and no job is there yet.
                     time.sleep(_REFUSED)
         raise WrongVerdict("the system could not be asked for the records of the rows")
+
+    def plan(self, client: Client) -> Job:
+        """Plan what is to be done, and record its job."""
+        return write_down(
+            self._context, client, self._subject, self._path, self._known, self._options
+        )
+
+
+class _ChangeCourse(_Course):
+    """An update or an undo of records that were uploaded before, through all its runs."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._undoes = self._subject.mode == "undo"
+        mode, self._options = self._options, replace(self._options, mode="direct")
+        self._first: Job | None = None
+        self._first = self.to_its_end()
+        self._options = replace(mode, mode="auto", update=not self._undoes)
+        if not self._undoes:
+            self._subject.write_keys(self._path, self._known, self._site.customer, _EDITED)
+        self._site.proxy.reset()
+
+    def plan(self, client: Client) -> Job:
+        if self._undoes and self._first is not None:
+            return create_undo(self._context, client, self._first)
+        return super().plan(client)
+
+    def done(self) -> list[int]:
+        """Return how often each record is as it is to be."""
+        found = texts(self._site.database, self._subject, self._known)
+        if self._undoes:
+            return [int(not there) for there in found]
+        said = [self._subject.saying(one, _EDITED) for one in self._known]
+        return [there.count(one) for one, there in zip(said, found, strict=True)]
+
+
+def _course(
+    site: Site, folder: Path, path: Path, spot: Spot, patience: float, known: Sequence[str]
+) -> _Course:
+    kind = _ChangeCourse if spot.subject.way == "change" else _Course
+    return kind(site, folder, path, spot, patience, known)

@@ -199,11 +199,8 @@ class ChangeCourse(Course):
     first: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self.send("upload", str(self.path))
-        job = self.job()
-        if job is None:
-            raise Broken("the first upload left no job")
-        self.first = job["job"]
+        first = ("upload", str(self.path), "--mode", "direct", "--no-preview")
+        self.first = self.report(self.run(*first, "--yes", "--format", "json"))["job"]
         if self.subject.mode == "update":
             customer = self.laboratory.site.customer
             self.subject.write_keys(self.path, self.known, customer, _EDITED)

@@ -3,9 +3,9 @@
 At the end of every trial each row must be in the sandbox once: by the command itself, by its
 resumption, or, where only a person can tell, after a person has looked and said so.
 
-The steps are all that others can see of a process: each request at each point of its way, each
-commit of a journal or a ledger, each file that is opened to be written. What happens between two of
-them happens to nobody but the process.
+The steps are all that others can see of a process: each request that writes, at each point of its
+way, each that reads, before and after it, each commit of a journal or a ledger, each file that is
+opened to be written. What happens between two of them happens to nobody but the process.
 """
 
 import shutil
@@ -21,8 +21,11 @@ from trials import Trial
 from wire_proxy import Point
 
 ROWS = 4
-ROWS_OF = {"inventario": 3}
-"""Rows where there can be no more: of a branch one inventory is open."""
+ROWS_OF = {"inventario": 3, "importacao": 2}
+"""Rows where there can be no more, as of a branch one inventory is open, or each is a workbook."""
+
+_AROUND = (Point.CONNECTED, Point.RELAYED)
+"""Points of a request that changes nothing: before it, and after it."""
 
 _COURSES: Mapping[str, type[Course]] = {
     "change": ChangeCourse,
@@ -53,9 +56,9 @@ def steps(laboratory: Laboratory, subject: Subject) -> Iterator[Step]:
     course = begin(laboratory, subject, _at_once(subject, 4))
     course.upload()
     for request in sorted(laboratory.site.proxy.seen, key=lambda one: one.number):
-        for point in Point:
+        what = f"request {request.number + 1}, {request.method} {request.path}"
+        for point in Point if request.may_write else _AROUND:
             if point is not Point.BODY or request.body:
-                what = f"request {request.number + 1}, {request.method} {request.path}"
                 yield Step(request.number, what, point)
     for number, write in enumerate(begin(laboratory, subject, _at_once(subject, 1)).writes()):
         yield Step(number, f"write {number + 1}, {write}")

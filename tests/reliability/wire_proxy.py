@@ -42,6 +42,12 @@ class Request:
     head: bytes
     body: bytes = b""
 
+    @property
+    def may_write(self) -> bool:
+        """Whether it may write something; a login and a preview do not."""
+        reads = any(part in self.path for part in ("preview=true", "/autenticar"))
+        return self.method != "GET" and not reads
+
 
 class Cut(Exception):
     """The exchange ends here: nothing more goes to either side."""
