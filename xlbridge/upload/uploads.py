@@ -135,14 +135,9 @@ class Uploads:
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited, or
         when only a part of the job was applied.
         """
-<<<<<<< HEAD
-        job.require_system(self._client.identity, self._client.target.profile)
-        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}
-=======
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
-        reads_each = job.what.mode in {Mode.UNDO, Mode.PROCESS}
->>>>>>> 6d47e153 (Strike the requests of updates and undos by every fault; a job that is over asks for no system)
+        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}
         if job.state.is_unsent and job.parent is None and not reads_each:
             job = self._with_current_plan(job, options)
         context = RunContext(self._context, self._client, options)
