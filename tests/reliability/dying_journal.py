@@ -8,11 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.upload.records.writes import RecordWrites
-
 from xlbridge.files import LocalDatabase
 from xlbridge.upload import Journal
 from xlbridge.upload.claims import Claims
+from xlbridge.upload.records.writes import RecordWrites
 
 
 class Killed(BaseException):

@@ -155,6 +155,11 @@ def _trial(site: Site, folder: Path, spot: Spot, kind: Kind, name: str, patience
             _must_be_absent(found, but=ROWS - 1 if expected is State.PARTIAL else 0)
             course.send_again()
             found = course.done()
+        elif kind.verdict is Class.REJECTED and job.held:
+            # A reading that the system refuses proves nothing of the rows: they wait for the next.
+            _must_be_absent(found, but=ROWS - job.held)
+            course.send_again()
+            found = course.done()
     return judged(name, found, doubt)
 
 

@@ -176,25 +176,40 @@ class RivalBatches(_Rivals):
     def to_its_end(self, name: str) -> Trial:
         """Run the other batch, then both until they are done; look who created what."""
         accepted = [0, 0]
+        doubts: list[str] = []
         for home in (1, 0, 1):
-            accepted[home] = self._end_batch(name, home)
+            accepted[home] = self._end_batch(name, home, doubts)
         self.quiet()
-        return self.trial(name, sum(accepted))
+        return self.trial(name, sum(accepted), next(iter(doubts), None))
 
-    def _end_batch(self, name: str, home: int) -> int:
+    def _end_batch(self, name: str, home: int, doubts: list[str]) -> int:
         """Run a batch until it is done; return how many rows it says are accepted."""
-        for _ in range(_MOST_RUNS):
+        for run in range(_MOST_RUNS):
             self.quiet()
             ended = self._run(home)
             report = self.report(ended)
             (step,) = report["steps"]
             if ended.returncode in (0, 1) and step["state"] in _OVER:
                 return int(step["rows"]["accepted"])
+            if run and step["state"] == "in_doubt":
+                doubts.append(f"{name.split(' of ')[-1]}: {self._decide(step, home)}")
         raise Broken(f"{name}: batch {home} does not end: {json.dumps(report)[:2000]}")
 
+    def _decide(self, step: dict[str, Any], home: int) -> str:
+        """Look whether the batch's rows are there as it says them, and tell it what was seen."""
+        found = texts(self.laboratory.site.database, self.subject, self.known)
+        said = (self.subject.saying(one, _SAYS[home]) for one in self.known)
+        there = all(one in texts_there for one, texts_there in zip(said, found, strict=True))
+        seen = "applied" if there else "not-applied"
+        job = step["units"][0]["jobs"][-1]
+        self.run("resolve", job, "--as", seen, "--reason", "looked", home=self._home(home))
+        return f"a person saw that it was {seen}"
+
     def _run(self, number: int) -> "subprocess.CompletedProcess[str]":
-        home = f"home-{number}" if number else "home"
-        return self.run(*self._batch(number), "--yes", home=home)
+        return self.run(*self._batch(number), "--yes", home=self._home(number))
+
+    def _home(self, number: int) -> str:
+        return f"home-{number}" if number else "home"
 
     def _batch(self, number: int) -> tuple[str, ...]:
         plan = self.laboratory.folder / f"lote-{number}" / "plan.yaml"
