@@ -340,20 +340,26 @@ def test_an_empty_sheet_of_a_list_takes_a_block_of_rows(
 def test_the_plan_is_shown_in_the_grid_with_what_differs(
     client: httpx.Client, tmp_path: Path
 ) -> None:
-    record = {"cnpj": None, "seuCodigo": "PLAN-1", "nomeComercial": "Padaria"}
-    path = tmp_path / "clientes.xlsx"
-    opened(client, write_records(path, "cliente", [record]))
+    due = {"dataDeVencimento": "30/11/2026", "historico": "Aluguel"}
+    same, record = [{**due, "numeroDoDocumento": f"PLAN-{n}"} for n in (1, 2)]
+    path = tmp_path / "pagar.xlsx"
+    opened(client, write_records(path, "contaspagar", [same, record]))
     assert sent(client)["state"] == "done"
-    other = {**record, "nomeComercial": "Confeitaria"}
-    new = {**record, "seuCodigo": "PLAN-2"}
-    sheet = opened(client, write_records(path, "cliente", [other, new]))
+    other = {**record, "historico": "Frete"}
+    new = {**record, "numeroDoDocumento": "PLAN-3"}
+    sheet = opened(client, write_records(path, "contaspagar", [same, other, new]))
     planned = client.post("/api/plan", json={}).json()
     assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
+    # What needs a person comes first, and is told by what the page offers.
+    held, unchanged = planned["rows"]
+    assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, 0)
+    assert "tick" in held["message"]
+    assert "--" not in held["message"]
     shown = client.get("/api/rows", params={"view": "plan:held", "renew": 1}).json()["rows"]
-    place = [column["name"] for column in sheet["columns"]].index("nomeComercial")
-    assert [row["row"] for row in shown] == [2]
+    place = [column["name"] for column in sheet["columns"]].index("historico")
+    assert [row["row"] for row in shown] == [3]
     (mark,) = shown[0]["marks"][str(place)]
-    assert (mark["severity"], mark["message"]) == ("planned", "in the system: Padaria")
+    assert (mark["severity"], mark["message"]) == ("planned", "in the system: Aluguel")
 
 
 def test_dates_and_numbers_are_read_otherwise_by_a_click(

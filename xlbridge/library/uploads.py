@@ -93,8 +93,8 @@ _GOOD_STATES = frozenset({"previewed", "queued", "processing", "done"})
 
 
 _HOW_TO_CONFIRM = Text(
-    pt='Nada foi enviado. Envie com mode="preview", e confirme as linhas com confirm=token.',
-    en='Nothing was sent. Upload with mode="preview", and confirm the rows with confirm=token.',
+    pt="Nada foi enviado. Veja o plano com erp.plan(report), e confirme com confirm=plan.token.",
+    en="Nothing was sent. See the plan with erp.plan(report), and confirm with confirm=plan.token.",
 )
 
 

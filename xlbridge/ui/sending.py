@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Column, Mode
 from xlbridge.ui.remote import Changed, Remote
-from xlbridge.ui.row_remarks import PlannedAction, refusals
+from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
@@ -22,6 +22,7 @@ from xlbridge.upload import (
     Job,
     PlannedRow,
     Resolution,
+    RowAction,
     State,
     UploadContext,
     UploadOptions,
@@ -91,7 +92,10 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "rows": [_planned_row(row, columns) for row in rows[:_LISTED]],
+            "rows": [
+                _planned_row(row, columns) for row in sorted(rows, key=_listing_order)[:_LISTED]
+            ],
+            "more": max(0, len(rows) - _LISTED),
             "writes": len(planned.plan.positions),
             "retry_of": None if again is None else again.job.id,
             "environment": target.profile,
@@ -275,13 +279,21 @@ def _retried(
     return corrected_rows(context, ensure_evidence(context, job), sheet, in_place=True)
 
 
+_LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.UNCHANGED)
+
+
+def _listing_order(row: PlannedRow) -> int:
+    """Return the place of a row by its action: what needs a person comes first."""
+    return _LISTING_ORDER.index(row.action)
+
+
 def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, Any]:
     """Return a row of the plan for the page: values that differ are as people write them."""
     differing = []
     for name, one in row.differences.items():
         yours, theirs = one.shown(columns.get(name))
         differing.append({"column": name, "yours": str(yours), "theirs": str(theirs)})
-    return row.to_json() | {"differences": differing}
+    return row.to_json() | {"message": planned_text(row), "differences": differing}
 
 
 def _document(context: UploadContext, job: Job) -> dict[str, Any]:

@@ -81,6 +81,10 @@ _TEXTS: Mapping[str, Text] = {
     "differences": Text(
         pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
     ),
+    "more_rows": Text(
+        pt="… e mais {n}; as retidas vêm primeiro, e todas se veem na grade.",
+        en="… and {n} more; those that are held come first, and the grid shows all.",
+    ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
     "plan": Text(pt="Ver o plano", en="See the plan"),
     "plan_first": Text(
@@ -130,6 +134,9 @@ _TEXTS: Mapping[str, Text] = {
     "when": Text(pt="Data", en="Date"),
     "accepted": Text(pt="Aceitas", en="Accepted"),
     "rejected": Text(pt="Rejeitadas", en="Rejected"),
+    "rows_read": Text(pt="Linhas", en="Rows"),
+    "rows_unchanged": Text(pt="Sem alteração", en="Unchanged"),
+    "rows_held": Text(pt="Retidas", en="Held"),
     "listing": Text(pt="Listagem", en="Listing"),
     "export_run": Text(pt="Exportar", en="Export"),
     "preview": Text(pt="Primeiras linhas", en="First rows"),

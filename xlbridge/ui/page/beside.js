@@ -11,11 +11,13 @@ async function showJobs() {
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
-  const titles = [texts.job, texts.when, texts.state, texts.kind, texts.accepted, texts.rejected];
-  titles.push(texts.environment, texts.file, "");
+  const titles = [texts.job, texts.when, texts.state, texts.kind, texts.rows_read, texts.accepted];
+  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, texts.environment, texts.file, "");
   const lines = answer.jobs.map((job) => {
     const values = [job.job, job.created_at, job.state_name, job.resource];
-    values.push(job.rows.accepted ?? job.rows.processed ?? "", job.rows.rejected ?? "");
+    const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
+    counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
+    values.push(...counts.map((count) => count ?? ""));
     return tableLine([...values, job.profile, job.file, jobButtons(job)]);
   });
   const empty = lines.length ? [] : [tableLine([texts.no_jobs])];

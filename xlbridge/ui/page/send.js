@@ -58,11 +58,12 @@ function planParts(planned, options) {
   const table = element("table");
   const titles = [texts.row_title, texts.action, texts.reason, texts.differences];
   if (planned.rows.length) table.append(tableLine(titles, "th"), ...planned.rows.map(plannedLine));
+  const more = planned.more ? [element("p", fill(texts.more_rows, { n: planned.more }))] : [];
   const parts = [environmentLine(planned), ...again, figures];
-  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table];
+  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table, ...more];
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
-  return [...parts, ...confirmParts(planned, text, begin), table];
+  return [...parts, ...confirmParts(planned, text, begin), table, ...more];
 }
 
 export function environmentLine(planned) {
