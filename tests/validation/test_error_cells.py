@@ -89,7 +89,7 @@ def test_a_row_of_error_words_only_is_a_row(tmp_path: Path, catalogue: Catalogue
     words = dict.fromkeys(GOOD["cliente"], "#N/D")
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}, words])
     judged = validate_workbook(path, catalogue, resource="cliente")
-    assert judged.rows == [2, 3]
+    assert list(judged.rows) == [2, 3]
     assert [f.cell for f in judged.findings] == ["A3", "B3", "C3"]
 
 

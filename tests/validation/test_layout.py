@@ -32,7 +32,7 @@ def test_header_under_a_title_with_blank_rows_and_columns(
         title="Clientes novos de outubro",
     )
     judged = validate_workbook(path, catalogue)
-    assert (judged.header_row, judged.rows) == (5, [6, 9])
+    assert (judged.header_row, list(judged.rows)) == (5, [6, 9])
     assert codes(judged) == [("D9", "value-not-allowed")]
 
 

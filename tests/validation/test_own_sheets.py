@@ -36,7 +36,7 @@ def test_an_analysts_sheet_of_such_a_name_is_read(
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", list(CLIENT), [list(CLIENT.values())], sheet=name)
     for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
-        assert (sheet.sheet, sheet.rows, sheet.findings) == (name, [2], [])
+        assert (sheet.sheet, list(sheet.rows), sheet.findings) == (name, [2], [])
 
 
 @pytest.mark.parametrize("resource", list(GOOD))
@@ -56,7 +56,7 @@ def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
     book.move_sheet(INSTRUCTIONS_SHEET, -1)
     book.save(path)
     sheet = validate_workbook(path, catalogue)
-    assert (sheet.sheet, sheet.rows, sheet.findings) == (resource, [2], [])
+    assert (sheet.sheet, list(sheet.rows), sheet.findings) == (resource, [2], [])
     judged = validate_all_sheets(path, catalogue)
     assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
 
@@ -75,7 +75,7 @@ def test_an_analysts_lists_in_a_workbook_made_from_a_template_are_read(
     page.append(list(GOOD[resource].values()))
     book.save(path)
     for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
-        assert (sheet.sheet, sheet.rows, sheet.findings) == (LISTS_SHEET, [2], [])
+        assert (sheet.sheet, list(sheet.rows), sheet.findings) == (LISTS_SHEET, [2], [])
 
 
 @pytest.mark.parametrize("renamed", [True, False])

@@ -22,6 +22,8 @@ from xlbridge.resources.findings import FindingKind
 
 _ALLOWED = frozenset(
     {
+        ("array", "array"),
+        ("array", "_array_reconstructor"),
         ("datetime", "date"),
         ("datetime", "datetime"),
         ("decimal", "Decimal"),

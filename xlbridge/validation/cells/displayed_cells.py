@@ -6,7 +6,7 @@ What leaves a workbook is what its author sees, but for separators and rounding,
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ class DisplayedCells:
     column: Column
     cells: SheetCells
     place: int
-    rows: list[int]
+    rows: Sequence[int]
     problems: "CellProblems"
 
     def note_all(self, formats: Mapping[CellPosition, str]) -> None:

@@ -113,26 +113,23 @@ def start_reading(
     What is yielded waits for the workbook. Both raise as ``read_workbook`` does. Only a small file
     that is known to be harmless is parsed in this process, any other in one of its own.
     """
-    content = file_content(path, limits)
-    if is_zip(content):
-        with _reading_archive(path, WorkbookArchive(content, limits), limits, sheet) as workbook:
-            yield workbook
+    kind, size, harmless = _looked_at(path, limits)
+    if kind is not None and harmless is not None:
+        yield _parsed_here(path, harmless, kind, sheet, limits)
         return
-    kind = kind_of_plain_file(path, content)
-    if kind is FileKind.CSV and len(content) <= READ_HERE:
-        yield _parsed_here(path, content, kind, sheet, limits)
-        return
-    size = len(content)
-    # It is for the process alone from here on.
-    del content
     with parse_in_child(path, kind, sheet, limits, size) as workbook:
         yield workbook
 
 
-@contextmanager
-def _reading_archive(
-    path: Path, gate: WorkbookArchive, limits: WorkbookLimits, sheet: str | None
-) -> Iterator[PendingWorkbook]:
+def _looked_at(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int, bytes | None]:
+    """Return the kind of a file, None where an archive is still to tell; the size of its unpacked
+    content; and its content where that may be parsed here: any other is for the process alone."""
+    content = file_content(path, limits)
+    if not is_zip(content):
+        kind = kind_of_plain_file(path, content)
+        is_harmless = kind is FileKind.CSV and len(content) <= READ_HERE
+        return kind, len(content), content if is_harmless else None
+    gate = WorkbookArchive(content, limits)
     if gate.declared_size <= READ_HERE:
         gate.unpack()
         kind = kind_of_archive(gate)
@@ -140,15 +137,10 @@ def _reading_archive(
         from xlbridge.workbook.read.parsing import is_safe_to_parse
 
         if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(gate):
-            yield _parsed_here(path, gate.content, kind, sheet, limits)
-            return
+            return kind, gate.declared_size, content
     if not MEMORY_LIMITS_ENFORCED:
         gate.unpack()
-    size = gate.declared_size
-    # Its content is for the process alone from here on.
-    del gate
-    with parse_in_child(path, None, sheet, limits, size) as workbook:
-        yield workbook
+    return None, gate.declared_size, None
 
 
 def _parsed_here(
