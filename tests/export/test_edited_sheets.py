@@ -28,8 +28,9 @@ from xlbridge.resources import (
 )
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
-from xlbridge.upload.lookup.row_lookup import ListedRecord, RowMatcher, lookups_for
-from xlbridge.upload.lookup.row_table import RowValues, rows_of
+from xlbridge.upload.lookup.comparison import ComparedRows
+from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
+from xlbridge.upload.lookup.row_table import RecordTable, RowValues, rows_of
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation
@@ -201,12 +202,11 @@ def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
     row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}
     (lookup,) = lookups_for(resource, row)
     first = {"codigoDoCliente": 7, "nomeComercial": "Eva", "seuCodigo": "A-1"}
-    twice = [
-        ListedRecord(record, "registry.clients.list")
-        for record in (first, {**first, "nomeComercial": "Ana"})
-    ]
+    records = RecordTable(first)
+    for record in (first, {**first, "nomeComercial": "Ana"}):
+        records.add(record, "registry.clients.list")
     matcher = RowMatcher(resource, resource.read_back)
-    key = dict.fromkeys(lookup.key, "A-1")
-    (reading,) = matcher.snapshots([row], [key], [twice], first.keys())
+    key = {name: ["A-1"] for name in lookup.key}
+    (reading,) = ComparedRows(matcher, [row], [key], [(0, 1)], records, first.keys())
     assert reading is not None
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]

@@ -4,14 +4,55 @@ A row is claimed by the digest of its values and by its business keys, in one sy
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
+from xlbridge.upload.lookup.row_table import MadeItems
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
+
+
+_LENGTH = 32
+"""Characters of a digest of a row or a key."""
+
+_PIECE = 20_000
+"""Digests that are looked for at once."""
+
+
+class Digests(MadeItems[str]):
+    """Digests in order, kept as one text."""
+
+    def __init__(self, digests: Iterable[str]) -> None:
+        self._text = "".join(digests)
+
+    def __len__(self) -> int:
+        return len(self._text) // _LENGTH
+
+    def _made(self, at: int) -> str:
+        return self._text[at * _LENGTH : (at + 1) * _LENGTH]
+
+
+class KeyDigests(MadeItems[tuple[str, ...]]):
+    """Digests of the keys of each row, kept as one text."""
+
+    def __init__(self, keys: Iterable[Sequence[str]]) -> None:
+        self._ends = array("L", [0])
+        self._digests = Digests(self._each(keys))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def _each(self, keys: Iterable[Sequence[str]]) -> Iterator[str]:
+        for of_row in keys:
+            self._ends.append(self._ends[-1] + len(of_row))
+            yield from of_row
+
+    def _made(self, at: int) -> tuple[str, ...]:
+        return tuple(self._digests[self._ends[at] : self._ends[at + 1]])
 
 
 class ClaimScope(NamedTuple):
@@ -125,15 +166,21 @@ class Claims:
 
         Jobs of earlier versions know the profile only.
         """
-        keys = {key for of_row in claims.keys for key in of_row}
+        keys = (key for of_row in claims.keys for key in of_row)
         return (
             self._claimants(_OF_DIGESTS, scope, claims.digests),
             self._claimants(_OF_KEYS, scope, keys),
         )
 
     def _claimants(self, query: str, scope: ClaimScope, wanted: Iterable[str]) -> Claimants:
-        found = self._db.execute(query, (*scope, json.dumps(sorted(set(wanted)))))
-        claimants: dict[str, list[str]] = {}
-        for claimed, job_id in found.fetchall():
-            claimants.setdefault(claimed, []).append(job_id)
+        claimants: dict[str, tuple[str, ...]] = {}
+        alone: dict[str, tuple[str, ...]] = {}
+        sought = sorted(set(wanted))
+        for at in range(0, len(sought), _PIECE):
+            piece = json.dumps(sought[at : at + _PIECE])
+            for claimed, job_id in self._db.execute(query, (*scope, piece)).fetchall():
+                # Most are claimed once, many by the same job.
+                others = claimants.get(claimed)
+                one = alone.setdefault(job_id, (job_id,))
+                claimants[claimed] = one if others is None else others + one
         return claimants

@@ -104,7 +104,7 @@ class Journal:
             if whole.spec.mode is not Mode.PREVIEW:
                 self._abandon_unsent(whole.spec.scope, whole.claims, known, job_id)
             self._insert(job_id, whole, claims=not parts)
-            self._add_actions(job_id, (row.to_journal() for row in plan.rows))
+            self._add_actions(job_id, plan.to_journal())
             first = {**note, **_part_note(whole), **plan.note, **planned_note(self.now())}
             self._add(job_id, State.PREPARED, first)
             for number, part in enumerate(parts, start=1):
@@ -164,6 +164,8 @@ class Journal:
         over = {job_id for job_id in sent if self.job(job_id).state in _OVER}
 
         def claimants(found: Claimants) -> Claimants:
+            if sent == jobs:
+                return found
             return {what: [job for job in jobs if job in sent] for what, jobs in found.items()}
 
         return ClaimedRows(claimants(digests), claimants(keys), frozenset(sent - over))

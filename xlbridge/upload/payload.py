@@ -24,6 +24,7 @@ from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
+from xlbridge.upload.claims import Digests
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
 from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
@@ -44,15 +45,23 @@ if TYPE_CHECKING:
     from xlbridge.validation.cross_sheet import IntArray
 
 
-def row_digests(resource: Resource, frame: pd.DataFrame) -> list[str]:
+_PIECE = 10_000
+"""Rows whose values are named at once."""
+
+
+def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
     names = sorted(name for name in frame.columns if name != KEY)
-    named = [_named_values(name, frame[name]) for name in names]
     opening = f"[{json.dumps(resource.name)}"
-    return [
-        hashlib.blake2b(f"{opening}{''.join(row)}]".encode(), digest_size=16).hexdigest()
-        for row in zip(*named, strict=True)
-    ]
+
+    def digests() -> Iterator[str]:
+        for at in range(0, len(frame), _PIECE):
+            rows = frame.iloc[at : at + _PIECE]
+            for row in zip(*[_named_values(name, rows[name]) for name in names], strict=True):
+                values = f"{opening}{''.join(row)}]".encode()
+                yield hashlib.blake2b(values, digest_size=16).hexdigest()
+
+    return Digests(digests())
 
 
 def _named_values(name: str, column: pd.Series) -> list[str]:

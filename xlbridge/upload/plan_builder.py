@@ -16,6 +16,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
+from xlbridge.upload.lookup.comparison import chosen_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
@@ -236,13 +237,17 @@ class PlannedSheet:
         """Return what some of the rows claim, in their order."""
         return RowClaims(
             [self.plan.digests[at] for at in positions],
-            [self.plan.rows[at].keys for at in positions],
+            [self.plan.keys[at] for at in positions],
         )
 
     @property
     def before(self) -> Snapshot:
         """The remote records of the rows that are sent, as they were read for the plan."""
-        return tuple(self.snapshot[at] for at in self.plan.positions)
+        return self.before_of(self.plan.positions)
+
+    def before_of(self, positions: Sequence[int]) -> Snapshot:
+        """Return the remote records of some of the rows, as they were read for the plan."""
+        return chosen_rows(self.snapshot, positions)
 
 
 def plan_source(

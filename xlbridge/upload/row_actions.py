@@ -5,8 +5,8 @@ record left over are a change; rows left over alone are new; anything else is he
 Source: the product brief, Row actions.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -17,8 +17,9 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import Reading, read_records
+from xlbridge.upload.lookup.comparison import rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
-from xlbridge.upload.lookup.row_table import TypedRows
+from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, RowSnapshot, Snapshot
 from xlbridge.upload.row_plan import (
     Difference,
@@ -72,6 +73,8 @@ def read_rows(client: Client, resource: Resource, rows: SheetRows, options: Plan
         lookups = lookups_of_rows(resource, rows.values)
         keyed = (at for at in asked if lookups[at])
         return Reading((None,) * count, dict.fromkeys(keyed, why), why)
+    if not rows.set_aside:
+        return reading
     snapshot: list[RowSnapshot | None] = [None] * count
     for at, one in zip(asked, reading.snapshot, strict=True):
         snapshot[at] = one
@@ -88,7 +91,7 @@ def plan_rows(
 ) -> RowPlan:
     """Decide the action of each row."""
     planner = _Planner(resource, rows, reading, claimed, options)
-    return RowPlan(tuple(planner.planned()), tuple(rows.digests), reading.reason)
+    return RowPlan(tuple(planner.planned()), rows.digests, reading.reason, rows.keys)
 
 
 class _Planner:
@@ -108,45 +111,61 @@ class _Planner:
         self._numbers = () if resource.read_back is None else resource.read_back.number_columns
         self._set_later = resource.set_by_change
         self._keys = rows.keys
+        self._unread = unread_rows(reading.snapshot)
         self._matched = _match(reading.snapshot, self._numbers)
         self._used: Counter[str] = Counter()
+        self._claimed_rows = self._rows_claimed()
+
+    def _rows_claimed(self) -> Collection[int]:
+        """Return the positions of rows that jobs claim: those of most sheets are none's."""
+        digests, keys = self._claimed.digests, self._claimed.keys
+        if not digests and not keys:
+            return ()
+        rows = zip(self._rows.digests, self._keys, strict=True)
+        return {
+            at
+            for at, (digest, own) in enumerate(rows)
+            if digest in digests or not keys.keys().isdisjoint(own)
+        }
 
     def planned(self) -> Iterator[PlannedRow]:
         """Yield the action of each row, in order."""
-        for at, (number, keys) in enumerate(zip(self._rows.numbers, self._keys, strict=True)):
-            values = self._rows.values[at]
-            carried = {name: values[name] for name in self._numbers if values.get(name) is not None}
-            row = PlannedRow(number, RowAction.CREATE, number=carried or _NOTHING, keys=keys)
-            yield self._with_all_values(at, self._decided(at, row))
+        carried = self._filled(self._numbers)
+        later = self._filled(self._set_later)
+        for at, number in enumerate(self._rows.numbers):
+            own = {name: column[at] for name, column in carried if column[at] is not None}
+            row = PlannedRow(number, RowAction.CREATE, number=own or _NOTHING)
+            row = self._decided(at, row)
+            # The import does not take them.
+            unset = [name for name, column in later if column[at] is not None]
+            if unset and row.is_created:
+                row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
+            yield row
 
-    def _with_all_values(self, at: int, row: PlannedRow) -> PlannedRow:
-        """Hold a new row that has values which the import does not take."""
-        if not self._set_later or not row.is_created:
-            return row
-        values = self._rows.values[at]
-        later = [name for name in self._set_later if values.get(name) is not None]
-        if not later:
-            return row
-        return _held(row, RowReason.SET_LATER, why=untranslated(", ".join(later)))
+    def _filled(self, names: Iterable[str]) -> Sequence[tuple[str, Sequence[Any]]]:
+        """Return the columns that any row has a value of."""
+        columns = ((name, values_of(self._rows.values, name)) for name in names)
+        return [one for one in columns if any(value is not None for value in one[1])]
 
     def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
         if at in self._rows.set_aside:
             aside = self._rows.set_aside[at]
             return replace(_held(row, aside.reason, why=aside.why), own=aside.own)
         if self._options.again is not None:
-            unread = self._reading.snapshot[at] is None
+            unread = at in self._unread
             return replace(row, action=RowAction.UNREAD if unread else RowAction.CREATE)
-        busy = self._claimed.unfinished_job(self._rows.digests[at], self._keys[at])
-        if busy is not None:
-            return _held(row, RowReason.CLAIMED, job=busy)
-        if self._reading.snapshot[at] is None:
+        if at in self._claimed_rows and self._claimed.unfinished:
+            busy = self._claimed.unfinished_job(self._rows.digests[at], self._keys[at])
+            if busy is not None:
+                return _held(row, RowReason.CLAIMED, job=busy)
+        if at in self._unread:
             return self._not_read(at, row)
-        matched = self._matched[at]
-        if matched.several:
+        if at not in self._matched:
+            return self._new(at, row)
+        record = self._matched[at]
+        if record is None:
             return _held(row, RowReason.SEVERAL)
-        if matched.record is not None:
-            return self._existing(row, matched.record)
-        return self._new(at, row)
+        return self._existing(row, record)
 
     def _not_read(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
@@ -173,16 +192,11 @@ class _Planner:
         self._used[digest] += 1
         return claims[taken] if taken < len(claims) else None
 
-    def _existing(self, row: PlannedRow, record: FoundRecord) -> PlannedRow:
+    def _existing(self, row: PlannedRow, record: FoundRecord | str) -> PlannedRow:
         """Decide on a row whose record is there."""
-        if record.unchanged:
+        if isinstance(record, str):
             return PlannedRow(
-                row.row,
-                RowAction.UNCHANGED,
-                RowReason.SAME,
-                record.code,
-                number=row.number,
-                keys=row.keys,
+                row.row, RowAction.UNCHANGED, RowReason.SAME, record, number=row.number
             )
         differences = {name: Difference(*pair) for name, pair in record.differing.items()}
         row = replace(row, record=record.code, differences=differences)
@@ -207,68 +221,60 @@ class _Planner:
 
         The records of its key may be other rows' that were accepted.
         """
-        snapshot = self._reading.snapshot[at]
-        there = 0 if snapshot is None else len(snapshot.found)
-        digest = self._rows.digests[at]
-        accepted = self._claimed.accepted(digest) or self._claimed.accepted_keys(self._keys[at])
-        used, self._used[digest] = self._used[digest], self._used[digest] + 1
-        if len(accepted) > there + used:
-            return _held(row, RowReason.GONE, job=accepted[0])
+        if at in self._claimed_rows:
+            digest = self._rows.digests[at]
+            accepted = self._claimed.accepted(digest) or self._claimed.accepted_keys(self._keys[at])
+            there = len(_found(self._reading.snapshot[at]))
+            used, self._used[digest] = self._used[digest], self._used[digest] + 1
+            if len(accepted) > there + used:
+                return _held(row, RowReason.GONE, job=accepted[0])
         if row.number:
             return _held(row, RowReason.GONE)
         return row
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """Record of a row, None for a new one; ``several`` says that it cannot be told."""
-
-    record: FoundRecord | None = None
-    several: bool = False
+_Matched = dict[int, FoundRecord | str | None]
+"""Of rows with records: the code of one that the row does not change, the one that it changes, None
+where it cannot be told."""
 
 
-def _match(snapshot: Snapshot, numbers: Sequence[str]) -> list[_Match]:
+def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
     """Match rows and records: those of the system's own numbers first, then key by key."""
-    groups: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for at, row in enumerate(snapshot):
-        if row is not None and row.found:
-            groups[tuple(row.key.items())].append(at)
-    matched = [_Match()] * len(snapshot)
+    groups = rows_by_key(snapshot)
+    matched: _Matched = {}
     taken: set[str] = set()
     of_numbers = set(numbers)
     is_by_number = {
         key: bool(of_numbers) and of_numbers <= {name for name, _ in key} for key in groups
     }
     for key in sorted(groups, key=lambda key: not is_by_number[key]):
-        _match_group(snapshot, groups[key], taken, matched)
+        _match_group({at: _found(snapshot[at]) for at in groups[key]}, taken, matched)
     return matched
 
 
 def _match_group(
-    snapshot: Snapshot, positions: Sequence[int], taken: set[str], matched: list[_Match]
+    records: Mapping[int, Sequence[FoundRecord]], taken: set[str], matched: _Matched
 ) -> None:
-    """Match the rows of one key with its records; ``taken`` are codes that others have matched."""
-    found = {one.code: one for at in positions for one in _found(snapshot[at])}
-    elsewhere = {code for code in found if code in taken}
+    """Match the rows of one key with their records; ``taken`` are codes of other rows'."""
+    found = {one.code: one for ones in records.values() for one in ones}
+    elsewhere = taken.intersection(found)
     left = []
-    for at in positions:
-        equal = next(
-            (one for one in _found(snapshot[at]) if one.unchanged and one.code not in taken), None
-        )
+    for at, ones in records.items():
+        equal = next((one for one in ones if one.unchanged and one.code not in taken), None)
         if equal is None:
             left.append(at)
         else:
             taken.add(equal.code)
-            matched[at] = _Match(equal)
+            matched[at] = equal.code
     open_codes = [code for code in found if code not in taken]
     if len(left) == 1 and len(open_codes) == 1 and not elsewhere:
         (code,) = open_codes
-        record = next(one for one in _found(snapshot[left[0]]) if one.code == code)
+        record = next(one for one in records[left[0]] if one.code == code)
         taken.add(code)
-        matched[left[0]] = _Match(record)
+        matched[left[0]] = record.code if record.unchanged else record
     elif open_codes or elsewhere:
         for at in left:
-            matched[at] = _Match(several=True)
+            matched[at] = None
 
 
 def _found(row: RowSnapshot | None) -> Sequence[FoundRecord]:

@@ -6,11 +6,12 @@ Source: the product brief, Row actions.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from itertools import repeat
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -213,8 +214,7 @@ class PlannedRow:
 
     ``record`` is the code of its record in the system; ``job`` another job that holds the row;
     ``why`` completes the reason; ``number`` is the system's own number that the row carries;
-    ``keys`` are the digests of its business keys; ``own`` are the contents of cells that could not
-    be used.
+    ``own`` are the contents of cells that could not be used.
     """
 
     row: int
@@ -225,7 +225,6 @@ class PlannedRow:
     why: Text | None = None
     differences: Mapping[str, Difference] = field(default_factory=lambda: _NOTHING)
     number: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    keys: tuple[str, ...] = ()
     own: Mapping[str, CellContent] = field(default_factory=lambda: _NOTHING)
 
     @property
@@ -252,8 +251,8 @@ class PlannedRow:
         differing = "; ".join(map(str, self.difference_texts(columns)))
         return f"{self.text} ({differing})" if differing else str(self.text or "")
 
-    def to_journal(self) -> StoredAction:
-        """Return the row as the journal keeps it."""
+    def to_journal(self, keys: Sequence[str] = ()) -> StoredAction:
+        """Return the row as the journal keeps it, with the digests of its keys."""
         detail: dict[str, Any] = {}
         if self.record:
             detail["record"] = self.record
@@ -266,8 +265,8 @@ class PlannedRow:
             detail["differences"] = {name: [one.yours, one.theirs] for name, one in pairs}
         if self.number:
             detail["number"] = self.number
-        if self.keys:
-            detail["keys"] = self.keys
+        if keys:
+            detail["keys"] = keys
         if self.own:
             detail["own"] = self.own
         return StoredAction(self.row, self.action, self.reason, detail)
@@ -288,7 +287,6 @@ class PlannedRow:
             why=None if why is None else Text(**why),
             differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
             number=detail.get("number", _NOTHING),
-            keys=tuple(detail.get("keys", ())),
             own=detail.get("own", _NOTHING),
         )
 
@@ -330,12 +328,20 @@ class PlanOptions:
 class RowPlan:
     """Actions of the rows of a sheet, in order; ``digests`` are those of the rows' values.
 
-    ``unread_reason`` says why some rows could not be looked up.
+    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
+    not be looked up.
     """
 
     rows: tuple[PlannedRow, ...]
-    digests: tuple[str, ...]
+    digests: Sequence[str]
     unread_reason: Text | None = None
+    keys: Sequence[Sequence[str]] = ()
+
+    def to_journal(self) -> Iterator[StoredAction]:
+        """Yield the rows as the journal keeps them."""
+        keys = self.keys or repeat(())
+        for row, of_row in zip(self.rows, keys, strict=bool(self.keys)):
+            yield row.to_journal(of_row)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -277,7 +277,7 @@ class Uploads:
         return SheetPart(
             spec,
             planned.claims_of(positions),
-            tuple(planned.snapshot[at] for at in positions),
+            planned.before_of(positions),
             updates if creates or mode is not Mode.RECORDS else (),
             creates,
             source.items,

@@ -14,9 +14,10 @@ from xlbridge.client import Client, Record
 from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import Lookup, ReadBack, Resource
-from xlbridge.upload.lookup.row_lookup import Key, ListedRecord, RowMatcher, lookups_of_rows
-from xlbridge.upload.lookup.row_table import RowValues, TypedRows, row_maker, values_of
+from xlbridge.resources import Lookup, Resource
+from xlbridge.upload.lookup.comparison import ComparedRows
+from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import Snapshot
 from xlbridge.wire import Operation
 
@@ -95,7 +96,7 @@ def read_records(
     if declared is None or not any(lookups):
         return Reading((None,) * len(rows), {}, _NO_KEY)
     matcher = matcher or RowMatcher(resource, declared)
-    reader = _RecordReader(client, matcher, resource, declared, rows, lookups)
+    reader = _RecordReader(client, matcher, rows, lookups)
     needed = reader.requests_needed()
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
         affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
@@ -122,7 +123,7 @@ class _Sought:
 
     lookup: Lookup
     fields: Mapping[str, str]
-    found: dict[Key, list[ListedRecord] | tuple[()]] = field(default_factory=dict)
+    found: dict[Key, tuple[int, ...]] = field(default_factory=dict)
     proven: bool = False
     _telling: tuple[int, str, str, frozenset[str | None]] | None = None
 
@@ -154,11 +155,10 @@ class _RecordReader:
         self,
         client: Client,
         matcher: RowMatcher,
-        resource: Resource,
-        declared: ReadBack,
         rows: TypedRows,
         lookups: Sequence[Sequence[Lookup]],
     ) -> None:
+        resource, declared = matcher.resource, matcher.declared
         self._client = client
         self._by_number = declared.by_number
         number = () if declared.by_number is None else (declared.by_number,)
@@ -171,7 +171,8 @@ class _RecordReader:
         of_keys += declared.fields.values()
         of_keys += () if resource.change is None else resource.change.until
         lists = (one.sheet for one in resource.children if any(values_of(rows, one.sheet)))
-        self._kept = tuple(dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists)))
+        kept = dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists))
+        self._records = RecordTable(kept)
         self._sought: dict[int, _Sought] = {}
         self._keys: dict[int, list[Key | None]] = {}
         for way in self._ways():
@@ -196,12 +197,14 @@ class _RecordReader:
     def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
         """Yield each question that finds records of a row by itself, once, with such a row."""
         for way in filter(self._is_narrow, self._ways()):
-            own = (row for row, ways in zip(self._rows, self._lookups, strict=True) if way in ways)
-            once: dict[object, RowValues] = {}
-            for row in own:
-                once.setdefault(tuple([row[column] for column in way.filters.values()]), row)
-            asked = {_filters(way, row): row for row in once.values()}
-            for filters, row in asked.items():
+            served = {id(ways) for ways in self._cases() if way in ways}
+            asked_by = [values_of(self._rows, column) for column in way.filters.values()]
+            once: dict[tuple[object, ...], int] = {}
+            for at, (ways, *values) in enumerate(zip(self._lookups, *asked_by, strict=True)):
+                if id(ways) in served:
+                    once.setdefault(tuple(values), at)
+            rows = [self._rows[at] for at in once.values()]
+            for filters, row in {_filters(way, row): row for row in rows}.items():
                 yield way, filters, row
 
     def _cases(self) -> Collection[Sequence[Lookup]]:
@@ -267,26 +270,28 @@ class _RecordReader:
             id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
             for ways in self._cases()
         }
-        row_of = row_maker(self._rows)
         named = {id(way): self._named_columns(way) for way in self._ways()}
-        keys: list[Mapping[str, str] | None] = []
-        found: list[Sequence[ListedRecord]] = []
+        keys: list[Mapping[str, Sequence[str]] | None] = []
+        found: list[Sequence[int]] = []
         for at, ways in enumerate(self._lookups):
             way, records = self._match(at, ways)
-            keys.append(None if way is None else row_of(named[id(way)], at))
+            keys.append(None if way is None else named[id(way)])
             found.append(records)
-        snapshot = tuple(self._matcher.snapshots(self._rows, keys, found, self._carried))
+        for one in self._sought.values():
+            one.found.clear()
+        self._keys.clear()
+        snapshot = ComparedRows(
+            self._matcher, self._rows, keys, found, self._records, self._carried
+        )
         reasons = {
             position: why
-            for position, (one, ways) in enumerate(zip(snapshot, self._lookups, strict=True))
-            if one is None and ways and (answered or not all(way.assumed for way in ways))
+            for position, (key, ways) in enumerate(zip(keys, self._lookups, strict=True))
+            if key is None and ways and (answered or not all(way.assumed for way in ways))
         }
-        none = None if all(one is not None for one in snapshot) else _NO_KEY
+        none = _NO_KEY if None in keys else None
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
-    def _match(
-        self, at: int, ways: Sequence[Lookup]
-    ) -> tuple[Lookup | None, Sequence[ListedRecord]]:
+    def _match(self, at: int, ways: Sequence[Lookup]) -> tuple[Lookup | None, Sequence[int]]:
         """Return the records of the first of a row's lookups that finds any, and that lookup."""
         for way in ways:
             key = self._keys[id(way)][at]
@@ -367,12 +372,12 @@ class _RecordReader:
 
     def _wanted(self, sought: Iterable[_Sought]) -> Sequence[FieldTest]:
         """Return the tests of records that may be of a sought key."""
-        comparable = self._matcher.comparable
+        texts = self._matcher.texts
 
         def test(
             column: str, sought: Collection[str | None]
         ) -> Callable[[Sequence[Any]], Sequence[bool]]:
-            return lambda values: [comparable(column, value) in sought for value in values]
+            return lambda values: list(map(sought.__contains__, texts(column, values)))
 
         return [
             (name, test(column, values)) for column, name, values in (one.telling for one in sought)
@@ -397,25 +402,28 @@ class _RecordReader:
         for record in records:
             if not record.keys() <= carried:
                 carried.update(record)
+            kept = None
             for one, known, column, name, values in ways:
                 value = record[name] if name in record else known.get(name)
                 if comparable(column, value) in values:
-                    self._keep(record, {**known, **record}, operation, one)
+                    kept = self._keep(record, {**known, **record}, operation, one, kept)
 
-    def _keep(self, record: Record, shown: Record, operation: Operation, sought: _Sought) -> None:
-        """Store a record of which ``shown`` is known, if its key is sought."""
+    def _keep(
+        self, record: Record, shown: Record, operation: Operation, sought: _Sought, kept: int | None
+    ) -> int | None:
+        """Store a record of which ``shown`` is known, if its key is sought, and return where.
+
+        ``kept`` says where it is stored already.
+        """
         if any(record.get(name) != value for name, value in sought.lookup.only.items()):
-            return
+            return kept
         key = self._matcher.key_of_record(shown, sought.fields)
         there = sought.found.get(key)
         if there is None:
-            return
-        kept = {name: record[name] for name in self._kept if name in record}
-        listed = ListedRecord(kept, operation.name)
-        if there:
-            there.append(listed)
-        else:
-            sought.found[key] = [listed]
+            return kept
+        at = self._records.add(record, operation.name) if kept is None else kept
+        sought.found[key] = (*there, at)
+        return at
 
     def _shows(self, fields: Iterable[str]) -> bool:
         """Tell whether the records have the fields; where there is no record, nothing is there."""

@@ -1,12 +1,36 @@
 """Typed rows: as mappings, and as a table of columns, of which a row takes its values."""
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import pandas as pd
 
+_Item = TypeVar("_Item")
+
 RowValues = Mapping[str, Any]
 """Row as it is sent: its columns with their typed values, None where a cell is empty."""
+
+
+class MadeItems(Sequence[_Item], ABC):
+    """Sequence whose items are made when they are asked for, so that none takes memory."""
+
+    @abstractmethod
+    def _made(self, at: int) -> _Item:
+        """Return the item of a position."""
+
+    def __iter__(self) -> Iterator[_Item]:
+        return map(self._made, range(len(self)))
+
+    @overload
+    def __getitem__(self, at: int) -> _Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[_Item]: ...
+    def __getitem__(self, at: int | slice) -> _Item | list[_Item]:
+        positions = range(len(self))[at]
+        if isinstance(positions, range):
+            return [self._made(one) for one in positions]
+        return self._made(positions)
 
 
 class ColumnsRow(Mapping[str, Any]):
@@ -62,10 +86,39 @@ class RowTable:
     def __iter__(self) -> Iterator[RowValues]:
         return (ColumnsRow(self._columns, at) for at in range(self._count))
 
+    def has(self, name: str) -> bool:
+        """Tell whether the rows have a column."""
+        return name in self._columns
+
     def column(self, name: str) -> Sequence[Any]:
         """Return the values of a column, None for each row where there is no such column."""
         column = self._columns.get(name)
         return [None] * self._count if column is None else column
+
+
+class RecordTable:
+    """Records of listings, kept as columns of the ``fields`` that matter.
+
+    ``listings`` has the name of the operation that listed each.
+    """
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in fields}
+        self.listings: list[str] = []
+
+    def add(self, record: Mapping[str, Any], listing: str) -> int:
+        """Keep a record; return its position."""
+        for name, column in self.columns.items():
+            column.append(record.get(name))
+        self.listings.append(listing)
+        return len(self.listings) - 1
+
+    def __getitem__(self, at: int) -> Mapping[str, Any]:
+        return ColumnsRow(self.columns, at)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Return the values of a field, None for each record where it is not kept."""
+        return self.columns.get(name, [None] * len(self.listings))
 
 
 TypedRows = Sequence[RowValues] | RowTable
@@ -75,6 +128,13 @@ TypedRows = Sequence[RowValues] | RowTable
 def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
     """Return the values of a column of rows, None where a row has none."""
     return rows.column(name) if isinstance(rows, RowTable) else [row.get(name) for row in rows]
+
+
+def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
+    """Tell of each row whether it has a column, be it empty."""
+    if isinstance(rows, RowTable):
+        return [rows.has(name)] * len(rows)
+    return [name in row for row in rows]
 
 
 def row_maker(

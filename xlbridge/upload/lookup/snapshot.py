@@ -60,7 +60,7 @@ class RowSnapshot:
         return sum(record.same for record in self.found)
 
 
-Snapshot = tuple[RowSnapshot | None, ...]
+Snapshot = Sequence[RowSnapshot | None]
 """Remote records of each row, in order; None for a row without a key."""
 
 
@@ -204,4 +204,5 @@ def _identity(row: RowSnapshot) -> _Identity:
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:
     """Tell whether all snapshots are equal: nothing is on its way any more."""
-    return all(snapshot == snapshots[0] for snapshot in snapshots)
+    first = list(snapshots[0])
+    return all(list(snapshot) == first for snapshot in snapshots[1:])

@@ -355,8 +355,8 @@ def _with_twins(resource: Resource, creation: RecordCreation, twins: Lookup) -> 
 
 def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
     """Return the digests of the business keys of a job's rows, in order."""
-    planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
-    keys = {row.row: row.keys for row in planned}
+    planned = context.journal.actions_of(context.journal.job(job.parent or job.id))
+    keys = {one.row: tuple(one.detail.get("keys", ())) for one in planned}
     return [keys.get(row, ()) for row in job.spec.rows]
 
 

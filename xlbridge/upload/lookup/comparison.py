@@ -1,0 +1,301 @@
+"""Comparison of rows with the remote records of their keys, column by column."""
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate, chain, compress, count, pairwise
+from operator import ne
+from typing import Any, NamedTuple
+
+from xlbridge.resources import Kind, Resource
+from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
+from xlbridge.upload.lookup.row_table import (
+    MadeItems,
+    RecordTable,
+    TypedRows,
+    have_column,
+    row_maker,
+    values_of,
+)
+from xlbridge.upload.lookup.snapshot import FoundRecord, ItemDifference, RowSnapshot, Snapshot
+
+_Values = Sequence[str | None]
+
+_ALIKE: dict[str, _Values] = {}
+"""Differences of all records that have none."""
+
+_NOT_MEANT = "\0"
+"""Value of a cell that says nothing of its record."""
+
+
+class ComparedRows(MadeItems[RowSnapshot | None]):
+    """Rows compared with the remote records of their keys; a row is made when it is asked for.
+
+    ``keys`` has the comparable values of the key by which each row was looked up, by column, None
+    for one that was not looked up. ``found`` are the positions of each row's records. Fields that
+    no record carries are not compared: ``carried`` are those that records have.
+    """
+
+    def __init__(
+        self,
+        matcher: RowMatcher,
+        rows: TypedRows,
+        keys: Sequence[Mapping[str, Sequence[str]] | None],
+        found: Sequence[Sequence[int]],
+        records: RecordTable,
+        carried: Collection[str],
+    ) -> None:
+        once = _once(matcher, found, records)
+        self._keys = keys
+        self._ends = array("L", accumulate(map(len, once), initial=0))
+        pairs = _Pairs(
+            array("L", (at for at, ones in enumerate(once) for _ in ones)),
+            array("L", chain.from_iterable(once)),
+        )
+        self._compared = _Comparison(matcher, rows, records, pairs)
+        self._compared.compare(carried)
+        self._row_of = row_maker(rows)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def _made(self, at: int) -> RowSnapshot | None:
+        key = self._keys[at]
+        if key is None:
+            return None
+        own = self._row_of(self._compared.columns, at)
+        places = range(self._ends[at], self._ends[at + 1])
+        there = tuple([self._compared.record(place, own) for place in places])
+        return RowSnapshot(self._row_of(key, at), own, there)
+
+    def key_at(self, at: int) -> tuple[tuple[str, str], ...]:
+        """Return the key by which a row was looked up, as columns and values."""
+        return tuple([(name, column[at]) for name, column in (self._keys[at] or {}).items()])
+
+    @property
+    def unread(self) -> set[int]:
+        """The positions of rows that were not looked up."""
+        return {at for at, key in enumerate(self._keys) if key is None}
+
+    @property
+    def with_records(self) -> list[int]:
+        """The positions of rows that have records."""
+        return [at for at, (begin, end) in enumerate(pairwise(self._ends)) if begin < end]
+
+
+def unread_rows(rows: Snapshot) -> set[int]:
+    """Return the positions of rows that were not looked up."""
+    if isinstance(rows, ComparedRows):
+        return rows.unread
+    return {at for at, row in enumerate(rows) if row is None}
+
+
+def rows_by_key(rows: Snapshot) -> dict[tuple[tuple[str, str], ...], list[int]]:
+    """Return the positions of the rows that have records, by their keys."""
+    found: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    if isinstance(rows, ComparedRows):
+        for at in rows.with_records:
+            found.setdefault(rows.key_at(at), []).append(at)
+        return found
+    for at, row in enumerate(rows):
+        if row is not None and row.found:
+            found.setdefault(tuple(row.key.items()), []).append(at)
+    return found
+
+
+class _ChosenRows(MadeItems[RowSnapshot | None]):
+    """Some of compared rows, in an order of their own."""
+
+    def __init__(self, rows: Snapshot, positions: Sequence[int]) -> None:
+        self._rows = rows
+        self._positions = positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def _made(self, at: int) -> RowSnapshot | None:
+        return self._rows[self._positions[at]]
+
+
+def chosen_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
+    """Return the snapshot of some rows, in the order of their ``positions``."""
+    return _ChosenRows(rows, array("L", positions))
+
+
+def _once(
+    matcher: RowMatcher, found: Sequence[Sequence[int]], records: RecordTable
+) -> Sequence[Sequence[int]]:
+    """Return each record of a row once, by its number, where no part of that is missing."""
+    if all(len(ones) < 2 for ones in found):
+        return found
+    parts = [matcher.texts(name, records.column(name)) for name in matcher.declared.codes]
+
+    def number(one: int) -> Key | int:
+        key = tuple([part[one] for part in parts])
+        return one if None in key or not key else key
+
+    return [
+        ones if len(ones) < 2 else tuple({number(one): one for one in ones}.values())
+        for ones in found
+    ]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a row and a record, each by its position."""
+
+    rows: "array[int]"
+    records: "array[int]"
+
+    def unlike(self, mine: _Values, theirs: _Values) -> list[int]:
+        """Return the places of the pairs that differ in a column."""
+        own, there = map(mine.__getitem__, self.rows), map(theirs.__getitem__, self.records)
+        return list(compress(count(), map(ne, own, there)))
+
+
+class _Comparison:
+    """Comparison of pairs of a row and a record."""
+
+    def __init__(
+        self,
+        matcher: RowMatcher,
+        rows: TypedRows,
+        records: RecordTable,
+        pairs: _Pairs,
+    ) -> None:
+        self._matcher = matcher
+        declared = self._declared = matcher.declared
+        self._rows = rows
+        self._records = records
+        self._pairs = pairs
+        self._row_of = row_maker(rows)
+        self.columns = {name: matcher.column(name, rows) for name in declared.compare}
+        self._theirs = {
+            name: matcher.texts(name, records.column(name)) for name in declared.compare
+        }
+        change = matcher.resource.change
+        until = () if change is None else change.until
+        self._until = [records.column(name) for name in until]
+        self._codes = [records.column(name) for name in declared.codes]
+        self._unlike: dict[int, bool] = {}
+        self._differing: dict[int, dict[str, _Values]] = {}
+        self._items: dict[int, tuple[ItemDifference, ...]] = {}
+
+    def compare(self, carried: Collection[str]) -> None:
+        """Note in what the pairs differ."""
+        for name, own in self.columns.items():
+            for place in self._pairs.unlike(own, self._theirs[name]):
+                filled = own[self._pairs.rows[place]] is not None
+                self._unlike[place] = self._unlike.get(place, False) or filled
+        self._compare_meant(carried)
+        for child in self._matcher.resource.children:
+            self._compare_lists(child)
+
+    def record(self, place: int, own: Mapping[str, str | None]) -> FoundRecord:
+        """Return the record of a pair; ``own`` are the values of its row."""
+        one = self._pairs.records[place]
+        differing = self._differing.get(place, _ALIKE)
+        return FoundRecord(
+            code="/".join(["?" if code[one] is None else str(code[one]) for code in self._codes]),
+            # Most records equal their rows: then there is one to keep.
+            values=self._row_of(self._theirs, one) if place in self._unlike else own,
+            same=not self._unlike.get(place, False),
+            unchanged=not differing,
+            differing=differing,
+            listing=self._records.listings[one],
+            final=any(field[one] is not None for field in self._until),
+            items=self._items.get(place, ()),
+        )
+
+    def _compare_meant(self, carried: Collection[str]) -> None:
+        """Note what differs of what a row gives its record, empty cells included."""
+        declared, texts = self._declared, self._matcher.texts
+        fields = {c: f for way in declared.lookups for c, f in way.key.items() if c != f}
+        fields = {c: c for c in declared.compare} | fields | dict(declared.fields)
+        shown = [name for name, of_record in fields.items() if of_record in carried]
+        renamed = set(declared.renamed).intersection(shown)
+        records = map(self._records.__getitem__, range(len(self._records.listings)))
+        as_rows = list(map(declared.as_row, records)) if renamed else []
+        for name in sorted(shown, key=[*declared.compare, *declared.renamed].index):
+            mine = self._meant(name)
+            there = texts(name, [row[name] for row in as_rows]) if name in renamed else None
+            there = self._theirs[name] if there is None else there
+            for place in self._pairs.unlike(mine, there):
+                own, theirs = mine[self._pairs.rows[place]], there[self._pairs.records[place]]
+                if own is not _NOT_MEANT:
+                    self._differing.setdefault(place, {})[name] = (own, theirs)
+
+    def _meant(self, name: str) -> _Values:
+        """Return what each row gives its record: of an empty cell, what that stands for."""
+        declared, rows = self._declared, self._rows
+        own = self._matcher.column(name, rows)
+        # The system gives a code itself.
+        of_row = have_column(rows, name) if name not in declared.codes else [False] * len(rows)
+        if name in declared.blank:
+            blank: Sequence[Any] = [declared.blank[name]] * len(rows)
+        elif name in declared.blank_as:
+            blank = values_of(rows, declared.blank_as[name])
+        elif all(of_row):
+            return own
+        else:
+            blank = [None] * len(rows)
+        cases = zip(own, blank, self._matcher.texts(name, blank), of_row, strict=True)
+        return [
+            value if value is not None else text if there or of is not None else _NOT_MEANT
+            for value, of, text, there in cases
+        ]
+
+    def _compare_lists(self, child: Resource) -> None:
+        """Note what differs in the lists of the pairs."""
+        kinds = {name: column.kind for name, column in child.by_name.items()}
+        own, there = values_of(self._rows, child.sheet), self._records.column(child.sheet)
+        for place, (at, one) in enumerate(zip(*self._pairs, strict=True)):
+            if own[at] and isinstance(there[one], list):
+                items: list[ItemDifference] = []
+                pair = _differing_items(child.sheet, kinds, own[at], there[one], items)
+                if pair is not None:
+                    self._differing.setdefault(place, {})[child.sheet] = pair
+                    self._items[place] = (*self._items.get(place, ()), *items)
+
+
+def _differing_items(
+    name: str,
+    kinds: Mapping[str, Kind],
+    own: Sequence[Mapping[str, Any]],
+    there: Sequence[Mapping[str, Any]],
+    found: list[ItemDifference],
+) -> tuple[str, str] | None:
+    """Return a row's list and its record's as texts where they differ, and add to ``found`` in
+    what; None where they are alike.
+
+    The order of the items does not count; what an item leaves out is the system's to fill in,
+    and fields that no item of the record carries are not compared.
+    """
+    carried = {column for one in there for column in one}
+    mine = [
+        {c: comparable_value(kinds[c], v) for c, v in one.items() if not there or c in carried}
+        for one in own
+    ]
+    shown = [{c: comparable_value(kinds[c], one.get(c)) for c in kinds} for one in there]
+    free, left = list(range(len(shown))), []
+    for number, item in enumerate(mine):
+        same = next((at for at in free if item.items() <= shown[at].items()), None)
+        if same is None:
+            left.append(number)
+        else:
+            free.remove(same)
+    if not left and not free:
+        return None
+    if len(mine) != len(shown):
+        found.append((name, None, "", str(len(mine)), str(len(shown))))
+    for number, at in zip(left, free, strict=False):
+        found.extend(
+            (name, number, column, value, shown[at][column])
+            for column, value in mine[number].items()
+            if shown[at][column] != value
+        )
+    filled = [{c: v for c, v in one.items() if v is not None} for one in shown]
+    return _items_text(mine), _items_text(filled)
+
+
+def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
+    """Return the items of a list as a person reads them."""
+    return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)
