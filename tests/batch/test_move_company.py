@@ -133,13 +133,16 @@ def fill_company(running: RunningSandbox) -> None:
         for amount in (150.0, 320.5):
             invoice = system.post("/v2/faturamento/nfs", **service, valorDoServico=amount)
         system.post(f"/v2/faturamento/nfs/processar/{invoice['idNF']}")
-        system.post(
+        opened = system.post(
             "/v2/estoque/inventario",
             codigoDaFilial=1,
             codigoDoAlmoxarifado=1,
             descricaoDoInventario="Anual",
             carregarBaseDeProdutos=True,
         )
+        count = f"/v2/estoque/inventario/{opened['idInventario']}/contagem/1"
+        system.post(f"{count}/iniciar")
+        system.post(count, itens=[{"idProd": products[0], "quantidade": 6}])
         for client in (firm, person["codigoDoCliente"]):
             system.post(
                 "/v2/faturamento/pedido",
@@ -176,6 +179,9 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
         assert (invoice["valorDoServico"], invoice["numeroDaNotaFiscalEletronica"]) == (150, None)
         (inventory,) = system.get("/v2/estoque/inventario")
         assert inventory["descricaoDoInventario"] == "Anual"
+        listed = system.get(f"/v2/estoque/inventario/{inventory['idInventario']}/produtos")
+        (counted,) = (one for one in listed if one["quantidadeContagem1"] == 6)
+        assert counted["idProd"] < _OLD_CODES + 2001
         # The comparison must see what differs: a client and a title that only one side has.
         before.post("/v2/cliente", nomeComercial="Chegou Depois")
         before.post("/v2/cliente/idws", "PUT", codigoDoCliente=_OLD_CODES + 1001, idws="WS-2")

@@ -154,6 +154,7 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     export_listing(client, LISTINGS[listing], filters, path, opener, layout=layout)
     sheet = validate_workbook(path, catalogue)
     assert sheet.resource == resource
+    # Nothing is counted in the inventories of the demo company.
     listed = {child.sheet for child in resource.children} & children_of(
         LISTINGS[listing].model
     ).keys()

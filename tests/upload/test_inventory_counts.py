@@ -14,6 +14,7 @@ from upload_parts import AT_ONCE
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
+from xlbridge.export import ExportRequest, Filter, Filters, OutputFile, prepare_export
 from xlbridge.upload import State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
@@ -91,6 +92,38 @@ def test_counts_are_registered_once_the_inventory_is_open(
     inventory = newest(client)
     assert (inventory.inventarioContagem2, inventory.situacaoDoInventario) == (True, "Em contagem")
     assert counts_of(client, inventory) == [(nut, 4.5, None), (ring, 0, 2)]
+
+
+def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
+    tmp_path: Path,
+    client: Client,
+    context: UploadContext,
+    run: Run,
+    products: list[int],
+    write_counts: WriteCounts,
+) -> None:
+    nut, ring = products
+    lines = [counted(nut, 4.5), counted(ring, 0), counted(ring, 2, 2)]
+    run("upload", write_counts(A=lines), "--yes", "--create-unread")
+    exported = tmp_path / "exported.xlsx"
+    only = Filters({Filter.ID: (newest(client).idInventario,)})
+    request = ExportRequest(listing="inventario", filters=only, as_template="inventario")
+    prepared = prepare_export(request, OutputFile(exported), lambda: context.catalogue)
+    result = prepared.run(client)
+    assert result.sheets == {"inventario": 1, "contagens": 3}
+    # The system works these out by itself, or reads them from the balances.
+    assert {"contagens.saldo", "contagens.seq"} <= set(result.left_out)
+    found = validate_workbook(exported, context.catalogue).children["contagens"].frame
+    names = ["contagem", "idProd", "quantidade"]
+    assert found[names].to_numpy().tolist() == [[1, nut, 4.5], [1, ring, 0], [2, ring, 2]]
+    code, plan = run("upload", exported, "--list-rows", "--yes")
+    assert (code, plan["plan"]["unchanged"]) == (0, 1), plan
+    book = load_workbook(exported)
+    column = next(cell.column for cell in book["contagens"][1] if cell.value == "quantidade")
+    book["contagens"].cell(2, column).value = 5
+    book.save(exported)
+    code, plan = run("upload", exported, "--list-rows", "--yes")
+    assert plan["plan"]["held"] == 1, plan
 
 
 @pytest.mark.parametrize("path", ["contagem/1/iniciar", "contagem/1", "inventario"])

@@ -299,7 +299,13 @@ def export_listing(
         forms = list(map(book.form, sheets))
         arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
         recipe = line_spec(
-            wanted, sheets, forms, arrange, keep_unknown=keep_unknown, filters=filters
+            wanted,
+            sheets,
+            forms,
+            arrange,
+            keep_unknown=keep_unknown,
+            filters=filters,
+            template=layout.template,
         )
         with closing(PartStore(folder, recipe.tables)) as store:
             fetcher = Fetcher(

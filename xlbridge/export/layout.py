@@ -5,7 +5,7 @@ the resource says which field of a record each column comes from; a column that 
 has the field's own name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xlbridge.client.listings import shape_of
@@ -23,7 +23,7 @@ from xlbridge.export.listing import Listing, children_of, columns_of, record_fil
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Resource
+from xlbridge.resources import KEY, Resource, SeparateList
 from xlbridge.wire import WireModel
 
 
@@ -147,11 +147,17 @@ def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
     """
     numbers = set(resource.read_back.number_columns if resource.read_back else ())
     own = [*_columns(resource), *(c for c in columns_of(listing.model) if c.name in numbers)]
-    lists = (child for child in resource.children if child.sheet in children_of(listing.model))
+    listed = children_of(listing.model).keys() | lists_apart(resource)
+    lists = (child for child in resource.children if child.sheet in listed)
     return (
         Sheet(resource.name, tuple(own), (), listing.key),
         *(Sheet(c.sheet, tuple(_columns(c)), (c.sheet,), (KEY,)) for c in lists),
     )
+
+
+def lists_apart(resource: Resource | None) -> Mapping[str, SeparateList]:
+    """Return the lists that records of a resource do not carry themselves."""
+    return {} if resource is None or resource.read_back is None else resource.read_back.lists
 
 
 def _columns(resource: Resource) -> list[ExportColumn]:
@@ -166,6 +172,7 @@ def line_spec(
     *,
     keep_unknown: bool = False,
     filters: Filters = NO_FILTERS,
+    template: Resource | None = None,
 ) -> LineSpec:
     """Return how answers to a listing become lines of some sheets."""
     # What an import sheet leaves out is told by count, fields that nobody knows among them.
@@ -179,6 +186,7 @@ def line_spec(
         totals=listing.totals,
         is_dated=listing.cap is not None,
         wanted=record_filter(listing, filters),
+        lists=lists_apart(template),
     )
 
 

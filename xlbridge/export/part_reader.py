@@ -4,13 +4,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from http import HTTPStatus
-from itertools import count
+from itertools import chain, count
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import ListingAnswer
+from xlbridge.client.listings import ListingAnswer, Numbers, RecordShape, shape_of
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.listing import Listing, ListingCall, PerRecord
 from xlbridge.export.parts import LineSpec, Part, PartWriter
+from xlbridge.resources import operation_named
+from xlbridge.wire import Operation, record_model
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
@@ -118,7 +120,12 @@ class PartReader:
 
     def _add(self, part: Part, answer: ListingAnswer, known: Record) -> None:
         pieces = part.seen(self._watched(answer))
-        for records in answer.batches(pieces, self._recipe.shape, self._recipe.numbers):
+        batches = answer.batches(pieces, self._recipe.shape, self._recipe.numbers)
+        if self._recipe.lists:
+            # Those of a record take calls of their own: no answer stays open meanwhile.
+            whole = list(chain.from_iterable(batches))
+            batches = ([self._with_lists(part, known | record)] for record in whole)
+        for records in batches:
             if self.is_stopped:
                 raise Stopped
             with self._writing:
@@ -127,6 +134,25 @@ class PartReader:
                 for record in taken:
                     self._on_record(known | record)
             self._on_records(len(taken))
+
+    def _with_lists(self, part: Part, record: Record) -> Record:
+        """Return a record with its lists that the interface lists apart."""
+        read: Record = {}
+        for name, apart in self._recipe.lists.items():
+            operation = operation_named(apart.operation_name)
+            path = {parameter: record[parameter] for parameter in operation.path_parameters}
+            with self._called(ListingCall(operation), path) as answer:
+                pieces = part.seen(self._watched(answer))
+                read[name] = apart.rows(answer.records(pieces, *self._of_items(operation)))
+        return record | read
+
+    def _of_items(self, operation: Operation) -> tuple[RecordShape, Numbers]:
+        """Return how the items of a list are read: as the records are."""
+        model = record_model(operation.data)
+        if model is None:
+            raise TypeError(f"{operation.name} is not a listing")
+        shape = shape_of(model, keep_unknown=self._recipe.shape.keep_unknown)
+        return shape, self._recipe.numbers
 
 
 def _known_fields(each: PerRecord | None, request: ListingCall) -> Record:

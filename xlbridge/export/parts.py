@@ -7,9 +7,9 @@ models of the interface.
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice, starmap
 from pathlib import Path
@@ -26,6 +26,7 @@ from xlbridge.export.sheets import MarkedDigits, Sheet
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
+from xlbridge.resources import SeparateList
 
 FINISHED_FILE = "finished.json"
 _BUFFER_SIZE = 2**16
@@ -185,7 +186,8 @@ class Part:
 class LineSpec:
     """Conversion of a listing's answers into lines.
 
-    ``is_dated`` says that all update times are wanted; ``wanted`` judges the records.
+    ``is_dated`` says that all update times are wanted; ``wanted`` judges the records; ``lists`` are
+    those that the records do not carry themselves.
     """
 
     shape: RecordShape
@@ -196,6 +198,7 @@ class LineSpec:
     totals: TotalsSpec | None = None
     is_dated: bool = False
     wanted: RecordFilter | None = None
+    lists: Mapping[str, SeparateList] = field(default_factory=dict)
 
     @property
     def totals_place(self) -> int:

@@ -7,6 +7,7 @@ from .catalogue import (
 from .child_sheets import (
     KEY as KEY,
     ChildSum as ChildSum,
+    SeparateList as SeparateList,
 )
 from .column import (
     Column as Column,
@@ -53,7 +54,6 @@ from .resource import (
     RecordCreation as RecordCreation,
     RecordToRow as RecordToRow,
     Resource as Resource,
-    item_fields as item_fields,
     operation_named as operation_named,
 )
 from .schema_format import schema_file_format as schema_file_format

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
-from xlbridge.resources.child_sheets import KEY, key_of_child, key_of_main, sums_of
+from xlbridge.resources.child_sheets import (
+    KEY,
+    SeparateList,
+    key_of_child,
+    key_of_main,
+    sums_of,
+)
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, ExistingPolicy, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.layouts import layout_changes
@@ -160,6 +166,7 @@ def _read_back(body: _Content | None, columns: Sequence[Column]) -> ReadBack | N
         blank_as=body.get("blank_as", {}),
         number_operations=tuple(body.get("by_number", ())),
         fields=body.get("fields", {}),
+        lists={name: SeparateList.of(stated) for name, stated in body.get("lists", {}).items()},
     )
 
 

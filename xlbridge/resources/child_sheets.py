@@ -1,6 +1,6 @@
 """Child sheets: the column that joins them to the main sheet, and sums that must fit a record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,37 @@ class ChildSum:
             tuple(product.get("columns", ())),
             tuple(product.get("unless", ())),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateList:
+    """List of a record that an operation of its own lists, its items in another form.
+
+    The path of ``operation_name`` names the record by fields of the same names. An item has a row
+    for each of ``fields`` that is filled: the column ``value`` takes what it holds, ``number`` its
+    place, from 1.
+    """
+
+    operation_name: str
+    number: str
+    value: str
+    fields: tuple[str, ...]
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> "SeparateList":
+        """Return the list that an item of the block ``lists`` of a schema file states."""
+        operation, fields = stated["operation"], tuple(stated["fields"])
+        return cls(operation, stated["number"], stated["value"], fields)
+
+    def rows(self, items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows of items, with what else these tell."""
+        return [
+            {name: told for name, told in item.items() if name not in self.fields}
+            | {self.number: number, self.value: item[field]}
+            for item in items
+            for number, field in enumerate(self.fields, start=1)
+            if item.get(field) is not None
+        ]
 
 
 def key_of_main(*, required: bool) -> Column:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.child_sheets import KEY, ChildSum
+from xlbridge.resources.child_sheets import KEY, ChildSum, SeparateList
 from xlbridge.resources.column import Column, ExistingPolicy, Kind
 from xlbridge.resources.layouts import Fingerprint, LayoutChange
 
@@ -81,6 +81,7 @@ class ReadBack:
     the value that an empty cell means, ``blank_as`` to the column whose value it means.
     ``number_operations`` list the records, or read one by its codes, where no key but the system's
     own number tells them apart. ``fields`` maps columns to the fields that records name otherwise.
+    ``lists`` are the lists that records do not carry, by their names.
     """
 
     lookups: tuple[Lookup, ...]
@@ -92,6 +93,7 @@ class ReadBack:
     blank_as: Mapping[str, str] = field(default_factory=dict)
     number_operations: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, SeparateList] = field(default_factory=dict)
 
     @property
     def operation_names(self) -> tuple[str, ...]:
@@ -133,6 +135,12 @@ class ReadBack:
         promised = [way for way in self.lookups if not way.assumed]
         lists = (name for way in promised or self.lookups for name in way.operation_names)
         return Lookup(key, tuple(dict.fromkeys(lists)), assumed=not promised)
+
+    def item_columns(self, name: str) -> frozenset[str]:
+        """Return the columns of a list's rows that the system shows."""
+        if (apart := self.lists.get(name)) is not None:
+            return record_fields(apart.operation_name) | {apart.number, apart.value}
+        return frozenset().union(*(item_fields(one, name) for one in self.operation_names))
 
     @property
     def renamed(self) -> tuple[str, ...]:

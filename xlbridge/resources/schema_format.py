@@ -192,9 +192,25 @@ def _read_back() -> Schema:
             "Operations that list the records, or read one, by the system's own number only.",
         ),
         "fields": described(_TEXTS_BY_NAME, "Columns to the fields that records name otherwise."),
+        "lists": described(
+            {"type": "object", "additionalProperties": _separate_list(readings)},
+            "Lists that an operation of their own lists, its items in another form.",
+        ),
     }
     either = {"anyOf": [{"required": ["lookups"]}, {"required": ["by_number", "codes"]}]}
     return block_schema(properties, needed=("existing",)) | either
+
+
+def _separate_list(readings: list[str]) -> Schema:
+    properties = {
+        "operation": described({"enum": readings}, "Lists the items of the record of its path."),
+        "fields": described(
+            _NAMES, "Fields of an item, each a row of the list where it is filled."
+        ),
+        "number": described(_TEXT, "The column that takes the place of the field, from 1."),
+        "value": described(_TEXT, "The column that takes what the field holds."),
+    }
+    return block_schema(properties, needed=tuple(properties))
 
 
 def _change() -> Schema:

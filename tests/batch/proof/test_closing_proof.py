@@ -249,6 +249,34 @@ def test_lists_are_compared_item_by_item_and_named_by_their_cells(
     assert "produtos.quantidade" in fields.compared
 
 
+def test_counts_of_an_inventory_are_read_where_the_system_lists_them(bench: Bench) -> None:
+    made = bench.client.registry.products.create(descricaoDoProduto="Porca contada")
+    line = {"chave": "A", "contagem": 1, "idProd": made.idProduto, "quantidade": 4}
+    path = write_workbook(
+        bench.folder / "inventarios.xlsx",
+        inventario=[{"chave": "A", "codigoDaFilial": 1, "codigoDoAlmoxarifado": 2}],
+        contagens=[line],
+    )
+    bench.send("inventarios", path, mode="records", options=replace(AT_ONCE, at_once=1))
+    assert closed(bench).counts == ProofCounts(read=1, accepted=1, same=1)
+    inventories = bench.client.stock.inventories
+    number = max(one.idInventario for one in inventories.list())
+    corrected = [{"idProd": made.idProduto, "quantidade": 5}]
+    inventories.count(idInventario=number, contagem=1, itens=corrected)
+    proof = closed(bench)
+    assert proof.counts == ProofCounts(read=1, accepted=1, differs=1)
+    (cell,) = proof.cells
+    assert (cell.cell, cell.column, cell.sent, cell.found) == (
+        "contagens!D2",
+        "contagens.quantidade",
+        "4",
+        "5",
+    )
+    (fields,) = proof.fields
+    assert {"contagens.contagem", "contagens.quantidade"} <= set(fields.compared)
+    inventories.close(idInventario=number)
+
+
 def test_workbooks_that_were_not_sent_count_as_such_and_not_as_rejected(bench: Bench) -> None:
     path = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None}, {})
     because = Text(pt="1 erro", en="1 error")

@@ -37,7 +37,7 @@ from xlbridge.batch.status import STATUS_NAMES, StepOverview
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource, item_fields
+from xlbridge.resources import Resource
 from xlbridge.upload import State, UploadContext
 from xlbridge.upload.results import RowOutcome
 from xlbridge.workbook import PROVEN, require_own
@@ -296,12 +296,11 @@ def _compared_fields(resource: Resource) -> ComparedFields:
     keys = () if declared is None else (name for way in declared.lookups for name in way.key)
     returned |= {*keys}
     names = [column.name for column in resource.columns]
-    operations = () if declared is None else declared.operation_names
     for child in resource.children:
         own = [column.name for column in child.sent_columns]
-        shown = [item_fields(operation, child.sheet) for operation in operations]
+        shown = frozenset[str]() if declared is None else declared.item_columns(child.sheet)
         names += [f"{child.sheet}.{name}" for name in own]
-        returned |= {f"{child.sheet}.{name}" for name in own if any(name in f for f in shown)}
+        returned |= {f"{child.sheet}.{name}" for name in shown.intersection(own)}
     return ComparedFields(
         resource.name,
         compared=tuple(name for name in names if name in returned),

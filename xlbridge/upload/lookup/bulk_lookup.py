@@ -16,9 +16,9 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, lookups_of_rows
+from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, SeparateLists, lookups_of_rows
 from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import Snapshot
+from xlbridge.upload.lookup.snapshot import Reading, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -48,19 +48,6 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 _Filters = tuple[tuple[str, str], ...]
 """Fields of a query and their values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Remote records of rows: ``snapshot`` has None for a row that was not looked up.
-
-    ``reasons`` say why, by position, of the rows that have a key; ``reason`` is the first of them,
-    or that rows have no key.
-    """
-
-    snapshot: Snapshot
-    reasons: Mapping[int, Text]
-    reason: Text | None
 
 
 def look_up_rows(
@@ -96,7 +83,7 @@ def read_records(
     if declared is None or not any(lookups):
         return Reading((None,) * len(rows), {}, _NO_KEY)
     matcher = matcher or RowMatcher(resource, declared)
-    reader = _RecordReader(client, matcher, rows, lookups)
+    reader = _RecordReader(client, matcher, rows, lookups, most)
     needed = reader.requests_needed()
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
         affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
@@ -157,10 +144,12 @@ class _RecordReader:
         matcher: RowMatcher,
         rows: TypedRows,
         lookups: Sequence[Sequence[Lookup]],
+        most: int | None,
     ) -> None:
         resource, declared = matcher.resource, matcher.declared
         self._client = client
         self._by_number = declared.by_number
+        self._lists = SeparateLists(client, declared, most)
         number = () if declared.by_number is None else (declared.by_number,)
         self._declared = (*number, *declared.lookups)
         self._matcher = matcher
@@ -275,6 +264,10 @@ class _RecordReader:
         found: list[Sequence[int]] = []
         for at, ways in enumerate(self._lookups):
             way, records = self._match(at, ways)
+            if way is self._by_number and not self._lists.read(
+                self._rows[at], self._records, records
+            ):
+                way, records, why, answered = None, (), self._lists.too_many, True
             keys.append(None if way is None else named[id(way)])
             found.append(records)
         for one in self._sought.values():

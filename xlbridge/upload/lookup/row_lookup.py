@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from xlbridge.client import Record
-from xlbridge.resources import Kind, Lookup, ReadBack, Resource
+from xlbridge.client import Client, Record
+from xlbridge.i18n import Text
+from xlbridge.resources import Kind, Lookup, ReadBack, Resource, operation_named
 from xlbridge.resources.checks import bare_document
 from xlbridge.upload.claims import KeyDigests
-from xlbridge.upload.lookup.row_table import RowValues, TypedRows, values_of
+from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
 
+_TOO_MANY_LISTS = Text(
+    pt="ler as listas dos registros levaria mais de {most} consultas",
+    en="to read the records' lists would take more than {most} requests",
+)
 _NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _PLAIN_KINDS = frozenset(Kind) - _NUMBER_KINDS - {Kind.DATE, Kind.CNPJ, Kind.CPF}
 _DECIMAL_TYPES = (float, Decimal)
@@ -99,6 +104,33 @@ def _serves(way: Lookup, row: RowValues) -> bool:
         if row.get(name) is None:
             return False
     return not way.when or all(row.get(name) in allowed for name, allowed in way.when.items())
+
+
+class SeparateLists:
+    """Reader of the lists that records do not carry, ``most`` requests at most."""
+
+    def __init__(self, client: Client, declared: ReadBack, most: int | None) -> None:
+        self._client = client
+        self._lists = declared.lists
+        self._left = most
+        self.too_many = _TOO_MANY_LISTS.format(most=most)
+
+    def read(self, row: RowValues, records: RecordTable, found: Iterable[int]) -> bool:
+        """Add to the records found of a row the lists that the row has, too; False where it takes
+        too many requests."""
+        for name, apart in self._lists.items():
+            unread = [at for at in found if row.get(name) and records.columns[name][at] is None]
+            for at in unread:
+                if self._left == 0:
+                    return False
+                self._left = None if self._left is None else self._left - 1
+                operation = operation_named(apart.operation_name)
+                path = {
+                    parameter: records[at][parameter] for parameter in operation.path_parameters
+                }
+                listed = self._client.records(operation, path=path)
+                records.columns[name][at] = apart.rows(listed)
+        return True
 
 
 class RowMatcher:

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy
 
 _PIECE = 1_000
@@ -62,6 +63,19 @@ class RowSnapshot:
 
 Snapshot = Sequence[RowSnapshot | None]
 """Remote records of each row, in order; None for a row without a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Remote records of rows: ``snapshot`` has None for a row that was not looked up.
+
+    ``reasons`` say why, by position, of the rows that have a key; ``reason`` is the first of them,
+    or that rows have no key.
+    """
+
+    snapshot: Snapshot
+    reasons: Mapping[int, Text]
+    reason: Text | None
 
 
 def json_text(value: object) -> str:
