@@ -58,7 +58,9 @@ def cell(path: Path, column: str, row: int) -> Any:
 _FEW = {
     "pedidos": ("--limit", "12"),
     "nfe": ("--id", "1-12"),
+    "clientes": ("--from", "2026-10-25"),
     "contatos": ("--client", "1001"),
+    "contasreceber": ("--client", "1002"),
     "contasreceber-baixados": ("--client", "1001"),
 }
 """Filters for a few of the records, where each is read by itself or there are thousands."""
