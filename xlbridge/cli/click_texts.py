@@ -334,7 +334,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         Text(pt="O que é enviado", en="What is sent"),
         frozenset(
             {"--mode", "--update", "--clear", "--create-unread", "--good-rows", "--again"}
-            | {"--chunk-rows", "--at-once", "--read-back", "--preview", "--wait"}
+            | {"--chunk-rows", "--read-back", "--preview", "--wait"}
             | {"--all-or-nothing"}
         ),
     ),
@@ -353,7 +353,14 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         Text(pt="Ambiente e computador", en="Environment and computer"),
         frozenset(
             {"--profile", "--ca-bundle", "--timeout", "--schemas", "--workers", "--scheduler"}
-            | {"--port", "--expose", "--host-name", "--ready-file", "--while-stdin-open"}
+            | {
+                "--port",
+                "--expose",
+                "--host-name",
+                "--ready-file",
+                "--while-stdin-open",
+                "--at-once",
+            }
         ),
     ),
 )

@@ -149,7 +149,9 @@ class _RecordReader:
         resource, declared = matcher.resource, matcher.declared
         self._client = client
         self._by_number = declared.by_number
-        self._lists = SeparateLists(client, declared, most)
+        self._lists = SeparateLists(
+            lambda operation, path: client.records(operation, path=path), declared, most
+        )
         number = () if declared.by_number is None else (declared.by_number,)
         self._declared = (*number, *declared.lookups)
         self._matcher = matcher

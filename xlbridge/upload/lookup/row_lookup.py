@@ -1,21 +1,22 @@
 """Rows and the remote records that may be theirs: keys, comparable values, and what differs."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from itertools import chain
 from json import dumps
 from json.encoder import encode_basestring_ascii
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from xlbridge.client import Client, Record
+from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource, operation_named
 from xlbridge.resources.checks import bare_document
 from xlbridge.upload.claims import KeyDigests
 from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
+from xlbridge.wire import Operation
 
 _TOO_MANY_LISTS = Text(
     pt="ler as listas dos registros levaria mais de {most} consultas",
@@ -35,13 +36,6 @@ _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 
 Key = tuple[str | None, ...]
 """Comparable values of the columns of a lookup's key, in its order."""
-
-
-class ListedRecord(NamedTuple):
-    """Record, and the operation that listed it."""
-
-    record: Record
-    listing: str
 
 
 def comparable_value(kind: Kind, value: Any) -> str | None:
@@ -106,11 +100,14 @@ def _serves(way: Lookup, row: RowValues) -> bool:
     return not way.when or all(row.get(name) in allowed for name, allowed in way.when.items())
 
 
+_AskForItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
+
+
 class SeparateLists:
     """Reader of the lists that records do not carry, ``most`` requests at most."""
 
-    def __init__(self, client: Client, declared: ReadBack, most: int | None) -> None:
-        self._client = client
+    def __init__(self, ask: _AskForItems, declared: ReadBack, most: int | None) -> None:
+        self._ask = ask
         self._lists = declared.lists
         self._left = most
         self.too_many = _TOO_MANY_LISTS.format(most=most)
@@ -128,8 +125,7 @@ class SeparateLists:
                 path = {
                     parameter: records[at][parameter] for parameter in operation.path_parameters
                 }
-                listed = self._client.records(operation, path=path)
-                records.columns[name][at] = apart.rows(listed)
+                records.columns[name][at] = apart.rows(self._ask(operation, path))
         return True
 
 
