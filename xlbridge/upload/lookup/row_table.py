@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 _Item = TypeVar("_Item")
 
@@ -72,7 +73,7 @@ class RowTable:
         self._count = count
 
     @classmethod
-    def of(cls, *frames: pd.DataFrame) -> "RowTable":
+    def of(cls, *frames: "pd.DataFrame") -> "RowTable":
         """Return the rows of typed frames side by side."""
         columns = {str(name): column_values(one[name]) for one in frames for name in one}
         return cls(columns, len(frames[0]))
@@ -148,18 +149,18 @@ def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
     return {name: column[at] for name, column in columns.items()}
 
 
-def rows_of(frame: pd.DataFrame) -> list[RowValues]:
+def rows_of(frame: "pd.DataFrame") -> list[RowValues]:
     """Return the rows of a typed frame."""
     names = list(map(str, frame))
     columns = [column_values(frame[name]) for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def column_values(series: pd.Series) -> list[Any]:
+def column_values(series: "pd.Series") -> list[Any]:
     """Return the values of a typed column, None where a cell is empty."""
     if series.dtype.kind == "M":
         # Most dates come again, and each takes as much memory as a row of other cells.
-        codes, days = pd.factorize(series)
+        codes, days = series.factorize()
         once = [*days, None]
         return [once[code] for code in codes.tolist()]
     values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
