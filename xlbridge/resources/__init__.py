@@ -1,4 +1,7 @@
-"""Resources that can be imported: schema files, rules, findings, and the catalogue of them."""
+"""Resources that can be imported: what reads their schema files, rules, findings, the catalogue.
+
+The schema files themselves, one for each resource, lie beside the package in ``schemas/``.
+"""
 
 import lazy_loader
 
