@@ -11,14 +11,16 @@ async function showJobs() {
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
+  const several = new Set(answer.jobs.map((job) => job.profile)).size > 1;
   const titles = [texts.job, texts.when, texts.state, texts.kind, texts.rows_read, texts.accepted];
-  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, texts.environment, texts.file, "");
+  titles.push(texts.rejected, texts.rows_unchanged, texts.rows_held, ...(several ? [texts.environment] : []));
+  titles.push(texts.file, "");
   const lines = answer.jobs.map((job) => {
     const values = [job.job, job.created_at, job.state_name, job.resource];
     const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
     counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
-    values.push(...counts.map((count) => count ?? ""));
-    return tableLine([...values, job.profile, job.file, jobButtons(job)]);
+    values.push(...counts.map((count) => count ?? ""), ...(several ? [job.profile] : []));
+    return tableLine([...values, job.file, jobButtons(job)]);
   });
   const empty = lines.length ? [] : [tableLine([texts.no_jobs])];
   byId("job-table").replaceChildren(tableLine(titles, "th"), ...lines, ...empty);
