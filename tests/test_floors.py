@@ -76,6 +76,39 @@ def test_a_face_gives_all_that_it_lists(face: str) -> None:
     assert [name for name in room.__all__ if not hasattr(room, name)] == []
 
 
+USERS = [PACKAGE, *(ROOT / name for name in ("benchmarks", "docs", "packaging", "samples"))]
+FOR_OWN_CHECKS = {"column_check", "row_check", "text_check", "error", "warning"}
+"""What checks of own resources are made of: docs/how-to/own-resource.md."""
+
+
+def names_taken(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules that a source imports from, each with a name that it takes from there."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    modules = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            source = ".".join(filter(None, [package if node.level else "", node.module]))
+            modules |= {
+                alias.asname or alias.name: f"{source}.{alias.name}" for alias in node.names
+            }
+            yield from ((source, alias.name) for alias in node.names)
+    if modules.keys() & {face.rpartition(".")[2] for face in FACES}:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield modules.get(node.value.id, ""), node.attr
+
+
+def test_faces_list_nothing_that_only_their_own_rooms_use() -> None:
+    unused = {face: {*__import__(face, fromlist=["__all__"]).__all__} for face in FACES}
+    for folder in USERS:
+        for path in [*folder.rglob("*.py"), *folder.rglob("*.pyi")]:
+            for face, name in names_taken(path):
+                if face in FACES and not path.is_relative_to(ROOT.joinpath(*face.split("."))):
+                    unused[face].discard(name)
+    assert {face: names for face, names in unused.items() if names - FOR_OWN_CHECKS} == {}
+
+
 INSIDE = re.compile(r"^Inside: (.+)\.$", re.MULTILINE)
 
 

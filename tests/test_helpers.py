@@ -1,4 +1,7 @@
-"""A helper process that cannot start says so; no file is blamed for it."""
+"""A helper process that cannot start says so; no file is blamed for it.
+
+Inside: parallel.
+"""
 
 import sys
 from operator import methodcaller
@@ -7,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import LocalFailure
-from xlbridge.parallel import LocalExecutor
+from xlbridge.parallel.local import LocalExecutor
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
 

@@ -1,6 +1,6 @@
 """Linked columns: what a plan may link, how the cells are judged, how the codes are filled in.
 
-Inside: upload.
+Inside: resources, upload.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from xlbridge.resources import (
     Kind,
     link_mistakes,
     linked_catalogue,
-    linked_resource,
     load_catalogue,
 )
 from xlbridge.resources.checks import masked_cnpj
+from xlbridge.resources.links import linked_resource
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
 from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from batch_parts import WritePlan
 
-from xlbridge.batch import BatchPlan, read_plan
-from xlbridge.batch.plan import ExportStep, WorkbookStep, workbooks_of
+from xlbridge.batch import read_plan
+from xlbridge.batch.plan import BatchPlan, ExportStep, WorkbookStep, workbooks_of
 from xlbridge.batch.plan_format import fill_in, resolve_months
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter

@@ -16,7 +16,7 @@ import yaml
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.mapping import Confidence, MappingProposal, propose_mapping
+from xlbridge.validation.mapping import MappingProposal, propose_mapping
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
@@ -69,7 +69,7 @@ def scores(half: Path, catalogue: Catalogue) -> Iterator[HeaderScore]:
         for header, expected in sheet["expect"].items():
             wanted = [expected] if isinstance(expected, str) else expected or []
             given = [c for c in proposal.columns if header in c.sources]
-            sure = [c.name for c in given if c.confidence is Confidence.HIGH]
+            sure = [c.name for c in given if c.confidence == "high"]
             yield HeaderScore(
                 sheet["what"],
                 header,

@@ -30,11 +30,7 @@ from xlbridge.errors import (
 from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.parallel import (
     ExportTask,
-    LostItem,
-    SerialExecutor,
-    WorkerDefect,
     cluster as cluster_module,
-    connect_cluster,
     executor_for,
     export_all,
 )
@@ -42,9 +38,12 @@ from xlbridge.parallel.cluster import (
     DaskExecutor,
     OpaqueBytes,
     TaskMessage,
+    connect_cluster,
     run_on_worker,
     unpack_outcome,
 )
+from xlbridge.parallel.executor import LostItem, SerialExecutor
+from xlbridge.parallel.messages import WorkerDefect
 from xlbridge.sandbox import RunningSandbox
 
 HERE = Path(__file__).parent

@@ -1,4 +1,7 @@
-"""Many workbooks over a carrier: what comes back is what would have been judged here."""
+"""Many workbooks over a carrier: what comes back is what would have been judged here.
+
+Inside: parallel, validation.
+"""
 
 from itertools import chain
 from pathlib import Path
@@ -8,7 +11,9 @@ import pytest
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.parallel import Executor, LocalExecutor, SerialExecutor, validate_files
+from xlbridge.parallel import Executor, validate_files
+from xlbridge.parallel.executor import SerialExecutor
+from xlbridge.parallel.local import LocalExecutor
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import (
@@ -18,7 +23,8 @@ from xlbridge.validation import (
     ValidationProgress,
     ValidationRequest,
 )
-from xlbridge.validation.reports import Report, report_document
+from xlbridge.validation.reports import Report
+from xlbridge.validation.reports.json_report import report_document
 
 _NAMES = (
     "contasreceber-com-erros.xlsx",

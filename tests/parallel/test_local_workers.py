@@ -1,4 +1,7 @@
-"""Worker processes: results in order, a lost one costs a retry, none is left behind."""
+"""Worker processes: results in order, a lost one costs a retry, none is left behind.
+
+Inside: parallel.
+"""
 
 import os
 import signal
@@ -10,13 +13,9 @@ import worker_tasks
 from processes_seen import awaited, lives
 
 from xlbridge.errors import RemoteRejected
-from xlbridge.parallel import (
-    LocalExecutor,
-    LostItem,
-    SerialExecutor,
-    WorkerDefect,
-    default_worker_count,
-)
+from xlbridge.parallel.executor import LostItem, SerialExecutor
+from xlbridge.parallel.local import LocalExecutor, default_worker_count
+from xlbridge.parallel.messages import WorkerDefect
 
 NUMBERS = range(50)
 

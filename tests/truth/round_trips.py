@@ -1,4 +1,7 @@
-"""Good rows through everything that writes them anew, column by column."""
+"""Good rows through everything that writes them anew, column by column.
+
+Inside: workbook.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -13,7 +16,8 @@ from truth import Outcome, Outcomes, validated
 
 from xlbridge.cli.main import main
 from xlbridge.resources import Resource, load_catalogue
-from xlbridge.workbook.write import cell_format, template_workbook, write_records
+from xlbridge.workbook.write import cell_format, write_records
+from xlbridge.workbook.write.template import template_workbook
 
 _ROWS = 12
 

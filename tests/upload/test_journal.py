@@ -19,12 +19,13 @@ from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
 from xlbridge.files import open_local_database
 from xlbridge.resources import Mode
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Journal, PlannedRow, RowAction, RowPlan
+from xlbridge.upload import Journal, PlannedRow, RowAction
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
+from xlbridge.upload.row_plan import RowPlan
 
 pytestmark = pytest.mark.one_database
 

@@ -10,7 +10,8 @@ from typing import Any
 import openpyxl
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ValidatedSheet, validate_workbook, write_fixed_copy
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.fixed_copy import write_fixed_copy
 from xlbridge.validation.results import FixedCell
 
 

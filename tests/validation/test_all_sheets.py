@@ -28,8 +28,7 @@ from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.validation import ValidatedWorkbook
-from xlbridge.validation.pipeline import validate_all_sheets
+from xlbridge.validation.pipeline import ValidatedWorkbook, validate_all_sheets
 from xlbridge.workbook.write import write_template
 
 STAR = "11.222.333/0001-81"

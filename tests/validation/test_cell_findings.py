@@ -21,10 +21,10 @@ from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, valida
 from xlbridge.validation.reports import (
     Report,
     by_rule,
-    report_document,
     report_forms,
     report_lines,
 )
+from xlbridge.validation.reports.json_report import report_document
 from xlbridge.validation.reports.model import rule_key
 from xlbridge.validation.results import SkippedSheet
 from xlbridge.validation.sheet_findings import SheetFindings, by_column_and_kind

@@ -26,7 +26,8 @@ from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ParseOptions, validate_workbook, write_fixed_copy
+from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.validation.fixed_copy import write_fixed_copy
 from xlbridge.validation.reports.json_report import fixes_json
 from xlbridge.validation.reports.model import fixes_text
 from xlbridge.validation.results import FixedCell, FixedCopy

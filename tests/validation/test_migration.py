@@ -1,6 +1,6 @@
 """Older templates: noticed by what they carry, told what changed, moved to the current one.
 
-Inside: validation.
+Inside: validation, workbook.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import migrate, validate_workbook
 from xlbridge.validation.migration import Migration
-from xlbridge.workbook.write import template_workbook
+from xlbridge.workbook.write.template import template_workbook
 
 NOW = """\
 title: Vendedores

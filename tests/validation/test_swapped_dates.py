@@ -1,4 +1,7 @@
-"""Real dates of which day and month seem to have changed places."""
+"""Real dates of which day and month seem to have changed places.
+
+Inside: validation.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -9,7 +12,7 @@ from fixed_copies import fixed, places
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import write_fixed_copy
+from xlbridge.validation.fixed_copy import write_fixed_copy
 
 CR = "contasreceber"
 DUE = "dataDeVencimento"

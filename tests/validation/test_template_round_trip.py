@@ -1,4 +1,7 @@
-"""A template filled in with right values passes, also once LibreOffice has saved it."""
+"""A template filled in with right values passes, also once LibreOffice has saved it.
+
+Inside: workbook.
+"""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +17,8 @@ from libreoffice import save_with_libreoffice
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.workbook.write import cell_format, template_workbook
+from xlbridge.workbook.write import cell_format
+from xlbridge.workbook.write.template import template_workbook
 
 RESOURCES = list(load_catalogue().values())
 LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"

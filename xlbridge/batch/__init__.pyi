@@ -5,7 +5,6 @@ from .batch import (
     open_ledger as open_ledger,
 )
 from .plan import (
-    BatchPlan as BatchPlan,
     WorkbookFile as WorkbookFile,
     WorkbookStep as WorkbookStep,
     workbooks_of as workbooks_of,

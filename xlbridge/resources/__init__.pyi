@@ -29,7 +29,6 @@ from .links import (
     key_fields as key_fields,
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,
-    linked_resource as linked_resource,
     listable_columns as listable_columns,
     listing_resource as listing_resource,
     placed_links as placed_links,

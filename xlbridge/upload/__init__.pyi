@@ -42,7 +42,6 @@ from .row_plan import (
     ACTION_COUNTS as ACTION_COUNTS,
     PlannedRow as PlannedRow,
     RowAction as RowAction,
-    RowPlan as RowPlan,
     RowReason as RowReason,
 )
 from .undo import (

@@ -12,7 +12,6 @@ from .child_sheets import (
 )
 from .fixed_copy import (
     fix_workbook as fix_workbook,
-    write_fixed_copy as write_fixed_copy,
 )
 from .headers.header_matching import normalise_header as normalise_header
 from .headers.header_row import (
@@ -22,7 +21,6 @@ from .headers.header_row import (
 from .headers.sheet_choice import NoFittingResource as NoFittingResource
 from .migration import migrate as migrate
 from .pipeline import (
-    ValidatedWorkbook as ValidatedWorkbook,
     blank_children as blank_children,
     catalogue_for as catalogue_for,
     validate_file as validate_file,

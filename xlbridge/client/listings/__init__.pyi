@@ -6,7 +6,6 @@ from .record_shape import RecordShape as RecordShape
 from .stream import (
     FieldTest as FieldTest,
     Numbers as Numbers,
-    TruncatedBody as TruncatedBody,
 )
 from .windows import (
     MINUTE as MINUTE,

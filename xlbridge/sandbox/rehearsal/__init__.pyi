@@ -1,6 +1,5 @@
 from .stand_ins import (
     CODE_COLUMNS as CODE_COLUMNS,
-    NAMED_BY as NAMED_BY,
     REGISTRY_TITLES as REGISTRY_TITLES,
     StandIns as StandIns,
 )

@@ -1,13 +1,10 @@
 from .bulk_lookup import look_up_rows as look_up_rows
 from .links import (
-    CodesOfSheet as CodesOfSheet,
     LinkResolver as LinkResolver,
-    NamedRecord as NamedRecord,
     ReferenceProblem as ReferenceProblem,
     ambiguous_link as ambiguous_link,
     comparable_key as comparable_key,
     name_keys as name_keys,
-    named_record as named_record,
 )
 from .online_check import OnlineCheck as OnlineCheck
 from .registries import Registries as Registries

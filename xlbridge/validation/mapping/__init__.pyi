@@ -10,7 +10,6 @@ from .mapping_file import (
     read_mapping as read_mapping,
 )
 from .proposal import (
-    Confidence as Confidence,
     MappingProposal as MappingProposal,
     column_body as column_body,
 )

@@ -1,5 +1,4 @@
 from .forms import report_forms as report_forms
-from .json_report import report_document as report_document
 from .model import (
     Report as Report,
     RuleKey as RuleKey,

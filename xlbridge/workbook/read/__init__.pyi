@@ -11,7 +11,6 @@ from .cells import (
 )
 from .file_kind import (
     LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
-    TEXT_ENDINGS as TEXT_ENDINGS,
     FileKind as FileKind,
     is_zip as is_zip,
     kind_of_file as kind_of_file,

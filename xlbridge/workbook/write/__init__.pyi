@@ -24,7 +24,6 @@ from .rejects_workbook import (
 )
 from .template import (
     template_sheets as template_sheets,
-    template_workbook as template_workbook,
     write_template as write_template,
     write_templates as write_templates,
 )
