@@ -21,14 +21,8 @@ from xlbridge.sandbox.areas.financial.tables import (
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
-    accounts,
-    branches,
     categories,
-    cost_centres,
-    payment_methods,
     portfolios,
-    projects,
-    suppliers,
 )
 from xlbridge.sandbox.problems import Problem, amount_problems
 from xlbridge.wire.financial import (
@@ -106,12 +100,10 @@ class PayableRegistration(RecordRegistration):
         """Return the rules that a title breaks, new or altered."""
         known = self._known
         return [
-            *known.inactive_problems(
-                "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
-            ),
+            *known.field_problems(data, "codigoDoFornecedor"),
             *entry_problems(known, data, revenue=False),
             *allocation_problems(known, data, revenue=False),
-            *known.problems("CodigoDoCustoABC", abc_costs, data.CodigoDoCustoABC, "Custo ABC"),
+            *known.field_problems(data, "CodigoDoCustoABC"),
             *_barcode_problems(data.CodigoDeBarras),
             *_retention_problems(data),
         ]
@@ -120,13 +112,9 @@ class PayableRegistration(RecordRegistration):
         """Accept a title without problems, under the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "payable", data, self._now)
         parts = allocations_of(data)
-        cost = self._known.entry(abc_costs, data.CodigoDoCustoABC)
         own = data.model_dump(exclude={"rateio"}) | key
-        title = Payable.model_construct(
-            **own,
-            rateio=parts,
-            DescricaoDoCustoABC=cost.name if cost else None,
-        )
+        cost = self._known.name(abc_costs, data.CodigoDoCustoABC)
+        title = Payable.model_construct(**own, rateio=parts, DescricaoDoCustoABC=cost)
         self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
         self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
@@ -149,6 +137,12 @@ def _retention_problems(data: PayableInput) -> Iterator[Problem]:
 
 
 _FIRST_OF_TRANSACTION = 1
+_ENTRY_CODES = (
+    "codigoDaFilial", "codigoDoCentroDeCusto", "codigoDaContaCorrente", "codigoDaFormaDePagamento",
+)  # fmt: skip
+_ALLOCATION_CODES = (
+    "codigoDaFilialDoRateio", "codigoDoCentroDeCusto", "codigoDoProjeto", "CodigoDoCustoABC",
+)  # fmt: skip
 
 
 def entry_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> list[Problem]:
@@ -157,19 +151,7 @@ def entry_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> lis
         *category_problems(
             known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=revenue
         ),
-        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.problems(
-            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
-        ),
-        *known.problems(
-            "codigoDaContaCorrente", accounts, data.codigoDaContaCorrente, "Conta corrente"
-        ),
-        *known.problems(
-            "codigoDaFormaDePagamento",
-            payment_methods,
-            data.codigoDaFormaDePagamento,
-            "Forma de pagamento",
-        ),
+        *known.field_problems(data, *_ENTRY_CODES),
         *amount_problems("valorDoLancamento", data.valorDoLancamento),
     ]
     if data.dataDeEmissao and data.dataDeVencimento and data.dataDeVencimento < data.dataDeEmissao:
@@ -195,14 +177,6 @@ def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime)
         "numeroDaTransacao": numbers.next(f"{kind}:{exercise}:{data.codigoDaFilial}"),
         "sequenciaDaTransacao": _FIRST_OF_TRANSACTION,
     }
-
-
-_ALLOCATION_REGISTRIES = {
-    "codigoDaFilialDoRateio": (branches, "Filial"),
-    "codigoDoCentroDeCusto": (cost_centres, "Centro de custo"),
-    "codigoDoProjeto": (projects, "Projeto"),
-    "CodigoDoCustoABC": (abc_costs, "Custo ABC"),
-}
 
 
 def allocation_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> Iterator[Problem]:
@@ -244,8 +218,7 @@ def _entry_codes(data: EntryTerms) -> dict[str, Any]:
 def _part_problems(
     known: CodeLookup, part: AllocationInput, prefix: str, *, revenue: bool
 ) -> Iterator[Problem]:
-    for name, (registry, label) in _ALLOCATION_REGISTRIES.items():
-        yield from known.problems(prefix + name, registry, getattr(part, name), label)
+    yield from known.field_problems(part, *_ALLOCATION_CODES, prefix=prefix)
     category = part.codigoDoItemDeLancamento
     if category is not None:
         key = f"{prefix}codigoDoItemDeLancamento"

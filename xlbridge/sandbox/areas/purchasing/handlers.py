@@ -40,7 +40,6 @@ from xlbridge.sandbox.areas.purchasing.tables import (
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import (
     branches,
-    categories,
     collaborators,
     cost_centres,
     projects,
@@ -353,12 +352,7 @@ def delete_spending_limit(call: Call) -> SpendingLimit:
 
 def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
     known = CodeLookup(call.connection)
-    unknown = _code_problems(known, query) + known.problems(
-        "codigoDoItemDeLancamento",
-        categories,
-        query.codigoDoItemDeLancamento,
-        "Item de lançamento",
-    )
+    unknown = known.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
         raise RequestError(404, unknown)
 
@@ -376,19 +370,7 @@ def _require_valid_limit(
 
 
 _LIMIT_KEY = SpendingLimitInput.model_fields.keys() - {"valorLimite"}
-
-
-def _code_problems(
-    known: CodeLookup, data: SpendingLimitInput | SpendingLimitQuery
-) -> list[Problem]:
-    """Return the codes of a limit, or of a filter, that are not registered."""
-    return [
-        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.problems(
-            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
-        ),
-        *known.problems("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
-    ]
+_LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
 
 
 def _limit_problems(
@@ -397,7 +379,7 @@ def _limit_problems(
     """Return the rules that a limit breaks, new or replacing another."""
     known = CodeLookup(connection)
     return [
-        *_code_problems(known, data),
+        *known.field_problems(data, *_LIMIT_CODES),
         *category_problems(
             known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
         ),

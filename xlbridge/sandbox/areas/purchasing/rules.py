@@ -21,14 +21,9 @@ from xlbridge.sandbox.areas.purchasing.tables import (
 )
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
-    branches,
     collaborators,
-    cost_centres,
     products,
     projects,
-    purchase_reasons,
-    purchase_types,
-    suppliers,
 )
 from xlbridge.sandbox.areas.stock.tables import stock_requisitions
 from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
@@ -171,12 +166,7 @@ class BuyingOrderRegistration(_DocumentRegistration):
         """Return the rules that a new order breaks."""
         return [
             *request_problems(self._known, data),
-            *self._known.problems(
-                "codigoDoColaboradorResponsavelCompras",
-                collaborators,
-                data.codigoDoColaboradorResponsavelCompras,
-                "Colaborador",
-            ),
+            *self._known.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
             *self._requisition(data).problems(data.itens),
             *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
         ]
@@ -221,14 +211,11 @@ class PurchaseOrderRegistration(_DocumentRegistration):
         """Return the rules that a new purchase order breaks."""
         known = self._known
         problems = [
-            *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-            *known.inactive_problems(
-                "codigoDoFornecedor", suppliers, data.codigoDoFornecedor, "Fornecedor"
-            ),
+            *known.field_problems(data, "codigoDaFilial", "codigoDoFornecedor"),
             *self._origin(data).problems(data.itens),
         ]
         for index, item in enumerate(data.itens):
-            problems.extend(_ordered_item_problems(known, f"itens.{index}", item))
+            problems.extend(_ordered_item_problems(known, f"itens.{index}.", item))
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
@@ -269,41 +256,27 @@ class PurchaseOrderRegistration(_DocumentRegistration):
 def _ordered_item_problems(
     known: CodeLookup, prefix: str, item: PurchaseOrderItemInput
 ) -> Iterator[Problem]:
-    yield from known.problems(f"{prefix}.idProduto", products, item.idProduto, "Produto")
-    problems = [
-        *quantity_problems(f"{prefix}.quantidade", item.quantidade),
-        *amount_problems(f"{prefix}.valorUnitario", item.valorUnitario, PRICE_PLACES),
-    ]
-    if not problems:
-        problems = amount_problems(f"{prefix}.valorUnitario", _item_total(item))
-    yield from problems
+    yield from known.field_problems(item, "idProduto", prefix=prefix)
+    key = f"{prefix}valorUnitario"
+    problems = amount_problems(key, item.valorUnitario, PRICE_PLACES)
+    yield from problems or amount_problems(key, _item_total(item))
 
 
 def _item_total(item: PurchaseOrderItemInput) -> Decimal:
     return round_half_even(item.quantidade * item.valorUnitario)
 
 
-_QUANTITY_STEP = Decimal("0.000001")
+_REQUEST_CODES = (
+    "codigoDaFilial", "codigoDoTipoDeCompra", "codigoDoColaborador", "codigoDoMotivo",
+    "codigoDoCentroDeCusto", "CodigoDoProjeto",
+)  # fmt: skip
 
 
 def request_problems(known: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
     """Return the rules that the header and the items of a requisition or order break."""
-    problems = [
-        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-        *known.inactive_problems(
-            "codigoDoTipoDeCompra", purchase_types, data.codigoDoTipoDeCompra, "Tipo de compra"
-        ),
-        *known.problems(
-            "codigoDoColaborador", collaborators, data.codigoDoColaborador, "Colaborador"
-        ),
-        *known.inactive_problems("codigoDoMotivo", purchase_reasons, data.codigoDoMotivo, "Motivo"),
-        *known.problems(
-            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
-        ),
-        *known.problems("CodigoDoProjeto", projects, data.CodigoDoProjeto, "Projeto"),
-    ]
+    problems = known.field_problems(data, *_REQUEST_CODES)
     for index, item in enumerate(data.itens):
-        problems.extend(_requested_item_problems(known, f"itens.{index}", item))
+        problems.extend(_requested_item_problems(known, f"itens.{index}.", item))
     return problems
 
 
@@ -327,21 +300,13 @@ def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[R
     ]
 
 
-def quantity_problems(key: str, quantity: Decimal) -> list[Problem]:
-    """Return the problem of a quantity that cannot be stored exactly."""
-    if quantity != quantity.quantize(_QUANTITY_STEP):
-        return [(key, "Quantidade com mais de seis casas decimais.")]
-    return []
-
-
 def _requested_item_problems(
     known: CodeLookup, prefix: str, item: RequestedItemInput
 ) -> Iterator[Problem]:
     if item.idProduto != AD_HOC:
-        yield from known.problems(f"{prefix}.idProduto", products, item.idProduto, "Produto")
+        yield from known.field_problems(item, "idProduto", prefix=prefix)
     elif not (item.descricaoDoProduto or "").strip():
-        yield f"{prefix}.descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
-    yield from quantity_problems(f"{prefix}.quantidade", item.quantidade)
+        yield f"{prefix}descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
 
 
 def _description(known: CodeLookup, item: RequestedItemInput) -> str:

@@ -23,7 +23,32 @@ from sqlalchemy import (
     update,
 )
 
-from xlbridge.sandbox.areas.registry.tables import clients, sections, warehouses
+from xlbridge.sandbox.areas.registry.tables import (
+    abc_costs,
+    accounts,
+    branches,
+    categories,
+    client_types,
+    clients,
+    collaborators,
+    cost_centres,
+    invoice_models,
+    payment_conditions,
+    payment_methods,
+    product_categories,
+    product_groups,
+    product_types,
+    products,
+    projects,
+    purchase_reasons,
+    purchase_types,
+    sections,
+    sellers,
+    services,
+    suppliers,
+    units,
+    warehouses,
+)
 from xlbridge.sandbox.columns import metadata
 from xlbridge.sandbox.problems import Problem
 from xlbridge.wire import WireModel
@@ -34,6 +59,37 @@ counters = Table(
     Column("scope", Text, primary_key=True),
     Column("last", Integer, nullable=False),
 )
+
+REGISTRIES: Mapping[str, tuple[Table, str]] = {
+    "CodigoDoCustoABC": (abc_costs, "Custo ABC"),
+    "CodigoDoProjeto": (projects, "Projeto"),
+    "codigoDaCategoriaDeProduto": (product_categories, "Categoria de produto"),
+    "codigoDaCondicaoDePagamento": (payment_conditions, "Condição de pagamento"),
+    "codigoDaContaCorrente": (accounts, "Conta corrente"),
+    "codigoDaFilial": (branches, "Filial"),
+    "codigoDaFilialDoRateio": (branches, "Filial"),
+    "codigoDaFormaDePagamento": (payment_methods, "Forma de pagamento"),
+    "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
+    "codigoDaUnidadeDeMedida": (units, "Unidade de medida"),
+    "codigoDoCentroDeCusto": (cost_centres, "Centro de custo"),
+    "codigoDoColaborador": (collaborators, "Colaborador"),
+    "codigoDoColaboradorDestino": (collaborators, "Colaborador"),
+    "codigoDoColaboradorResponsavelCompras": (collaborators, "Colaborador"),
+    "codigoDoColaboradorSolicitante": (collaborators, "Colaborador"),
+    "codigoDoFornecedor": (suppliers, "Fornecedor"),
+    "codigoDoGrupoDeProduto": (product_groups, "Grupo de produto"),
+    "codigoDoItemDeLancamento": (categories, "Item de lançamento"),
+    "codigoDoMotivo": (purchase_reasons, "Motivo"),
+    "codigoDoProjeto": (projects, "Projeto"),
+    "codigoDoServicoPrestado": (services, "Serviço"),
+    "codigoDoTipoDeCliente": (client_types, "Tipo de cliente"),
+    "codigoDoTipoDeCompra": (purchase_types, "Tipo de compra"),
+    "codigoDoTipoDeProduto": (product_types, "Tipo de produto"),
+    "codigoDoVendedor": (sellers, "Vendedor"),
+    "idProd": (products, "Produto"),
+    "idProduto": (products, "Produto"),
+}
+"""The registry in which the code of a field must exist, and what messages call its entries."""
 
 
 class CodeLookup:
@@ -60,19 +116,27 @@ class CodeLookup:
         return None if entry is None else entry.name
 
     def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
-        """Return the problem of a code that is given and not in its registry, if there is one."""
-        if code is None or self.entry(registry, code) is not None:
-            return []
-        return [(key, f"{label} {code}: código não cadastrado.")]
+        """Return the problem of a code that is given and is unknown or inactive, if there is one.
 
-    def inactive_problems(
-        self, key: str, registry: Table, code: object, label: str
-    ) -> list[Problem]:
-        """Return the problem of a code that is given and is unknown or inactive."""
+        Only some registries have entries that may be inactive.
+        """
+        if code is None:
+            return []
         entry = self.entry(registry, code)
-        if entry is not None and not entry.active:
-            return [(key, f"{label} {code} está inativo.")]
-        return self.problems(key, registry, code, label)
+        if entry is None:
+            return [(key, f"{label} {code}: código não cadastrado.")]
+        return [] if getattr(entry, "active", True) else [(key, f"{label} {code} está inativo.")]
+
+    def field_problems(self, data: WireModel, *names: str, prefix: str = "") -> list[Problem]:
+        """Return the problems of the codes in these fields of a body, each in its registry.
+
+        ``prefix`` is what the keys of the fields begin with.
+        """
+        return [
+            problem
+            for name in names
+            for problem in self.problems(prefix + name, *_checked(data, name))
+        ]
 
     def client_problems(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body: unknown or inactive.
@@ -125,6 +189,11 @@ class CodeLookup:
         if warehouse is not None:
             found &= sections.c.warehouse == warehouse
         return bool(self._connection.scalar(select(exists().where(found))))
+
+
+def _checked(data: WireModel, name: str) -> tuple[Table, object, str]:
+    registry, label = REGISTRIES[name]
+    return registry, getattr(data, name), label
 
 
 class Numbers:

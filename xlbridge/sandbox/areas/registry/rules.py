@@ -13,16 +13,10 @@ from sqlalchemy import ColumnElement, Connection, exists, select
 from xlbridge.resources.checks import is_cnpj, is_cpf
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
-    client_types,
     clients,
     contacts,
-    product_categories,
-    product_groups,
-    product_types,
     products,
-    sellers,
     suppliers,
-    units,
 )
 from xlbridge.sandbox.columns import to_row
 from xlbridge.sandbox.problems import PRICE_PLACES, Problem, amount_problems
@@ -47,17 +41,8 @@ class ClientRegistration(RecordRegistration):
 
     def problems(self, data: ClientInput) -> list[Problem]:
         """Return the rules that a new client breaks."""
-        known = self._known
-        return [
-            *self._documents.problems(data),
-            *known.problems(
-                "codigoDoTipoDeCliente",
-                client_types,
-                data.codigoDoTipoDeCliente,
-                "Tipo de cliente",
-            ),
-            *known.problems("codigoDoVendedor", sellers, data.codigoDoVendedor, "Vendedor"),
-        ]
+        codes = self._known.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
+        return [*self._documents.problems(data), *codes]
 
     def accept(self, data: ClientInput) -> Client:
         """Accept a client without problems, under the next code."""
@@ -208,11 +193,9 @@ PRODUCT_COLUMNS = {
 """The column of each of a product's fields."""
 
 _CODES = (
-    ("codigoDaUnidadeDeMedida", units, "Unidade de medida"),
-    ("codigoDoTipoDeProduto", product_types, "Tipo de produto"),
-    ("codigoDoGrupoDeProduto", product_groups, "Grupo de produto"),
-    ("codigoDaCategoriaDeProduto", product_categories, "Categoria de produto"),
-)
+    "codigoDaUnidadeDeMedida", "codigoDoTipoDeProduto", "codigoDoGrupoDeProduto",
+    "codigoDaCategoriaDeProduto",
+)  # fmt: skip
 _WEIGHTS = ("Peso", "PesoBruto", "PesoLiquido")
 _WEIGHT_PLACES = 3
 
@@ -231,8 +214,7 @@ class ProductRegistration(RecordRegistration):
         return product
 
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
-        for key, registry, label in _CODES:
-            yield from self._known.problems(key, registry, getattr(data, key), label)
+        yield from self._known.field_problems(data, *_CODES)
         yield from amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
         for key in _WEIGHTS:
             yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)

@@ -19,10 +19,7 @@ from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers, RecordReg
 from xlbridge.sandbox.areas.registry.tables import (
     invoice_models,
     issuers,
-    payment_conditions,
-    payment_methods,
     products,
-    services,
 )
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
@@ -68,21 +65,13 @@ class ProductInvoiceRegistration(RecordRegistration):
         known = self._known
         problems = [
             *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *known.problems(
-                "codigoDaNotaFiscal", invoice_models, data.codigoDaNotaFiscal, "Modelo de nota"
-            ),
-            *known.problems(
-                "codigoDaFormaDePagamento",
-                payment_methods,
-                data.codigoDaFormaDePagamento,
-                "Forma de pagamento",
-            ),
+            *known.field_problems(data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento"),
             *known.client_problems(data.codigoDoCliente),
         ]
         for index, item in enumerate(data.produtos):
-            key = f"{_ITEMS}.{index}"
-            problems += known.problems(f"{key}.idProduto", products, item.idProduto, "Produto")
-            problems += amount_problems(f"{key}.valorUnitario", _item_total(item))
+            prefix = f"{_ITEMS}.{index}."
+            problems += known.field_problems(item, "idProduto", prefix=prefix)
+            problems += amount_problems(f"{prefix}valorUnitario", _item_total(item))
         return problems or amount_problems(_ITEMS, _products_total(data))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
@@ -303,9 +292,7 @@ def _service_invoice_problems(known: CodeLookup, data: ServiceInvoiceInput) -> l
     problems = [
         *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
         *known.client_problems(data.codigoDoCliente),
-        *known.problems(
-            "codigoDoServicoPrestado", services, data.codigoDoServicoPrestado, "Serviço"
-        ),
+        *known.field_problems(data, "codigoDoServicoPrestado"),
     ]
     for name in _AMOUNTS:
         problems.extend(amount_problems(name, getattr(data, name)))
@@ -358,15 +345,7 @@ def _forecast_problems(known: CodeLookup, data: ServiceForecastInput) -> list[Pr
     problems = [
         *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
         *known.client_problems(data.codigoDoCliente),
-        *known.problems(
-            "codigoDoServicoPrestado", services, data.codigoDoServicoPrestado, "Serviço"
-        ),
-        *known.problems(
-            "codigoDaCondicaoDePagamento",
-            payment_conditions,
-            data.codigoDaCondicaoDePagamento,
-            "Condição de pagamento",
-        ),
+        *known.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
         *amount_problems("valorDoServico", data.valorDoServico),
         *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
     ]

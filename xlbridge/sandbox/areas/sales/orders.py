@@ -15,12 +15,9 @@ from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import (
     clients,
-    invoice_models,
     issuers,
     payment_conditions,
     products,
-    projects,
-    sellers,
 )
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.sales.order_figures import (
@@ -49,12 +46,9 @@ from xlbridge.wire.product_invoices import ProductInvoiceInput
 from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
 
 _LISTS = ("parcelas", "produtos")
-_REFERENCES = {
-    "codigoDaNotaFiscal": (invoice_models, "Modelo de nota"),
-    "codigoDaCondicaoDePagamento": (payment_conditions, "Condição de pagamento"),
-    "codigoDoVendedor": (sellers, "Vendedor"),
-    "codigoDoProjeto": (projects, "Projeto"),
-}
+_CODES = (
+    "codigoDaNotaFiscal", "codigoDaCondicaoDePagamento", "codigoDoVendedor", "codigoDoProjeto",
+)  # fmt: skip
 
 
 def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> int:
@@ -89,12 +83,10 @@ def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
     problems = [
         *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
         *known.client_problems(data.codigoDoCliente),
+        *known.field_problems(data, *_CODES),
     ]
-    for name, (registry, label) in _REFERENCES.items():
-        problems.extend(known.problems(name, registry, getattr(data, name), label))
     for index, item in enumerate(data.produtos):
-        key = f"produtos.{index}.idProduto"
-        problems.extend(known.problems(key, products, item.idProduto, "Produto"))
+        problems += known.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
     return problems
 
 

@@ -63,8 +63,7 @@ class AddressingRegistration:
         """Return the rules that an address breaks."""
         known, section = self._known, _section_warehouse(data)
         return [
-            *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
-            *known.problems("idProd", products, data.idProd, "Produto"),
+            *known.field_problems(data, "codigoDaFilial", "idProd"),
             *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
             *known.section_problems(*section, data.codigoDaSecao),
         ]

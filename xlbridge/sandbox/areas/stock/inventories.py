@@ -89,9 +89,9 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
     """
     known = CodeLookup(connection)
     problems = [
-        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.field_problems(data, "codigoDaFilial"),
         *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-        *_cost_centre_problems(known, data.codigoDoCentroDeCusto),
+        *known.field_problems(data, "codigoDoCentroDeCusto"),
     ]
     require_no_problems(problems or _unfinished_problems(connection, data))
     numbers = Numbers(connection)
@@ -129,9 +129,7 @@ def edit_inventory(connection: Connection, data: InventoryChange, now: datetime)
     Raises ``RequestError`` (400) where it allows that no more, or a code is unknown.
     """
     require_permission(connection, data.idInventario, "podeEditar")
-    problems = _cost_centre_problems(CodeLookup(connection), data.codigoDoCentroDeCusto)
-    if problems:
-        raise invalid(*problems)
+    require_no_problems(CodeLookup(connection).field_problems(data, "codigoDoCentroDeCusto"))
     values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
     _update_inventory(connection, data.idInventario, now, **values)
 
@@ -233,10 +231,6 @@ def _update_inventory(connection: Connection, number: int, now: datetime, **valu
     of_number = inventories.c.idInventario == number
     changed = values | {"ultimaAtualizacao": now}
     connection.execute(update(inventories).where(of_number).values(changed))
-
-
-def _cost_centre_problems(known: CodeLookup, code: str | None) -> list[Problem]:
-    return known.problems("codigoDoCentroDeCusto", cost_centres, code, "Centro de custo")
 
 
 def _inventory(row: RowMapping) -> Inventory:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
-from xlbridge.sandbox.areas.registry.tables import products, projects
+from xlbridge.sandbox.areas.registry.tables import products
 from xlbridge.sandbox.areas.stock.movements import (
     QUANTITY_PLACES,
     BalanceKey,
@@ -174,8 +174,7 @@ def _adjust_product(
 
 def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:
     return [
-        *known.problems("idProd", products, item.idProd, "Produto"),
-        *known.problems("codigoDoProjeto", projects, item.codigoDoProjeto, "Projeto"),
+        *known.field_problems(item, "idProd", "codigoDoProjeto"),
         *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
     ]
 

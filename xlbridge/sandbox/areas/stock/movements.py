@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, insert, se
 
 from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
-from xlbridge.sandbox.areas.registry.tables import branches, products, projects, warehouses
+from xlbridge.sandbox.areas.registry.tables import warehouses
 from xlbridge.sandbox.areas.stock.tables import movements
 from xlbridge.sandbox.problems import Problem, invalid
 from xlbridge.wire.stock import StockEntryInput, StockOutputInput
@@ -153,10 +153,9 @@ def movement_problems(known: CodeLookup, data: StockEntryInput | StockOutputInpu
     """Return the rules that any movement breaks: quantity, warehouse, product."""
     return [
         *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
-        *known.problems("codigoDaFilial", branches, data.codigoDaFilial, "Filial"),
+        *known.field_problems(data, "codigoDaFilial"),
         *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-        *known.problems("idProd", products, data.idProd, "Produto"),
-        *known.problems("codigoDoProjeto", projects, data.codigoDoProjeto, "Projeto"),
+        *known.field_problems(data, "idProd", "codigoDoProjeto"),
     ]
 
 

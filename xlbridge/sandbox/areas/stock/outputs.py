@@ -23,8 +23,6 @@ from sqlalchemy import (
 from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup
 from xlbridge.sandbox.areas.registry.tables import (
-    collaborators,
-    cost_centres,
     products,
     units,
 )
@@ -110,23 +108,19 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
 
 def _code_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
     warehouse = data.codigoDoAlmoxarifado
-    asks, receives = data.codigoDoColaboradorSolicitante, data.codigoDoColaboradorDestino
     return [
         *movement_problems(known, data),
         *known.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
-        *known.problems(
-            "codigoDoCentroDeCusto", cost_centres, data.codigoDoCentroDeCusto, "Centro de custo"
-        ),
+        *known.field_problems(data, "codigoDoCentroDeCusto"),
         *_unit_problems(known, data),
-        *known.problems("codigoDoColaboradorSolicitante", collaborators, asks, "Colaborador"),
-        *known.problems("codigoDoColaboradorDestino", collaborators, receives, "Colaborador"),
+        *known.field_problems(data, "codigoDoColaboradorSolicitante", "codigoDoColaboradorDestino"),
     ]
 
 
 def _unit_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
     """A quantity is in the product's own unit: no factor is known that would convert another."""
     key, code = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
-    problems = known.problems(key, units, code, "Unidade de medida")
+    problems = known.field_problems(data, key)
     product = known.entry(products, data.idProd)
     if problems or code is None or product is None or product.unit in (None, code):
         return problems
