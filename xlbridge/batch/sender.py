@@ -92,12 +92,16 @@ class WorkbookSender:
         """
         judged = self._validated(target)
         plan = self._uploads(target).plan(judged, self._options(target)).plan
-        records = [row for row in plan.rows if row.reason is not RowReason.NO_RECORD]
-        held = [row for row in records if row.action is RowAction.HELD]
+        count = sum(row.reason is not RowReason.NO_RECORD for row in plan.rows)
+        held = [
+            row
+            for row in plan.rows
+            if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
+        ]
         columns = {} if judged.resource is None else judged.resource.by_name
         return replace(
             unit,
-            rows=RowCounts(read=len(records), unsent=len(records)),
+            rows=RowCounts(read=count, unsent=count),
             actions=plan.counts,
             held=tuple(reason_lines(held, columns)),
         )

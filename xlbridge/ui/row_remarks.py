@@ -137,44 +137,31 @@ _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
 
 # What the command line does by an option, the page does by a choice, or leaves to the terminal.
-_PAGE_REASONS: Mapping[RowReason, Text] = {
+_ON_THE_PAGE: Mapping[RowReason, Text] = {
     RowReason.DIFFERS: Text(
-        pt="já está no sistema com outros valores; para alterar o registro, marque acima “Alterar "
-        "registros que já existem com outros valores”",
-        en="in the system with other values; to change the record, tick “Change records that exist "
-        "with other values” above",
+        pt="; para alterar o registro, marque acima “Alterar registros que já existem com outros "
+        "valores”",
+        en="; to change the record, tick “Change records that exist with other values” above",
     ),
     RowReason.EMPTY_CELL: Text(
-        pt="a célula está vazia e o sistema tem um valor; preencha-a, ou apague o valor pelo "
-        "terminal: --update --clear",
-        en="the cell is empty and the system has a value; fill it in, or clear the value from the "
-        "terminal: --update --clear",
+        pt="; preencha-a, ou apague o valor pelo terminal: --update --clear",
+        en="; fill it in, or clear the value from the terminal: --update --clear",
     ),
-    RowReason.CLAIMED: Text(
-        pt="o envio {job} a contém e não terminou; continue-o em “Envios”",
-        en="the upload {job} holds it and is not finished; continue it under “Uploads”",
-    ),
+    RowReason.CLAIMED: Text(pt="; continue-o em “Envios”", en="; continue it under “Uploads”"),
     RowReason.GONE: Text(
-        pt="já foi aceita ou esteve no sistema, e não está mais lá; para incluí-la de novo, pelo "
-        'terminal: --again "motivo"',
-        en="was accepted or was in the system once, and is not there now; to create it again, from "
-        'the terminal: --again "reason"',
+        pt='; para incluí-la de novo, pelo terminal: --again "motivo"',
+        en='; to create it again, from the terminal: --again "reason"',
     ),
     RowReason.NOT_LOOKED_UP: Text(
-        pt="não foi possível procurá-la no sistema ({why}); para incluí-la assim mesmo, pelo "
-        "terminal: --create-unread",
-        en="could not be looked up in the system ({why}); to create it all the same, from the "
-        "terminal: --create-unread",
+        pt="; para incluí-la assim mesmo, pelo terminal: --create-unread",
+        en="; to create it all the same, from the terminal: --create-unread",
     ),
 }
 
 
 def planned_text(row: PlannedRow) -> str:
     """Return why a row is not created, with what the page can do about it."""
-    told = None if row.reason is None else _PAGE_REASONS.get(row.reason)
-    if told is None:
-        return str(row.text or "")
-    return str(told.format(job=row.job or "–", why=row.why or "–"))
+    return str(row.text_with(_ON_THE_PAGE) or "")
 
 
 @dataclass(frozen=True, slots=True)

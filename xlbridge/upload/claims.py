@@ -7,6 +7,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
@@ -15,12 +16,16 @@ from xlbridge.upload.lookup.row_table import MadeItems
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
 
-
-_LENGTH = 32
-"""Characters of a digest of a row or a key."""
+_BYTES = 16
+_LENGTH = 2 * _BYTES
 
 _PIECE = 20_000
 """Digests that are looked for at once."""
+
+
+def claim_digest(text: str) -> str:
+    """Return the digest of what a row or a key says, by which it is claimed."""
+    return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
 
 
 class Digests(MadeItems[str]):

@@ -144,13 +144,7 @@ class Journal:
 
     def undos_of(self, job_id: str) -> list[Job]:
         """Return the jobs that reverse a job, newest first."""
-        found = self._db.execute(
-            "SELECT job FROM events JOIN jobs ON id = job "
-            "WHERE number = 1 AND mode = ? AND json_extract(detail, '$.undo_of') = ? "
-            "ORDER BY created_at DESC, id DESC",
-            (Mode.UNDO, job_id),
-        )
-        return [self.job(row[0]) for row in found.fetchall()]
+        return self._jobs(_OF_EARLIER, "$.undo_of", job_id)
 
     def claimed(self, scope: ClaimScope, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
         """Return the jobs that claim some of the rows.
@@ -205,24 +199,17 @@ class Journal:
 
     def unsent(self, new: JobSpec, parts: Sequence[int] = ()) -> Job | None:
         """Return the job of the same rows, mode and sizes of parts that has sent nothing yet."""
-        found = self._db.execute(
+        jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
             "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
-            (new.system, new.resource, new.digest, new.mode),
+            *(new.system, new.resource, new.digest, new.mode),
         )
-        jobs = (self.job(row[0]) for row in found.fetchall())
         waiting = (job for job in jobs if job.state.is_unsent)
         return next((job for job in waiting if self._sizes(job) == list(parts)), None)
 
     def retries_of(self, job_id: str) -> list[Job]:
         """Return the jobs that sent rejected rows of a job again."""
-        found = self._db.execute(
-            "SELECT job FROM events JOIN jobs ON id = job "
-            "WHERE number = 1 AND json_extract(detail, '$.retry_of') = ? "
-            "ORDER BY created_at DESC, id DESC",
-            (job_id,),
-        )
-        return [self.job(row[0]) for row in found.fetchall()]
+        return self._jobs(_OF_EARLIER, "$.retry_of", job_id)
 
     def record(self, job: Job, state: State, *, freed: Sequence[int] = (), **detail: Any) -> Job:
         """Add an event and return the job as it is then. The event is on the disk afterwards.
@@ -308,18 +295,18 @@ class Journal:
 
     def jobs(self) -> list[Job]:
         """Return all jobs but the parts of others, newest first."""
-        found = self._db.execute(
+        return self._jobs(
             "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) "
             "ORDER BY created_at DESC, id DESC"
         )
-        return [self.job(row[0]) for row in found.fetchall()]
 
     def parts_of(self, job: Job) -> list[Job]:
         """Return the parts that a job was split into, in order; a job of its own has none."""
-        found = self._db.execute(
-            "SELECT job FROM parts WHERE parent = ? ORDER BY number", (job.id,)
-        )
-        return [self.job(row[0]) for row in found.fetchall()]
+        return self._jobs("SELECT job FROM parts WHERE parent = ? ORDER BY number", job.id)
+
+    def _jobs(self, query: str, *values: str) -> list[Job]:
+        """Return the jobs whose ids a query finds."""
+        return [self.job(row[0]) for row in self._db.execute(query, values).fetchall()]
 
     def is_settled(self, job: Job) -> bool:
         """Tell whether no request of a job has left whose outcome is not known.
@@ -426,6 +413,10 @@ class Journal:
 
 
 _OVER = frozenset({State.DONE, State.PARTIAL})
+_OF_EARLIER = (
+    "SELECT job FROM events JOIN jobs ON id = job "
+    "WHERE number = 1 AND json_extract(detail, ?) = ? ORDER BY created_at DESC, id DESC"
+)
 _CLAIMED_MEANWHILE = Text(
     pt="outro envio passou a conter estas linhas", en="another upload holds these rows by now"
 )

@@ -24,7 +24,7 @@ from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
-from xlbridge.upload.claims import Digests
+from xlbridge.upload.claims import Digests, claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
 from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
@@ -58,8 +58,7 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
         for at in range(0, len(frame), _PIECE):
             rows = frame.iloc[at : at + _PIECE]
             for row in zip(*[_named_values(name, rows[name]) for name in names], strict=True):
-                values = f"{opening}{''.join(row)}]".encode()
-                yield hashlib.blake2b(values, digest_size=16).hexdigest()
+                yield claim_digest(f"{opening}{''.join(row)}]")
 
     return Digests(digests())
 

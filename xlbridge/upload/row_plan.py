@@ -83,15 +83,15 @@ class RowReason(StrEnum):
     REJECTED = "rejected"
     SENT_OTHERWISE = "sent-otherwise"
 
-    @property
-    def text(self) -> Text:
-        """Explanation for a person, with what to do next."""
-        return _REASONS[self]
+    def text(self, ways: "Mapping[RowReason, Text] | None" = None) -> Text:
+        """Return the explanation for a person, with what to do next: ``ways``, or by options."""
+        reason, way = _REASONS[self], (_BY_OPTIONS if ways is None else ways).get(self)
+        return reason if way is None else Text(pt=reason.pt + way.pt, en=reason.en + way.en)
 
     @property
     def summary(self) -> Text:
         """The explanation of several rows that differ in what completes it."""
-        return self.text.format(job="…", why="…")
+        return self.text().format(job="…", why="…")
 
     @property
     def is_of_sheet(self) -> bool:
@@ -111,10 +111,7 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="já foi aceita no envio {job}", en="was accepted before, by the upload {job}"
     ),
     RowReason.DIFFERS: Text(
-        pt="já está no sistema com outros valores; para alterar o registro: --update; para incluir "
-        'mais um: --again "motivo"',
-        en="in the system with other values; to change the record: --update; to add one more: "
-        '--again "reason"',
+        pt="já está no sistema com outros valores", en="in the system with other values"
     ),
     RowReason.CANNOT_CHANGE: Text(
         pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
@@ -123,28 +120,24 @@ _REASONS: Mapping[RowReason, Text] = {
         "in the system",
     ),
     RowReason.EMPTY_CELL: Text(
-        pt="a célula está vazia e o sistema tem um valor; para apagar o valor: --clear",
-        en="the cell is empty and the system has a value; to clear the value: --clear",
+        pt="a célula está vazia e o sistema tem um valor",
+        en="the cell is empty and the system has a value",
     ),
     RowReason.SEVERAL: Text(
         pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
         en="several records or rows have the same key, and nothing tells which is which",
     ),
     RowReason.CLAIMED: Text(
-        pt="o envio {job} a contém e não terminou: xlbridge resume {job}",
-        en="the upload {job} holds it and is not finished: xlbridge resume {job}",
+        pt="o envio {job} a contém e não terminou",
+        en="the upload {job} holds it and is not finished",
     ),
     RowReason.GONE: Text(
-        pt="já foi aceita ou esteve no sistema, e não está mais lá; para incluí-la de novo: "
-        '--again "motivo"',
-        en="was accepted or was in the system once, and is not there now; to create it again: "
-        '--again "reason"',
+        pt="já foi aceita ou esteve no sistema, e não está mais lá",
+        en="was accepted or was in the system once, and is not there now",
     ),
     RowReason.NOT_LOOKED_UP: Text(
-        pt="não foi possível procurá-la no sistema ({why}); para incluí-la assim mesmo: "
-        "--create-unread",
-        en="could not be looked up in the system ({why}); to create it all the same: "
-        "--create-unread",
+        pt="não foi possível procurá-la no sistema ({why})",
+        en="could not be looked up in the system ({why})",
     ),
     RowReason.NO_KEY: Text(
         pt="não tem chave pela qual achar o registro a alterar",
@@ -167,6 +160,26 @@ _REASONS: Mapping[RowReason, Text] = {
         en="was accepted with another key ({why}); change the record by hand in the system",
     ),
 }
+
+_BY_OPTIONS: Mapping[RowReason, Text] = {
+    RowReason.DIFFERS: Text(
+        pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
+        en='; to change the record: --update; to add one more: --again "reason"',
+    ),
+    RowReason.EMPTY_CELL: Text(
+        pt="; para apagar o valor: --clear", en="; to clear the value: --clear"
+    ),
+    RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
+    RowReason.GONE: Text(
+        pt='; para incluí-la de novo: --again "motivo"',
+        en='; to create it again: --again "reason"',
+    ),
+    RowReason.NOT_LOOKED_UP: Text(
+        pt="; para incluí-la assim mesmo: --create-unread",
+        en="; to create it all the same: --create-unread",
+    ),
+}
+"""What the command line can do about a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +249,12 @@ class PlannedRow:
     def text(self) -> Text | None:
         """The reason for a person, None where there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
+
+    def text_with(self, ways: Mapping[RowReason, Text]) -> Text | None:
+        """Return the reason with what can be done about it elsewhere than on the command line."""
+        if self.reason is None:
+            return None
+        return self.reason.text(ways).format(job=self.job or "–", why=self.why or "–")
 
     def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
         """Yield what differs, for a person; ``columns`` are those of the resource, by name."""
@@ -380,7 +399,7 @@ class RowPlan:
 
 @lru_cache(maxsize=1_000)
 def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
-    return reason.text.format(job=job or "–", why=why or "–")
+    return reason.text().format(job=job or "–", why=why or "–")
 
 
 def _decided_line(row: PlannedRow, digest: str) -> str:

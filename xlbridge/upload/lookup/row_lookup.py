@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from hashlib import blake2b
 from itertools import chain
 from json import dumps
 from json.encoder import encode_basestring_ascii
@@ -14,7 +13,7 @@ from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource, operation_named
 from xlbridge.resources.checks import bare_document
-from xlbridge.upload.claims import KeyDigests
+from xlbridge.upload.claims import KeyDigests, claim_digest
 from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
 from xlbridge.wire import Operation
 
@@ -231,7 +230,7 @@ def business_keys(
                 for way in ways
                 if way is not declared.by_number
             ]
-            yield [blake2b(f"{opening}{key}]".encode(), digest_size=16).hexdigest() for key in keys]
+            yield [claim_digest(f"{opening}{key}]") for key in keys]
 
     pieces = map(of_piece, range(0, len(rows), _PIECE))
     return KeyDigests(chain.from_iterable(pieces))
