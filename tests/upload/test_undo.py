@@ -39,7 +39,12 @@ def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
 
 @pytest.mark.exercises("financial.payables.delete")
 def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
-    client: Client, proxy: LossyProxy, run: Run, payables: Path
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    payables: Path,
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     proxy.seen.clear()
@@ -49,11 +54,20 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
     assert report["left"] == []
     assert [method for method, _ in writes(proxy)] == ["DELETE"] * 3
     assert len(titles(client)) == len(before) - 3
+    undo = report["job"]
     code, report = run("undo", job, "--yes")
     assert (code, report["rows"], writes(proxy)) == (
         0,
         {"read": 0, "undone": 0, "left": 0, "unknown": 0},
         [],
+    )
+    told = xlbridge("undo", job, "--yes", **toward_proxy)
+    assert (told.returncode, told.stdout.splitlines()) == (
+        0,
+        [
+            f"Nothing to reverse: the upload {job} has no row written.",
+            f"  3 rows were undone before, by {undo}",
+        ],
     )
     code, report = run("upload", payables, "--yes")
     assert (code, report["rows"]["created"]) == (0, 3), report

@@ -6,7 +6,8 @@ upload protocol, Undo.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -47,30 +48,30 @@ class LeftReason(StrEnum):
     @property
     def text(self) -> Text:
         """Explanation for a person, with what to do by hand."""
-        return _TEXTS[self]
+        return _BY_HAND.format(reason=_TEXTS[self])
 
 
 _TEXTS: Mapping[LeftReason, Text] = {
     LeftReason.CHANGED: Text(
-        pt="o registro foi alterado ou removido depois do envio; confira-o no sistema e desfaça "
-        "manualmente",
-        en="the record was changed or removed after the upload; look at it in the system and "
-        "reverse it by hand",
+        pt="o registro foi alterado ou removido depois do envio",
+        en="the record was changed or removed after the upload",
     ),
     LeftReason.SETTLED: Text(
-        pt="o título já foi baixado; estorne a baixa no sistema e depois desfaça manualmente",
-        en="the title is settled already; reverse the settlement in the system, then this by hand",
+        pt="o título já foi baixado, e a baixa teria de ser estornada antes",
+        en="the title is settled already, and the settlement would have to be reversed first",
     ),
     LeftReason.NO_OPERATION: Text(
-        pt="a interface não tem como desfazer isto; desfaça manualmente no sistema",
-        en="the interface cannot reverse this; reverse it by hand in the system",
+        pt="a interface não tem como desfazer isto", en="the interface cannot reverse this"
     ),
     LeftReason.NOT_IDENTIFIED: Text(
-        pt="não se sabe qual registro é o desta linha; procure-o no sistema e desfaça manualmente",
-        en="nothing tells which record is this row's; look for it in the system and reverse it by "
-        "hand",
+        pt="não se sabe qual registro é o desta linha",
+        en="nothing tells which record is this row's",
     ),
 }
+_BY_HAND = Text(
+    pt="{reason}; confira e desfaça manualmente no sistema",
+    en="{reason}; look at it in the system and reverse it by hand",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +100,26 @@ class _SentRow:
     values: RowValues
 
 
-def plan_undo(
-    context: UploadContext, client: Client, job: Job
+def _plan_undo(
+    context: UploadContext,
+    client: Client,
+    job: Job,
+    before: Collection[tuple[str, int]],
 ) -> tuple[list[UndoneRow], list[LeftRow]]:
     """Return the rows of a job, its parts and retries that can be reversed, and those that cannot.
 
-    Rows that an earlier undo of any of these jobs has reversed are in neither. Raises
-    ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` when the system cannot be
-    asked.
+    Rows that were reversed ``before`` are in neither. Raises ``RemoteRejected``,
+    ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """
     undone: list[UndoneRow] = []
     left: list[LeftRow] = []
-    done = _reversed_before(context, job)
     for wrote, numbers in _writing_jobs(context, job):
         rows = [
             _SentRow(at, numbers[number], values)
             for at, (number, outcome, values) in enumerate(
                 zip(wrote.spec.rows, wrote.outcomes, sent_rows(context, wrote), strict=True)
             )
-            if outcome is RowOutcome.ACCEPTED and (wrote.id, at) not in done
+            if outcome is RowOutcome.ACCEPTED and (wrote.id, at) not in before
         ]
         if not rows:
             continue
@@ -162,9 +164,10 @@ def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
     return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
 
 
-def _reversed_before(context: UploadContext, job: Job) -> set[tuple[str, int]]:
+def _reversed_before(context: UploadContext, job: Job) -> dict[tuple[str, int], str]:
+    """Return the rows that earlier undos have reversed: job and position, and by which undo."""
     return {
-        write.task.claim
+        write.task.claim: undo.id
         for undo in undos_with_retries(context.journal, job)
         for write in context.journal.writes.of(undo.id)
         if write.state is WriteState.APPLIED and write.task.claim is not None
@@ -309,11 +312,13 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
     """Plan the undo of a job and record it, before anything is sent.
 
     Raises ``UsageError`` when the job is not over, is a part or itself an undo, belongs to another
-    system, or has an undo that is not over; what ``plan_undo`` raises.
+    system, or has an undo that is not over; ``RemoteRejected``, ``TransportError`` or
+    ``AuthenticationFailed`` when the system cannot be asked.
     """
     job.require_system(client.identity, client.target.profile)
     _require_reversible(context, job)
-    undone, left = plan_undo(context, client, job)
+    before = _reversed_before(context, job)
+    undone, left = _plan_undo(context, client, job, before)
     spec = JobSpec(
         profile=client.target.profile,
         resource=job.spec.resource,
@@ -331,6 +336,7 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
         "plan_digest": _digest(undone, left),
         "writes": len(undone),
         "left": [[one.row, one.reason] for one in left],
+        "undone_before": Counter(before.values()),
     }
     return context.journal.create_of_tasks(spec, [one.task for one in undone], note)
 
@@ -392,7 +398,12 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
 
 
 def left_lines(job: Job) -> Iterator[Text]:
-    """Yield the rows that an undo leaves, by what is to be done by hand."""
+    """Yield the rows that an undo leaves: those undone before, and those to be undone by hand."""
+    for undo, count in (job.last("undone_before") or {}).items():
+        yield Text(
+            pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
+            en="  {n} {n:row was|rows were} undone before, by {undo}",
+        ).format(n=count, undo=undo)
     by_message: dict[str, list[int]] = {}
     for row, _reason, message in left_rows(job):
         by_message.setdefault(message, []).append(row)

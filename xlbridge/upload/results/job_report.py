@@ -80,15 +80,21 @@ def _undo_lines(job: Job) -> Iterator[Text]:
     """Yield the report of an undo for a person."""
     from xlbridge.upload.undo import left_lines
 
-    yield _HEADLINES.get(job.state, _UNFINISHED).format(
-        **_undo_counts(job), undo_of=job.undo_of, job=job.id, reason=job.reason
-    )
+    counts = _undo_counts(job)
+    headline = _HEADLINES.get(job.state, _UNFINISHED)
+    if headline is _DONE and not counts["read"]:
+        headline = _NOTHING_LEFT
+    yield headline.format(**counts, undo_of=job.undo_of, job=job.id, reason=job.reason)
     yield from left_lines(job)
 
 
 _DONE = Text(
     pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
     en="Undone: the upload {undo_of}. Rows reversed: {undone} of {read}; left: {left}.",
+)
+_NOTHING_LEFT = Text(
+    pt="Nada a desfazer: o envio {undo_of} não tem linha gravada.",
+    en="Nothing to reverse: the upload {undo_of} has no row written.",
 )
 _HEADLINES = {
     State.DONE: _DONE,
