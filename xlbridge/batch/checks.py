@@ -29,8 +29,6 @@ from xlbridge.validation import (
     ValidationRequest,
     ValidationResult,
     first_occurrences,
-    list_hashes,
-    rows_in_error,
     validate_file,
 )
 from xlbridge.validation.cross_sheet import (
@@ -65,7 +63,7 @@ def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
         return RowDigests(
             np.zeros(0, dtype=np.intp), np.zeros((0, len(_HASH_KEYS)), dtype=np.uint64)
         )
-    unkeyed = ~rows_in_error(sheet)
+    unkeyed = ~sheet.rows_in_error()
     for _, columns in unique_keys(sheet.resource) if sheet.resource else ():
         unkeyed &= ~sheet.frame[list(columns)].notna().all(axis="columns").to_numpy()
     positions = np.flatnonzero(unkeyed)
@@ -73,7 +71,7 @@ def unkeyed_row_digests(sheet: ValidatedSheet) -> RowDigests:
     rows = sheet.frame.drop(columns=KEY, errors="ignore").iloc[positions]
     hashes = [
         pd.util.hash_pandas_object(
-            rows.assign(**{KEY: list_hashes(sheet, key).iloc[positions]} if sheet.children else {}),
+            rows.assign(**{KEY: sheet.list_hashes(key).iloc[positions]} if sheet.children else {}),
             index=False,
             hash_key=key,
         )

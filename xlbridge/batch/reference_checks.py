@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.resources import (
@@ -26,7 +27,7 @@ from xlbridge.upload.lookup import (
     ambiguous_link,
     name_keys,
 )
-from xlbridge.validation import BoolArray, ValidatedSheet, rows_in_error
+from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cross_sheet import (
     ColumnValues,
     IntArray,
@@ -54,7 +55,7 @@ class ProvidedKeys:
         self._owners = np.repeat(np.arange(len(sizes)), sizes)
         self._positions = np.concatenate([np.arange(0), *map(np.arange, sizes)])
         self._good = _concatenated(
-            [~rows_in_error(sheet) & sheet.readable for sheet in self._sheets]
+            [~sheet.rows_in_error() & sheet.readable for sheet in self._sheets]
         )
         self._inactive = _concatenated([_inactive_rows(sheet, registry) for sheet in self._sheets])
         rows, keys = self._keys()
@@ -178,14 +179,14 @@ def _key_values(sheet: ValidatedSheet, columns: Sequence[str], link: Link | None
     yield from values
 
 
-def _inactive_rows(sheet: ValidatedSheet, registry: str) -> BoolArray:
+def _inactive_rows(sheet: ValidatedSheet, registry: str) -> npt.NDArray[np.bool_]:
     active = REFERENCES[registry].active
     if active is None or active not in sheet.frame:
         return np.zeros(len(sheet.rows), dtype=bool)
     return sheet.frame[active].eq(False).fillna(value=False).to_numpy(dtype=bool)
 
 
-def _concatenated(parts: list[BoolArray]) -> BoolArray:
+def _concatenated(parts: list[npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
     return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 

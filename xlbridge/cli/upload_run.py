@@ -20,7 +20,7 @@ from xlbridge.resources import Mode
 from xlbridge.settings import CsvForm
 from xlbridge.upload import ConsentRequest, Job, State, UploadContext, Uploads
 from xlbridge.upload.results import Verdict
-from xlbridge.validation import ValidatedSheet, ValidationRequest, has_stray_rows
+from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.validation.reports import Report, closing_lines, report_lines
 
 _HOW_TO_RESUME = Text(
@@ -98,7 +98,7 @@ def report_invalid_sheet(
     report = Report.of(judged.with_children, options=reading_options(request, csv))
     *counts, next_step = closing_lines(report)
     verdict = [str(_NOTHING_SENT)]
-    if has_stray_rows(judged):
+    if judged.has_stray_rows:
         verdict.append(str(_STRAY_ROWS))
     elif judged.readable:
         verdict.append(str(_GOOD_ROWS))

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.errors import LocalFailure
@@ -33,17 +34,12 @@ from xlbridge.validation import (
     ParseOptions,
     ValidatedSheet,
     match_header,
-    parents_of,
     positions_of_keys,
     type_rows,
 )
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import write_records
-
-if TYPE_CHECKING:
-    from xlbridge.validation.cross_sheet import IntArray
-
 
 _PIECE = 10_000
 """Rows whose values are named at once."""
@@ -182,7 +178,7 @@ ListItem = Mapping[str, Any]
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
     """Return the frame of a validated sheet with the lists of its records."""
     children = {
-        name: (child.frame, parents_of(sheet, child)) for name, child in sheet.children.items()
+        name: (child.frame, sheet.parents_of(child)) for name, child in sheet.children.items()
     }
     return _with_lists(sheet.frame, children)
 
@@ -196,7 +192,7 @@ def join_lists(frame: pd.DataFrame, children: Mapping[str, pd.DataFrame]) -> pd.
 
 
 def _with_lists(
-    frame: pd.DataFrame, children: "Mapping[str, tuple[pd.DataFrame, IntArray]]"
+    frame: pd.DataFrame, children: Mapping[str, tuple[pd.DataFrame, npt.NDArray[np.intp]]]
 ) -> pd.DataFrame:
     """Return a frame with a column of each list, None where a record has no item of it."""
     lists = {}
@@ -259,7 +255,7 @@ def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, t
 
     Rows that belong to no record are not in it.
     """
-    parents = parents_of(main, child)
+    parents = main.parents_of(child)
     numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
     kept = np.flatnonzero(parents >= 0)
     return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}

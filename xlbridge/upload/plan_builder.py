@@ -38,7 +38,7 @@ from xlbridge.upload.row_plan import (
     RowReason,
     SetAside,
 )
-from xlbridge.validation import ValidatedSheet, has_stray_rows
+from xlbridge.validation import ValidatedSheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     if sheet.ok or not all(one.readable for one in sheets):
         return sheet.ok
     if good_rows:
-        return not has_stray_rows(sheet)
+        return not sheet.has_stray_rows
     return all(f.row in one.not_records for one in sheets for f in one.error_findings())
 
 

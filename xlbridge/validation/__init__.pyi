@@ -1,14 +1,9 @@
-from .cells.column_cells import BoolArray as BoolArray
 from .cells.text_parsing import (
     date_meanings as date_meanings,
     number_meanings as number_meanings,
 )
 from .child_sheets import (
     child_cells as child_cells,
-    has_stray_rows as has_stray_rows,
-    list_hashes as list_hashes,
-    parents_of as parents_of,
-    positions_of_keys as positions_of_keys,
 )
 from .fixed_copy import (
     fix_workbook as fix_workbook,
@@ -41,13 +36,13 @@ from .results import (
     RefusedFile as RefusedFile,
     ValidatedSheet as ValidatedSheet,
     ValidationResult as ValidationResult,
+    positions_of_keys as positions_of_keys,
 )
 from .schema_proposal import propose_schema as propose_schema
 from .sheet_findings import (
     count_corrected as count_corrected,
     first_occurrences as first_occurrences,
     row_numbers as row_numbers,
-    rows_in_error as rows_in_error,
 )
 from .text import display as display
 from .typed_rows import (

@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from xlbridge.i18n import localized_number
 from xlbridge.resources import KEY, ChildSum, Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import BoolArray
+from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import has_rows
-from xlbridge.validation.sheet_findings import marked_rows, rows_in_error
 from xlbridge.validation.text import quoted
 from xlbridge.workbook.read import SheetCells
 
 if TYPE_CHECKING:
     from xlbridge.validation.results import ValidatedSheet
-
-IntArray = npt.NDArray[np.intp]
 
 _HALF_A_CENT = 0.005
 _NOISE = 1e-6
@@ -63,7 +59,7 @@ def join_children(main: "ValidatedSheet") -> None:
     """Add what only the sheets together show: to the main sheet and to each of its children."""
     if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
         return
-    parents = {name: parents_of(main, child) for name, child in main.children.items()}
+    parents = {name: main.parents_of(child) for name, child in main.children.items()}
     for name, child in main.children.items():
         child.add(_orphans(main, child, parents[name]))
     for declared in main.resource.sums:
@@ -73,72 +69,21 @@ def join_children(main: "ValidatedSheet") -> None:
     main.add(_childless(main, parents))
 
 
-def parents_of(main: "ValidatedSheet", child: "ValidatedSheet") -> IntArray:
-    """Return the position in the main sheet of each child row's record, -1 where there is none."""
-    if KEY not in main.frame or KEY not in child.frame:
-        return np.full(len(child.rows), -1, dtype=np.intp)
-    return positions_of_keys(_keys_of_records(main), _keys_of_records(child))
-
-
-def _keys_of_records(sheet: "ValidatedSheet") -> pd.Series:
-    keys = sheet.frame[KEY]
-    return keys.mask(_no_records(sheet)) if sheet.not_records else keys
-
-
-def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> IntArray:
-    """Return the position of the first of ``keys`` that equals each of those that are wanted, -1
-    where none does or the wanted one is missing."""
-    numbers, distinct = pd.factorize(pd.concat([keys, wanted], ignore_index=True))
-    own = numbers[: len(keys)]
-    # What is missing has the number -1, and so the last place. Of equal keys the first is kept,
-    # which is written last.
-    firsts = np.full(len(distinct) + 1, -1, dtype=np.intp)
-    there = np.flatnonzero(own >= 0)[::-1]
-    firsts[own[there]] = keys.index.to_numpy()[there]
-    positions: IntArray = firsts[numbers[len(keys) :]]
-    return positions
-
-
-def has_stray_rows(main: "ValidatedSheet") -> bool:
-    """Tell whether a child sheet has rows with errors that belong to no record: without them some
-    record would not be whole."""
-    for child in main.children.values():
-        wrong = rows_in_error(child) & ~_no_records(child)
-        if wrong.any() and (parents_of(main, child)[wrong] < 0).any():
-            return True
-    return False
-
-
-def list_hashes(main: "ValidatedSheet", key: str) -> pd.Series:
-    """Return a number for each record that stands for the rows of its lists; ``key`` salts it."""
-    hashes = np.zeros(len(main.rows), dtype=np.uint64)
-    for child in main.children.values():
-        parents = parents_of(main, child)
-        rows = child.frame.drop(columns=KEY, errors="ignore")
-        own = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
-        np.add.at(hashes, parents[parents >= 0], own[parents >= 0])
-    return pd.Series(hashes)
-
-
-def _no_records(sheet: "ValidatedSheet") -> BoolArray:
-    return marked_rows(sheet, sheet.not_records)
-
-
 def _orphans(
-    main: "ValidatedSheet", child: "ValidatedSheet", parents: IntArray
+    main: "ValidatedSheet", child: "ValidatedSheet", parents: Positions
 ) -> Iterator[Finding]:
     if KEY not in child.frame:
         return
-    keyed = child.frame[KEY].notna().to_numpy() & ~_no_records(child)
+    keyed = child.frame[KEY].notna().to_numpy() & ~child.no_records
     alone = keyed & (parents < 0)
     if not alone.any():
         return
-    for position in np.flatnonzero(alone & ~rows_in_error(child, (KEY,))).tolist():
+    for position in np.flatnonzero(alone & ~child.rows_in_error((KEY,))).tolist():
         details = {"sheet": quoted(main.sheet), "key": _key(child, position)}
         yield child.finding("child-without-parent", KEY, position, details)
 
 
-def _childless(main: "ValidatedSheet", parents: Mapping[str, IntArray]) -> Iterator[Finding]:
+def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iterator[Finding]:
     resource = main.resource
     if resource is None or not resource.needs_children or KEY not in main.columns:
         return
@@ -149,24 +94,24 @@ def _childless(main: "ValidatedSheet", parents: Mapping[str, IntArray]) -> Itera
     for name in resource.needs_children:
         own = parents.get(name, np.empty(0, dtype=np.intp))
         filled[own[own >= 0]] = True
-    keyed = main.frame[KEY].notna().to_numpy() & ~_no_records(main)
+    keyed = main.frame[KEY].notna().to_numpy() & ~main.no_records
     lacking = keyed & ~filled
     if not lacking.any():
         return
     sheets = ", ".join(map(quoted, resource.needs_children))
-    for position in np.flatnonzero(lacking & ~rows_in_error(main, (KEY,))).tolist():
+    for position in np.flatnonzero(lacking & ~main.rows_in_error((KEY,))).tolist():
         details = {"sheets": sheets, "key": _key(main, position)}
         yield main.finding("parent-without-children", KEY, position, details)
 
 
 def _wrong_sums(
-    main: "ValidatedSheet", parents: Mapping[str, IntArray], declared: ChildSum
+    main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
 ) -> Iterator[Finding]:
     """Yield the sums that do not fit, each at the first cell that is added up."""
     child, own = main.children[declared.sheet], parents[declared.sheet]
     added = _values(child, declared.column)
     there = (own >= 0) & ~np.isnan(added)
-    broken = (own >= 0) & rows_in_error(child, (declared.column, KEY))
+    broken = (own >= 0) & child.rows_in_error((declared.column, KEY))
     records = np.unique(own[there])
     sums = np.bincount(own[there], weights=added[there], minlength=len(main.rows))
     expected, slack = _expected(main, parents, declared)
@@ -184,7 +129,7 @@ def _wrong_sums(
 
 
 def _expected(
-    main: "ValidatedSheet", parents: Mapping[str, IntArray], declared: ChildSum
+    main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return what the sum of each record should be, NaN where nobody can tell, and how much it may
     be off."""
@@ -193,7 +138,7 @@ def _expected(
     if declared.number is not None:
         return np.full(count, float(declared.number)), np.full(count, _NOISE)
     if declared.total is not None:
-        wrong = rows_in_error(main, (declared.total,))
+        wrong = main.rows_in_error((declared.total,))
         return np.where(wrong, np.nan, _values(main, declared.total)), slack
     items = main.children.get(declared.factors_in)
     if items is None:
@@ -202,7 +147,7 @@ def _expected(
     known, prices = own >= 0, np.ones(len(items.rows))
     for name in declared.factors:
         prices = prices * _values(items, name)
-    priced_otherwise = rows_in_error(items, (KEY, *declared.factors, *declared.unless))
+    priced_otherwise = items.rows_in_error((KEY, *declared.factors, *declared.unless))
     for name in declared.unless:
         # An empty cell and a zero change nothing.
         priced_otherwise |= np.nan_to_num(_values(items, name)) != 0

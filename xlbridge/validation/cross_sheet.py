@@ -12,7 +12,7 @@ import pandas as pd
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.code_shapes import folded_code
-from xlbridge.validation.sheet_findings import first_occurrences, rows_in_error
+from xlbridge.validation.sheet_findings import first_occurrences
 from xlbridge.validation.text import quoted
 from xlbridge.workbook import cell_address
 
@@ -43,7 +43,7 @@ class ColumnValues:
 
 def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
     """Return the values of a column, but for cells that are empty or have an error."""
-    usable = ~rows_in_error(sheet, (column,)) & sheet.frame[column].notna().to_numpy()
+    usable = ~sheet.rows_in_error((column,)) & sheet.frame[column].notna().to_numpy()
     positions = np.flatnonzero(usable)
     which, distinct = pd.factorize(sheet.frame[column].array[positions])
     return ColumnValues(tuple(map(str, distinct)), positions, which)
@@ -123,7 +123,7 @@ def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Fi
     positions = np.concatenate([np.arange(len(sheet.rows)) for sheet in sheets])
     for column, columns in unique_keys(resource):
         keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
-        wrong = np.concatenate([rows_in_error(sheet, (column, *columns)) for sheet in sheets])
+        wrong = np.concatenate([sheet.rows_in_error((column, *columns)) for sheet in sheets])
         places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
         firsts = places[first_occurrences(keys.iloc[places])]
         again = owners[firsts] < owners[places]

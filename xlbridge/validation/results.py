@@ -6,15 +6,17 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from xlbridge.errors import WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource
+from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.sheet_findings import count_errors
+from xlbridge.validation.cells.column_cells import BoolArray, Positions
+from xlbridge.validation.sheet_findings import by_column_and_kind, count_errors, row_numbers
 from xlbridge.validation.text import display
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import CellColumn
@@ -140,6 +142,56 @@ class ValidatedSheet:
             header=self.headers.get(column),
         )
 
+    def rows_in_error(self, columns: Collection[str] | None = None) -> BoolArray:
+        """Mark the rows that have an error, in one of the ``columns`` or in any."""
+        return self._marked(
+            row
+            for group in by_column_and_kind(self.findings)
+            if group[0].kind.severity is Severity.ERROR
+            and (columns is None or group[0].column in columns)
+            for row in row_numbers(group)
+        )
+
+    @property
+    def no_records(self) -> BoolArray:
+        """Marks of the rows that are no records."""
+        return self._marked(self.not_records)
+
+    def _marked(self, rows: Iterable[int]) -> BoolArray:
+        """Mark the rows that have one of Excel's numbers."""
+        wanted = set(rows)
+        if not wanted:
+            return np.zeros(len(self.rows), dtype=bool)
+        return np.isin(self.rows, list(wanted))
+
+    def parents_of(self, child: "ValidatedSheet") -> Positions:
+        """Return the position of the record of each row of a child sheet, -1 where it has none."""
+        if KEY not in self.frame or KEY not in child.frame:
+            return np.full(len(child.rows), -1, dtype=np.intp)
+        keys = self.frame[KEY]
+        keys = keys.mask(self.no_records) if self.not_records else keys
+        return positions_of_keys(keys, child.frame[KEY])
+
+    @property
+    def has_stray_rows(self) -> bool:
+        """True where a child sheet has rows with errors that belong to no record: without them some
+        record would not be whole."""
+        for child in self.children.values():
+            wrong = child.rows_in_error() & ~child.no_records
+            if wrong.any() and (self.parents_of(child)[wrong] < 0).any():
+                return True
+        return False
+
+    def list_hashes(self, key: str) -> pd.Series:
+        """Return a number for each record that stands for its lists' rows; ``key`` salts it."""
+        hashes = np.zeros(len(self.rows), dtype=np.uint64)
+        for child in self.children.values():
+            parents = self.parents_of(child)
+            rows = child.frame.drop(columns=KEY, errors="ignore")
+            own = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
+            np.add.at(hashes, parents[parents >= 0], own[parents >= 0])
+        return pd.Series(hashes)
+
     def add(self, found: Iterable[Finding]) -> None:
         """Add findings of cells, each at its place: by row, then by column."""
         found = list(found)
@@ -152,6 +204,20 @@ class ValidatedSheet:
             [*cells, *found], key=lambda f: (f.row, self.columns.get(f.column or "", -1))
         )
         self.findings = [*layout, *cells]
+
+
+def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> Positions:
+    """Return the position of the first of ``keys`` that equals each of those that are wanted, -1
+    where none does or the wanted one is missing."""
+    numbers, distinct = pd.factorize(pd.concat([keys, wanted], ignore_index=True))
+    own = numbers[: len(keys)]
+    # What is missing has the number -1, and so the last place. Of equal keys the first is kept,
+    # which is written last.
+    firsts = np.full(len(distinct) + 1, -1, dtype=np.intp)
+    there = np.flatnonzero(own >= 0)[::-1]
+    firsts[own[there]] = keys.index.to_numpy()[there]
+    positions: Positions = firsts[numbers[len(keys) :]]
+    return positions
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ In a bad sheet there are as many findings as cells. Findings of the layout come 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ import pandas as pd
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.column_cells import (
     FINDING_KINDS,
-    BoolArray,
     CellProblems,
     Positions,
     ProblemDetails,
@@ -26,12 +26,10 @@ from xlbridge.validation.text import display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
-if TYPE_CHECKING:
-    from xlbridge.validation.results import ValidatedSheet
-
 Numbers = npt.NDArray[np.integer]
 _CHUNK = 4096
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_NONE = np.empty(0, dtype=np.intc)
 _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
 
 
@@ -86,24 +84,31 @@ class FindingColumn:
 
 
 class CellFindings(Sequence[Finding]):
-    """The findings of a sheet's cells, ordered by row, then by column.
+    """The findings of a sheet's cells, ordered by row, then by column; all of them or some.
 
     They are kept as columns, and a ``Finding`` is made whenever one is looked at: in a bad sheet
-    there are as many as cells.
+    there are as many as cells. ``which`` has the column of each, ``numbers`` its place there.
     """
 
-    def __init__(self, columns: Sequence[FindingColumn]) -> None:
-        """``columns`` stand in their order in the sheet."""
-        self._columns = columns
+    def __init__(
+        self,
+        columns: Sequence[FindingColumn] = (),
+        which: Numbers = _NONE,
+        numbers: Numbers = _NONE,
+    ) -> None:
+        self._columns, self._which, self._numbers = columns, which, numbers
+
+    @classmethod
+    def of(cls, columns: Sequence[FindingColumn]) -> "CellFindings":
+        """Put all findings of columns in order; the columns stand in theirs."""
         sizes = [len(column.rows) for column in columns]
         which = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
         rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
         # Stable: of one row they stay in the order of the columns, of one cell as they were found.
         order = np.argsort(rows, kind="stable")
-        self._which = which[order]
-        starts = np.cumsum([0, *sizes], dtype=np.intc)
-        order -= starts[self._which]
-        self._numbers = order.astype(np.uint32)
+        which = which[order]
+        order -= np.cumsum([0, *sizes], dtype=np.intc)[which]
+        return cls(columns, which, order.astype(np.uint32))
 
     def __len__(self) -> int:
         return len(self._which)
@@ -114,79 +119,56 @@ class CellFindings(Sequence[Finding]):
     def __getitem__(self, key: slice) -> list[Finding]: ...
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
-            return list(self.made(key))
+            return list(self._at(key).made())
         column: FindingColumn = self._columns[self._which[key]]
         return column.finding(int(self._numbers[key]))
 
     def __iter__(self) -> Iterator[Finding]:
         for begin in range(0, len(self), _CHUNK):
-            yield from self.made(slice(begin, begin + _CHUNK))
+            yield from self._at(slice(begin, begin + _CHUNK)).made()
 
-    @property
-    def errors(self) -> int:
-        """Number of findings that stop an upload."""
-        return sum(int(_IS_ERROR[column.kinds].sum()) for column in self._columns)
-
-    def alike(self) -> Iterator[Sequence[Finding]]:
-        """Yield those of each column that are of one kind, in their order."""
-        for which, column in enumerate(self._columns):
-            places = np.flatnonzero(self._which == which)
-            kinds = column.kinds[self._numbers[places]]
-            for kind in np.unique(kinds):
-                yield FindingSelection(self, places[kinds == kind])
-
-    def rows(self, places: Numbers) -> list[int]:
-        """Return Excel's numbers of the rows of the findings at some places."""
-        rows = np.empty(len(places), dtype=np.intc)
-        whiches, numbers = self._which[places], self._numbers[places]
-        for which in np.unique(whiches):
-            of_column = whiches == which
-            rows[of_column] = self._columns[which].rows[numbers[of_column]]
-        found: list[int] = rows.tolist()
-        return found
-
-    def corrected(self, places: Numbers) -> int:
-        """Return how many of the findings at some places have a certain correction."""
-        count, whiches, numbers = 0, self._which[places], self._numbers[places]
-        for which in np.unique(whiches):
-            column = self._columns[which]
-            certain = np.array([remark.corrected is not None for remark in column.remarks])
-            count += int(certain[column.said[numbers[whiches == which]]].sum())
-        return count
-
-    def made(self, places: slice | Numbers) -> Iterator[Finding]:
-        """Yield the findings at some places, counted from zero."""
-        whiches, numbers = self._which[places].tolist(), self._numbers[places].tolist()
-        for which, number in zip(whiches, numbers, strict=True):
+    def made(self) -> Iterator[Finding]:
+        """Yield them, all of whose places are in memory at once."""
+        for which, number in zip(self._which.tolist(), self._numbers.tolist(), strict=True):
             yield self._columns[which].finding(number)
 
+    @cached_property
+    def errors(self) -> int:
+        """Number of those that stop an upload."""
+        return sum(int(_IS_ERROR[column.kinds[own]].sum()) for column, own, _ in self._by_column())
 
-class FindingSelection(Sequence[Finding]):
-    """Selection of the findings of a sheet's cells, made when they are looked at."""
-
-    def __init__(self, findings: CellFindings, places: Numbers) -> None:
-        self._findings = findings
-        self._places = places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, key: int) -> Finding: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Finding]: ...
-    def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
-        if isinstance(key, slice):
-            return list(self._findings.made(self._places[key]))
-        return self._findings[int(self._places[key])]
+    @property
+    def corrected(self) -> int:
+        """Number of those that have a certain correction."""
+        count = 0
+        for column, own, _ in self._by_column():
+            certain = np.array([remark.corrected is not None for remark in column.remarks])
+            count += int(certain[column.said[own]].sum())
+        return count
 
     def rows(self) -> list[int]:
         """Return Excel's numbers of their rows."""
-        return self._findings.rows(self._places)
+        rows = np.empty(len(self), dtype=np.intc)
+        for column, own, places in self._by_column():
+            rows[places] = column.rows[own]
+        found: list[int] = rows.tolist()
+        return found
 
-    def corrected(self) -> int:
-        """Return how many of them have a certain correction."""
-        return self._findings.corrected(self._places)
+    def alike(self) -> "Iterator[CellFindings]":
+        """Yield those of each column that are of one kind, in their order."""
+        for column, own, places in self._by_column():
+            kinds = column.kinds[own]
+            for kind in np.unique(kinds):
+                yield self._at(places[kinds == kind])
+
+    def _at(self, places: slice | Numbers) -> "CellFindings":
+        return CellFindings(self._columns, self._which[places], self._numbers[places])
+
+    def _by_column(self) -> Iterator[tuple[FindingColumn, Numbers, Numbers]]:
+        """Yield each column with the places there of its findings, and their places here."""
+        for which, column in enumerate(self._columns):
+            places = np.flatnonzero(self._which == which)
+            yield column, self._numbers[places], places
 
 
 def findings_of_cells(
@@ -207,7 +189,7 @@ def findings_of_cells(
     absent = {name: len(columns) + place for place, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
-    return CellFindings(
+    return CellFindings.of(
         [
             _finding_column(
                 name, numbers, problems[name], columns.get(name), cells, headers.get(name)
@@ -290,61 +272,37 @@ class SheetFindings(Sequence[Finding]):
 
 def count_errors(findings: Sequence[Finding]) -> int:
     """Return how many findings stop an upload."""
-    if isinstance(findings, SheetFindings):
-        return count_errors(findings.layout) + findings.cells.errors
-    return sum(finding.kind.severity is Severity.ERROR for finding in findings)
+    listed, cells = _parts(findings)
+    return sum(finding.kind.severity is Severity.ERROR for finding in listed) + cells.errors
 
 
 def count_corrected(findings: Sequence[Finding]) -> int:
     """Return how many findings have a certain correction."""
-    if isinstance(findings, FindingSelection):
-        return findings.corrected()
-    return sum(finding.corrected is not None for finding in findings)
+    listed, cells = _parts(findings)
+    return sum(finding.corrected is not None for finding in listed) + cells.corrected
 
 
 def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
-    """Return Excel's numbers of the rows that findings are in."""
-    if isinstance(findings, FindingSelection):
-        return findings.rows()
-    if isinstance(findings, SheetFindings):
-        ahead = [finding.row or 0 for finding in findings.layout]
-        return ahead + findings.cells.rows(np.arange(len(findings.cells)))
-    return [finding.row for finding in findings if finding.row is not None]
+    """Return Excel's number of each finding's row, zero for one of the whole sheet."""
+    listed, cells = _parts(findings)
+    return [*(finding.row or 0 for finding in listed), *cells.rows()]
 
 
 def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield those of each column that are of one kind, in their order."""
-    if isinstance(findings, SheetFindings):
-        yield from by_column_and_kind(findings.layout)
-        yield from findings.cells.alike()
-        return
+    listed, cells = _parts(findings)
     groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)
-    for finding in findings:
+    for finding in listed:
         groups[finding.column, finding.kind.code].append(finding)
     yield from groups.values()
+    yield from cells.alike()
 
 
-def rows_in_error(sheet: "ValidatedSheet", columns: Collection[str] | None = None) -> BoolArray:
-    """Mark the rows that have an error, in one of the ``columns`` or in any."""
-    rows = {
-        row
-        for group in by_column_and_kind(sheet.findings)
-        if _is_error_in(group[0], columns)
-        for row in row_numbers(group)
-    }
-    return marked_rows(sheet, rows)
-
-
-def marked_rows(sheet: "ValidatedSheet", rows: Collection[int]) -> BoolArray:
-    """Mark the rows of a sheet that have one of Excel's numbers ``rows``."""
-    if not rows:
-        return np.zeros(len(sheet.rows), dtype=bool)
-    return np.isin(sheet.rows, list(rows))
-
-
-def _is_error_in(finding: Finding, columns: Collection[str] | None) -> bool:
-    is_error = finding.kind.severity is Severity.ERROR
-    return is_error and (columns is None or finding.column in columns)
+def _parts(findings: Sequence[Finding]) -> tuple[Sequence[Finding], CellFindings]:
+    """Return the findings that are kept one by one, and those that are kept as columns."""
+    if isinstance(findings, SheetFindings):
+        return findings.layout, findings.cells
+    return ((), findings) if isinstance(findings, CellFindings) else (findings, CellFindings())
 
 
 def first_occurrences(keys: pd.DataFrame) -> Positions:

@@ -32,7 +32,7 @@ from xlbridge.resources import (
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.lookup.registries import Registries
-from xlbridge.validation import ValidatedSheet, first_occurrences, rows_in_error
+from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import unique_keys, values_of
 from xlbridge.workbook import cell_address
 
@@ -394,7 +394,7 @@ def _repeated(sheet: ValidatedSheet, linked: Set[str]) -> Iterator[Finding]:
         if linked.isdisjoint(columns) or not set(columns) <= set(sheet.frame):
             continue
         keys = sheet.frame[list(columns)]
-        wrong = rows_in_error(sheet, (column, *columns))
+        wrong = sheet.rows_in_error((column, *columns))
         places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
         firsts = places[first_occurrences(keys.iloc[places])] if len(places) else places
         for place, first in zip(places, firsts, strict=True):
