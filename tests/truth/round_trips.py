@@ -1,7 +1,4 @@
-"""Good rows through everything that writes them anew, column by column.
-
-Inside: workbook.
-"""
+"""Good rows through everything that writes them anew, column by column."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -16,8 +13,7 @@ from truth import Outcome, Outcomes, validated
 
 from xlbridge.cli.main import main
 from xlbridge.resources import Resource, load_catalogue
-from xlbridge.workbook.write import cell_format, write_records
-from xlbridge.workbook.write.template import template_workbook
+from xlbridge.workbook.write import cell_format, template_sheets, write_records
 
 _ROWS = 12
 
@@ -34,7 +30,8 @@ def _run(option: str, resource: Resource, source: Path, _frame: Any, target: Pat
 
 
 def _fill_template(resource: Resource, _source: Path, frame: pd.DataFrame, target: Path) -> None:
-    with template_workbook(target, resource) as (book, sheet):
+    with template_sheets(target, resource) as (book, sheets):
+        sheet = sheets[resource.sheet]
         formats = [cell_format(book, column) for column in resource.columns]
         for number, row in enumerate(frame.to_dict("records"), start=1):
             for place, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):

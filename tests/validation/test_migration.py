@@ -1,6 +1,6 @@
 """Older templates: noticed by what they carry, told what changed, moved to the current one.
 
-Inside: validation, workbook.
+Inside: validation.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import migrate, validate_workbook
 from xlbridge.validation.migration import Migration
-from xlbridge.workbook.write.template import template_workbook
+from xlbridge.workbook.write import template_sheets
 
 NOW = """\
 title: Vendedores
@@ -106,7 +106,8 @@ def test_a_current_template_has_no_age(
     tmp_path: Path, catalogue: Catalogue, seller: Resource
 ) -> None:
     path = tmp_path / "novo.xlsx"
-    with template_workbook(path, seller) as (_, sheet):
+    with template_sheets(path, seller) as (_, sheets):
+        sheet = sheets[seller.sheet]
         sheet.write_row(1, 0, ["0001", None, "Ana"])
     assert validate_workbook(path, catalogue).findings == []
 
@@ -116,7 +117,8 @@ def test_a_change_without_a_new_number_is_noticed(
 ) -> None:
     path = tmp_path / "novo.xlsx"
     fewer = dataclasses.replace(seller, columns=seller.columns[:3])
-    with template_workbook(path, fewer) as (_, sheet):
+    with template_sheets(path, fewer) as (_, sheets):
+        sheet = sheets[fewer.sheet]
         sheet.write_row(1, 0, ["0001", None, "Ana"])
     [finding] = outdated(path, catalogue)
     assert "comissao is new" in str(finding.message)

@@ -1,7 +1,4 @@
-"""A template filled in with right values passes, also once LibreOffice has saved it.
-
-Inside: workbook.
-"""
+"""A template filled in with right values passes, also once LibreOffice has saved it."""
 
 import re
 from collections.abc import Mapping
@@ -17,8 +14,7 @@ from libreoffice import save_with_libreoffice
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
 from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.validation import ValidatedSheet, validate_workbook
-from xlbridge.workbook.write import cell_format
-from xlbridge.workbook.write.template import template_workbook
+from xlbridge.workbook.write import cell_format, template_sheets
 
 RESOURCES = list(load_catalogue().values())
 LETTERS = "ABCÇDEÉabcçdãéíõú 0123456789&'.-"
@@ -147,7 +143,8 @@ def rows_of(resource: Resource) -> st.SearchStrategy[list[Row]]:
 
 def fill_in(path: Path, resource: Resource, rows: list[Row]) -> Path:
     """Write the resource's template with rows typed into it."""
-    with template_workbook(path, resource) as (book, sheet):
+    with template_sheets(path, resource) as (book, sheets):
+        sheet = sheets[resource.sheet]
         formats = [cell_format(book, column) for column in resource.columns]
         for number, row in enumerate(rows, start=1):
             for index, (column, form) in enumerate(zip(resource.columns, formats, strict=True)):

@@ -24,7 +24,7 @@ from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.read import CellColumn, WorkbookArchive
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
-from xlbridge.workbook.write.template import template_workbook
+from xlbridge.workbook.write.template import template_sheets
 
 _EXTRA_COLUMN_WIDTH = 20
 _NEUTRAL_FORMATS = frozenset({"General", "@"})
@@ -104,7 +104,8 @@ def write_migrated(
         column.place: order.index(column.name) if column.name else len(order) + own.index(column)
         for column in columns
     }
-    with template_workbook(target, resource, extra) as (book, sheet):
+    with template_sheets(target, resource, extra) as (book, sheets):
+        sheet = sheets[resource.sheet]
         writer = _CellWriter(book, sheet, resource)
         old_rows = looks.rows(header_row + 1, last_row)
         for row in range(header_row, last_row):

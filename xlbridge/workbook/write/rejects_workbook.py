@@ -1,8 +1,7 @@
 """Rejects workbooks: the rejected rows in the layout of the template, with the reasons."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +11,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources import Resource
 from xlbridge.resources.findings import Severity
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import REJECTS_COLUMNS
@@ -24,8 +23,18 @@ from xlbridge.workbook.write.template import template_sheets
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
 _NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
 _NONE_WRONG: Mapping[int, Collection[str]] = MappingProxyType({})
-_EMPTY = object()
-"""Stands for the value of an empty cell that is marked."""
+_COMMENT = {"author": "xlbridge", "x_scale": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItems:
+    """Rows of a list of rejected records, as ``write_rejects`` takes the records themselves."""
+
+    resource: Resource
+    frame: pd.DataFrame
+    reasons: Sequence[str]
+    own: Mapping[int, Mapping[str, str | float]]
+    wrong: Mapping[int, Collection[str]]
 
 
 def write_rejects(
@@ -36,7 +45,7 @@ def write_rejects(
     reasons: Sequence[str],
     own: Mapping[int, Mapping[str, str | float]] = _NO_CELLS,
     wrong: Mapping[int, Collection[str]] = _NONE_WRONG,
-    children: Sequence["RejectedItems"] = (),
+    children: Sequence[RejectedItems] = (),
 ) -> None:
     """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
 
@@ -51,150 +60,77 @@ def write_rejects(
     """
     if not len(frame) == len(rows) == len(reasons):
         raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
+    records = RejectedItems(resource, frame, reasons, own, wrong)
     with template_sheets(path, resource, _REMARK_WIDTHS) as (book, sheets):
-        sheet = sheets[resource.sheet]
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
         # A reason is the system's word, and the analyst edits beside it.
         quoted = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
-        _write_rows(
-            [
-                *_rejected_columns(book, sheet, resource, frame, own, reasons, wrong),
-                _ColumnWriter(sheet.write_number, rows, quiet),
-                _ColumnWriter(partial(write_plain_text, sheet), reasons, quoted),
-            ]
-        )
+        remarks = _Cells(rows, quiet, quiet), _Cells(reasons, quoted, quoted)
+        cells = (*_rejected_cells(book, records), *remarks)
+        _write_rows(sheets[resource.sheet], cells, len(rows))
         for items in children:
             below = sheets[items.resource.sheet]
-            _write_rows(
-                list(
-                    _rejected_columns(
-                        book,
-                        below,
-                        items.resource,
-                        items.frame,
-                        items.own,
-                        items.reasons,
-                        items.wrong,
-                    )
-                )
-            )
+            _write_rows(below, _rejected_cells(book, items), len(items.frame))
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedItems:
-    """Rows of a list of rejected records, as ``write_rejects`` takes the records themselves."""
+class _Cells:
+    """Cells of one column, by their positions; one whose value is None stays empty.
 
-    resource: Resource
-    frame: pd.DataFrame
-    reasons: Sequence[str]
-    own: Mapping[int, Mapping[str, str | float]]
-    wrong: Mapping[int, Collection[str]]
+    ``own`` are the analyst's contents of some as they are; those in ``wrong`` are coloured, also
+    where they are empty, and have the reason as a comment. ``quoted`` is for what looks like a
+    formula in a column that is not of texts.
+    """
 
-
-def _rejected_columns(
-    book: xlsxwriter.Workbook,
-    sheet: Worksheet,
-    resource: Resource,
-    frame: pd.DataFrame,
-    own: Mapping[int, Mapping[str, str | float]],
-    reasons: Sequence[str],
-    wrong: Mapping[int, Collection[str]],
-) -> "Iterator[_ColumnWriter]":
-    """Yield the writers of rejected rows: own contents as they are, wrong cells marked."""
-    writers = _column_writers(book, sheet, resource.columns, frame)
-    for column, writer in zip(resource.columns, writers, strict=True):
-        plain = _with_own_cells(book, sheet, writer, column, own)
-        marked = {at: reasons[at] for at, names in wrong.items() if column.name in names}
-        yield _with_marked_cells(book, sheet, plain, column, marked)
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnWriter:
-    """Writer of the cells of one column; a value of None leaves the cell empty."""
-
-    write: Callable[[int, int, Any, Format], int]
     values: Sequence[Any]
-    format: Format
+    plain: Format
+    marked: Format
+    quoted: Format | None = None
+    own: Mapping[int, str | float] = field(default_factory=dict)
+    wrong: Mapping[int, str] = field(default_factory=dict)
+
+    def write(self, sheet: Worksheet, position: int, index: int) -> int:
+        """Write one cell. Return a negative number when Excel cannot hold it."""
+        row, value, form = position + 1, self.values[position], self.plain
+        if position in self.wrong:
+            sheet.write_comment(row, index, self.wrong[position], _COMMENT)
+            form = self.marked
+        if position in self.own:
+            value = self.own[position]
+            if self.quoted and isinstance(value, str) and looks_like_formula(value):
+                form = self.quoted
+        match value:
+            case None:
+                is_marked = form is not self.plain
+                return int(sheet.write_blank(row, index, None, form)) if is_marked else 0
+            case str():
+                return write_plain_text(sheet, row, index, value, form)
+            case bool():
+                return int(sheet.write_boolean(row, index, value, form))
+            case _:
+                return int(sheet.write_number(row, index, value, form))
 
 
-def _column_writers(
-    book: xlsxwriter.Workbook, sheet: Worksheet, columns: Iterable[Column], frame: pd.DataFrame
-) -> list[_ColumnWriter]:
-    return [
-        _ColumnWriter(
-            _cell_writer(sheet, column.kind),
-            cell_values(column.kind, frame[column.name]),
+def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator[_Cells]:
+    for column in items.resource.columns:
+        name, marked = column.name, cell_format(book, column)
+        marked.set_bg_color(f"#{style.SEVERITY_FILLS[Severity.ERROR]}")
+        marked.set_font_color(f"#{style.SEVERITY_FONTS[Severity.ERROR]}")
+        quoted = cell_format(book, column)
+        quoted.set_quote_prefix()
+        yield _Cells(
+            cell_values(column.kind, items.frame[name]),
             cell_format(book, column),
+            marked,
+            None if column.kind.is_text else quoted,
+            {at: cells[name] for at, cells in items.own.items() if name in cells},
+            {at: items.reasons[at] for at, names in items.wrong.items() if name in names},
         )
-        for column in columns
-    ]
 
 
-def _with_own_cells(
-    book: xlsxwriter.Workbook,
-    sheet: Worksheet,
-    writer: _ColumnWriter,
-    column: Column,
-    own: Mapping[int, Mapping[str, str | float]],
-) -> _ColumnWriter:
-    """Return a writer that writes the analyst's own contents of some cells as they are."""
-    name, number_format = column.name, style.NUMBER_FORMATS[column.kind]
-    contents = {at: cells[name] for at, cells in own.items() if name in cells}
-    if not contents:
-        return writer
-    quoted = book.add_format({"num_format": number_format, "quote_prefix": True})
-
-    def write(row: int, place: int, value: Any, form: Format) -> int:
-        if row - 1 not in contents:
-            return writer.write(row, place, value, form)
-        if isinstance(value, str):
-            is_like_formula = not column.kind.is_text and looks_like_formula(value)
-            return write_plain_text(sheet, row, place, value, quoted if is_like_formula else form)
-        written: int = sheet.write_number(row, place, value, form)
-        return written
-
-    values = [contents.get(at, value) for at, value in enumerate(writer.values)]
-    return _ColumnWriter(write, values, writer.format)
-
-
-def _with_marked_cells(
-    book: xlsxwriter.Workbook,
-    sheet: Worksheet,
-    writer: _ColumnWriter,
-    column: Column,
-    reasons: Mapping[int, str],
-) -> _ColumnWriter:
-    """Return a writer that colours some cells, also empty ones, and says why in a comment."""
-    if not reasons:
-        return writer
-    marked = cell_format(book, column)
-    marked.set_bg_color(f"#{style.SEVERITY_FILLS[Severity.ERROR]}")
-    marked.set_font_color(f"#{style.SEVERITY_FONTS[Severity.ERROR]}")
-
-    def write(row: int, place: int, value: Any, form: Format) -> int:
-        if row - 1 not in reasons:
-            return writer.write(row, place, value, form)
-        sheet.write_comment(row, place, reasons[row - 1], {"author": "xlbridge", "x_scale": 2})
-        if value is _EMPTY:
-            return int(sheet.write_blank(row, place, None, marked))
-        return writer.write(row, place, value, marked)
-
-    values = [
-        _EMPTY if value is None and at in reasons else value
-        for at, value in enumerate(writer.values)
-    ]
-    return _ColumnWriter(write, values, writer.format)
-
-
-def _cell_writer(sheet: Worksheet, kind: Kind) -> Callable[[int, int, Any, Format], int]:
-    if kind.is_text:
-        return partial(write_plain_text, sheet)
-    return sheet.write_boolean if kind is Kind.BOOLEAN else sheet.write_number
-
-
-def _write_rows(writers: Sequence[_ColumnWriter]) -> None:
-    columns = [(index, w.write, w.format) for index, w in enumerate(writers)]
-    for row, values in enumerate(zip(*(w.values for w in writers), strict=True), start=1):
-        for value, (index, write, form) in zip(values, columns, strict=True):
-            if value is not None and write(row, index, value, form):
-                raise ValueError(f"Excel cannot hold row {row + 1}, column {index + 1}")
+def _write_rows(sheet: Worksheet, columns: Iterable[_Cells], count: int) -> None:
+    columns = list(columns)
+    for position in range(count):
+        for index, cells in enumerate(columns):
+            if cells.write(sheet, position, index):
+                raise ValueError(f"Excel cannot hold row {position + 2}, column {index + 1}")

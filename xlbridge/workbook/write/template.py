@@ -234,22 +234,6 @@ def write_templates(
 
 
 @contextmanager
-def template_workbook(
-    path: Path,
-    resource: Resource,
-    remarks: Mapping[str, int] | None = None,
-    *,
-    shared: bool = False,
-) -> Iterator[tuple[xlsxwriter.Workbook, Worksheet]]:
-    """Give a workbook laid out as the template, and its main sheet, to be filled from row 2 on.
-
-    Raises as ``template_sheets`` does, which gives the child sheets too.
-    """
-    with template_sheets(path, resource, remarks, shared=shared) as (book, sheets):
-        yield book, sheets[resource.sheet]
-
-
-@contextmanager
 def template_sheets(
     path: Path,
     resource: Resource,
