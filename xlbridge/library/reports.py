@@ -149,7 +149,7 @@ class Report:
                 self._origin.write(file)
                 sheet = replace(sheet, file=file)
             sheets = (replace(one, file=sheet.file) for one in sheet.with_children)
-            forms.report_forms(forms.Report.of(sheets)).write("workbook", target)
+            forms.Report.of(sheets).forms.write("workbook", target)
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

@@ -15,9 +15,9 @@ from xlbridge.validation.reports.model import (
     Report,
     ReportItem,
     SheetReport,
-    fixes_text,
     rule_key,
 )
+from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 
 DEFAULT_LIMIT = 10_000

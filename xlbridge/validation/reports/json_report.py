@@ -1,7 +1,7 @@
 """The report as the contract's JSON document. Source: the product brief, ``validate``."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -45,59 +45,34 @@ _NO_FINDINGS = '"findings": []'
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
-_Detailed = Callable[[Iterable[Finding]], list[dict[str, Any]]]
 
-
-def report_document(report: Report) -> dict[str, Any]:
-    """Return the report as a JSON document.
+def document_pieces(report: Report) -> Iterator[str]:
+    """Yield the text of the report as a JSON document, piece by piece: it may be longer than memory
+    is large.
 
     The report's limit caps the findings listed for each file; the counts stay exact, and
     ``truncated`` says that there are more. ``skipped`` are the sheets that are for no resource.
     """
-    return _document(report, lambda findings: [finding_json(finding) for finding in findings])
-
-
-def document_pieces(report: Report) -> Iterator[str]:
-    """Yield the text of the same document piece by piece: it may be longer than memory is large."""
+    files = [item for item in report.items() if not isinstance(item, SkippedSheet)]
     # No string in JSON can hold the mark, as it has quotes of its own.
-    skeleton = _text(_document(report, lambda _: []))
-    *before, end = skeleton.split(_NO_FINDINGS)
-    for item, piece in zip(_files(report), before, strict=True):
+    *before, end = _text(
+        {
+            "version": 1,
+            "ok": report.ok,
+            "files": list(map(_file, files)),
+            "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in report.skipped],
+        }
+    ).split(_NO_FINDINGS)
+    for item, piece in zip(files, before, strict=True):
         yield f"{piece}{_NO_FINDINGS[:-1]}"
-        yield from _findings_text(_shown(item))
+        if isinstance(item, SheetReport):
+            yield from _findings_text(islice(item.sheet.findings, item.limit))
         yield "]"
     yield end
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return one finding as JSON; the message and the hint in the active language."""
-    return {
-        "cell": finding.cell,
-        "row": finding.row,
-        **_kind_json(finding),
-        "value": finding.value,
-        **_texts_json(finding),
-    }
-
-
-def _document(report: Report, detailed: _Detailed) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "ok": report.ok,
-        "files": [_file(item, detailed(_shown(item))) for item in _files(report)],
-        "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in report.skipped],
-    }
-
-
-def _files(report: Report) -> list[SheetReport | RefusedFile]:
-    return [item for item in report.items() if not isinstance(item, SkippedSheet)]
-
-
-def _shown(item: SheetReport | RefusedFile) -> Iterable[Finding]:
-    return () if isinstance(item, RefusedFile) else islice(item.sheet.findings, item.limit)
-
-
-def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> dict[str, Any]:
+def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
+    """Return what is told of a file beside its findings."""
     if isinstance(item, RefusedFile):
         return {
             "file": str(item.file),
@@ -109,7 +84,7 @@ def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> di
             "warnings": 0,
             "truncated": False,
             "refused": {"code": item.code, "message": str(item.refusal)},
-            "findings": findings,
+            "findings": [],
         }
     sheet = item.sheet
     return {
@@ -121,23 +96,10 @@ def _file(item: SheetReport | RefusedFile, findings: list[dict[str, Any]]) -> di
         "errors": sheet.errors,
         "warnings": sheet.warnings,
         "truncated": item.truncated,
-        "findings": findings,
+        "findings": [],
         **({"fixed": fixes_json(sheet.fixes)} if sheet.fixes else {}),
         **({"read_as": str(sheet.read_as)} if sheet.read_as else {}),
     }
-
-
-def _kind_json(finding: Finding) -> dict[str, Any]:
-    return {
-        "column": finding.column,
-        **({} if finding.header is None else {"header": finding.header}),
-        "code": finding.kind.code,
-        "severity": finding.kind.severity,
-    }
-
-
-def _texts_json(finding: Finding) -> dict[str, Any]:
-    return {"message": str(finding.message), "hint": str(finding.hint)}
 
 
 def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
@@ -149,12 +111,15 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
         code = finding.kind.code
         kind, telling = (finding.column, code), (id(finding.details), code)
         if kind not in kinds:
-            kinds[kind] = _members(_kind_json(finding))
+            kinds[kind] = _kind_text(finding)
         if telling not in texts:
             if len(texts) >= _MOST_CACHED:
                 texts.clear()
             # The details are kept as well, so that their identity stays their own.
-            texts[telling] = _members(_texts_json(finding)), finding.details
+            texts[telling] = (
+                _members(message=str(finding.message), hint=str(finding.hint)),
+                finding.details,
+            )
         cell = "null" if finding.cell is None else f'"{finding.cell}"'
         row = "null" if finding.row is None else finding.row
         value = "null" if finding.value is None else _text(finding.value)
@@ -168,5 +133,11 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
         separator = ", "
 
 
-def _members(part: Mapping[str, Any]) -> str:
-    return _text(part)[1:-1]
+def _kind_text(finding: Finding) -> str:
+    header = {} if finding.header is None else {"header": finding.header}
+    kind = {"code": finding.kind.code, "severity": finding.kind.severity}
+    return _members(column=finding.column, **header, **kind)
+
+
+def _members(**members: str | None) -> str:
+    return _text(members)[1:-1]

@@ -1,30 +1,26 @@
 """Report model: what every form of the validation report tells, computed in one place."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
+from pathlib import Path
 
 import pandas as pd
 
-from xlbridge.i18n import Text
+from xlbridge.pages import ReportForms
 from xlbridge.resources import Kind, Resource
-from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.results import (
-    FixedCell,
-    FixedCopy,
     RefusedFile,
     SkippedSheet,
-    UnfixedCell,
     ValidatedSheet,
     ValidationResult,
     is_ok,
 )
 from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
-from xlbridge.validation.text import display, localised_number, quoted
 from xlbridge.workbook import column_index
 
 RuleKey = tuple[str | None, str]
@@ -230,6 +226,37 @@ class Report:
             warnings=sum(sheet.warnings for sheet in sheets),
         )
 
+    @property
+    def forms(self) -> ReportForms:
+        """The report as text, JSON, a page, a marked copy of its workbook.
+
+        Nothing that a form needs is imported before the form is asked for.
+        """
+
+        def lines() -> Iterator[str]:
+            from xlbridge.validation.reports.text_report import closing_lines, report_lines
+
+            yield from report_lines(self)
+            yield from closing_lines(self)
+
+        def page() -> str:
+            from xlbridge.validation.reports.html_report import report_page
+
+            return report_page(self)
+
+        def json_pieces() -> Iterator[str]:
+            from xlbridge.validation.reports.json_report import document_pieces
+
+            return document_pieces(self)
+
+        return ReportForms(
+            document=lambda: json.loads("".join(json_pieces())),
+            lines=lines,
+            page=page,
+            workbook=partial(_write_annotated_copy, self),
+            json_pieces=json_pieces,
+        )
+
     def items(self, default_limit: int | None = None) -> Iterator[ReportItem]:
         """Yield what there is to tell, in order; ``default_limit`` caps each sheet's detailed
         findings where the user asked for no limit."""
@@ -238,62 +265,37 @@ class Report:
             yield SheetReport(item, limit) if isinstance(item, ValidatedSheet) else item
 
 
-_MOST_FIXES = 20
-_FIX_EXAMPLES = 3
-_MOST_UNFIXED = 10
+def _write_annotated_copy(report: Report, target: Path) -> None:
+    """Write a copy of the one workbook of a report with the findings of its validated sheets
+    marked, and one more sheet that lists them.
 
+    Where the workbook was fixed, the findings are what is left: the fixed copy is marked. The
+    report's limit is for what is printed, not for the copy. Errors come first in the list. Of a
+    file of another kind than .xlsx the copy is a plain workbook.
+    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
+    cannot be written.
+    """
+    from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
+    from xlbridge.workbook.write import as_xlsx
 
-def fixes_text(fixes: FixedCopy) -> Iterator[str]:
-    """Yield the lines that tell a person what was fixed; many are counted by column and rule, with
-    some examples."""
-    changes = fixes.changes
-    head = Text(
-        pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
-        en="Fixed in {file}: {count}. What follows is what is left to fix.",
+    sheets, totals = report.sheets, report.totals
+    first = sheets[0]
+    file = first.file if first.fixes is None else first.fixes.file
+    summary = AnnotationSummary(
+        file=file.name,
+        resources={item.sheet: item.resource.name if item.resource else "?" for item in sheets},
+        rows=totals.rows,
+        errors=totals.errors,
+        warnings=totals.warnings,
     )
-    yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
-    if len(changes) <= _MOST_FIXES:
-        yield from (f"      {_change(change, column=True)}" for change in changes)
-    else:
-        yield from _fixes_by_rule(changes)
-    yield from _unfixed_text(fixes.left)
-
-
-def _fixes_by_rule(changes: Sequence[FixedCell]) -> Iterator[str]:
-    groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
-    for change in changes:
-        groups[change.finding.column_label, change.finding.kind.code].append(change)
-    for (column, code), alike in groups.items():
-        examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
-        more = len(alike) - _FIX_EXAMPLES
-        rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
-        yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
-    yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
-
-
-def _change(change: FixedCell, *, column: bool = False) -> str:
-    found = change.finding
-    place = f"{found.cell} {found.column_label}" if column else found.cell
-    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
-
-
-def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:
-    """Yield each reason for which cells were left, with the cells."""
-    cells: dict[tuple[str, str | None], list[str]] = {}
-    for item in left:
-        place = str(item.reason), item.finding.column_label
-        cells.setdefault(place, []).append(item.finding.cell or "")
-    head = Text(pt="Fica como está", en="Left as it is")
-    for (reason, column), names in cells.items():
-        rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
-        yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
-
-
-def _fixed_value(value: CorrectedValue) -> str:
-    match value:
-        case Decimal():
-            return str(localised_number(value))
-        case date():
-            return display(value)
-        case _:
-            return quoted(value)
+    marked = [
+        AnnotatedSheet(
+            item.sheet,
+            SheetReport(item, MOST_SHOWN).told(),
+            min(item.columns.values(), default=0),
+            SheetReport(item).widespread_cells(),
+        )
+        for item in sheets
+    ]
+    with as_xlsx(file, [item.sheet for item in sheets], first.limits) as workbook:
+        annotate(workbook, target, marked, summary)

@@ -1,24 +1,32 @@
 """The report as text for a terminal: findings grouped by column and rule, then what matters."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
-from xlbridge.resources.findings import Finding, Severity
+from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.reports.model import (
     Report,
     ReportItem,
     SheetReport,
     Totals,
-    fixes_text,
     rule_label,
 )
-from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet
+from xlbridge.validation.results import (
+    FixedCell,
+    FixedCopy,
+    RefusedFile,
+    SkippedSheet,
+    UnfixedCell,
+    ValidatedSheet,
+)
 from xlbridge.validation.sheet_findings import count_corrected
-from xlbridge.validation.text import quoted
+from xlbridge.validation.text import display, localised_number, quoted
 
 DEFAULT_LIMIT = 5
 """Number of cells of each rule that are shown, unless told otherwise."""
@@ -190,3 +198,64 @@ def _cell(finding: Finding) -> str:
         return str(finding.cell)
     shown = value[:_LONGEST_VALUE] + "…" * (len(value) > _LONGEST_VALUE)
     return f"{finding.cell}={quoted(shown)}"
+
+
+_MOST_FIXES = 20
+_FIX_EXAMPLES = 3
+_MOST_UNFIXED = 10
+
+
+def fixes_text(fixes: FixedCopy) -> Iterator[str]:
+    """Yield the lines that tell a person what was fixed; many are counted by column and rule, with
+    some examples."""
+    changes = fixes.changes
+    head = Text(
+        pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
+        en="Fixed in {file}: {count}. What follows is what is left to fix.",
+    )
+    yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
+    if len(changes) <= _MOST_FIXES:
+        yield from (f"      {_change(change, column=True)}" for change in changes)
+    else:
+        yield from _fixes_by_rule(changes)
+    yield from _unfixed_text(fixes.left)
+
+
+def _fixes_by_rule(changes: Sequence[FixedCell]) -> Iterator[str]:
+    groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
+    for change in changes:
+        groups[change.finding.column_label, change.finding.kind.code].append(change)
+    for (column, code), alike in groups.items():
+        examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
+        more = len(alike) - _FIX_EXAMPLES
+        rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
+        yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
+    yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
+
+
+def _change(change: FixedCell, *, column: bool = False) -> str:
+    found = change.finding
+    place = f"{found.cell} {found.column_label}" if column else found.cell
+    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
+
+
+def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:
+    """Yield each reason for which cells were left, with the cells."""
+    cells: dict[tuple[str, str | None], list[str]] = {}
+    for item in left:
+        place = str(item.reason), item.finding.column_label
+        cells.setdefault(place, []).append(item.finding.cell or "")
+    head = Text(pt="Fica como está", en="Left as it is")
+    for (reason, column), names in cells.items():
+        rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
+        yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
+
+
+def _fixed_value(value: CorrectedValue) -> str:
+    match value:
+        case Decimal():
+            return str(localised_number(value))
+        case date():
+            return display(value)
+        case _:
+            return quoted(value)
