@@ -1,6 +1,6 @@
 """Many workbooks over a carrier: what comes back is what would have been judged here.
 
-Inside: parallel, validation.
+Inside: parallel.
 """
 
 from itertools import chain

@@ -38,6 +38,11 @@ class Kind(StrEnum):
         """True where leading zeros count in values of this kind."""
         return self in _TEXT_KINDS - {Kind.TEXT}
 
+    @property
+    def is_number(self) -> bool:
+        """True where values of this kind are numbers."""
+        return self in {Kind.INTEGER, Kind.NUMBER, Kind.MONEY}
+
 
 _TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
 

@@ -17,8 +17,6 @@ from xlbridge.validation import date_meanings, display, number_meanings
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
-
 
 def shown_text(cells: SheetCells, place: CellPosition) -> str:
     """Return a cell's content as Excel would show it in the general format."""
@@ -43,7 +41,7 @@ def typed_value(column: Column | None, text: str) -> CorrectedValue:
     text = text.strip()
     if column is None or not text:
         return text
-    if column.kind in _NUMBERS and (number := number_meanings(text)) is not None:
+    if column.kind.is_number and (number := number_meanings(text)) is not None:
         native, foreign = number.native, number.foreign
         first, second = (native, foreign) if active_language() == "pt-BR" else (foreign, native)
         return _first_of(first, second, text)

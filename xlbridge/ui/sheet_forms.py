@@ -31,7 +31,6 @@ from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import SheetCells
 
 _SAMPLES = 3
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
 _NO_COLUMN = Text(
     pt="A coluna escolhida não está mais na planilha; abra-a de novo.",
@@ -177,7 +176,7 @@ def _typed(kind: Kind | None, value: Any) -> Any:
         return None
     if kind is Kind.BOOLEAN and text.casefold() in _YES_OR_NO:
         return _YES_OR_NO[text.casefold()]
-    meanings = number_meanings(text) if kind in _NUMBERS else None
+    meanings = number_meanings(text) if kind and kind.is_number else None
     number = None if meanings is None else meanings.native or meanings.foreign
     if number is None:
         return text

@@ -46,7 +46,6 @@ _NOTE = re.compile(
 )
 _LINE = re.compile(r"[-=_*~.–—]{3,}")
 _WORDS = re.compile(r"[^\W\d_]+\s+\S+")
-_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _MOST_CELLS = 2
 _LAST_ROWS = 10
 
@@ -187,7 +186,7 @@ def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) ->
         total = [_TOTAL.fullmatch(text.strip()) is not None for text in texts]
         statistic = [_STATISTIC.fullmatch(text.strip()) is not None for text in texts]
         name = names.get(place)
-        own = name is not None and marks.resource.by_name[name].kind not in _NUMBER_KINDS
+        own = name is not None and not marks.resource.by_name[name].kind.is_number
         for at, text in zip(positions.tolist(), which.tolist(), strict=True):
             if total[text] or (statistic[text] and loose[at] == own):
                 marks.add([int(rows[at])], "row-total", name)
@@ -254,7 +253,7 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
     rows = np.arange(len(typed.rows))
     filled = np.zeros(len(rows), dtype=np.intp)
     for column in columns:
-        if column.kind not in _NUMBER_KINDS:
+        if not column.kind.is_number:
             filled += _is_filled(typed, column.name, rows)
             sparse = filled <= _MOST_CELLS
             rows, filled = rows[sparse], filled[sparse]
@@ -262,7 +261,7 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
                 return rows, filled
     whole, lacks = filled.copy(), np.zeros(len(rows), dtype=bool)
     for column in columns:
-        if column.kind in _NUMBER_KINDS:
+        if column.kind.is_number:
             whole += _is_filled(typed, column.name, rows)
         if column.required:
             lacks |= ~_is_filled(typed, column.name, rows)

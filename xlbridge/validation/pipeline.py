@@ -404,7 +404,6 @@ def validate_file(
     return [*validated.sheets, *(SkippedSheet(request.file, name) for name in validated.skipped)]
 
 
-_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _SAMPLE_TEXTS = ("a", "b", "é ã")
 
 
@@ -419,7 +418,7 @@ def warm_up(catalogue: Catalogue) -> None:
 def _sample_column(column: Column) -> CellColumn:
     """Return a header, values of the column's kind, and one that is probably wrong."""
     values: tuple[object, ...] = _SAMPLE_TEXTS
-    if column.kind in _NUMBER_KINDS:
+    if column.kind.is_number:
         values = (1.0, 2.5, "a")
     elif column.kind is Kind.DATE:
         values = (dt.date(2026, 1, 31), dt.datetime(2026, 1, 31, 12), "a")

@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.resources.checks import RULES, bare_document, is_cnpj, is_cpf
+from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import SheetCells, read_workbook
 
@@ -27,8 +27,8 @@ _CODE = re.compile(r"(?=.*\d)[0-9A-Za-z./\-_]{1,60}")
 _AMOUNT_WORDS = frozenset({"valor", "preco", "total", "saldo", "custo", "desconto", "amount"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _LENGTHS = (10, 20, 40, 60, 80, 120, 255, 500, 1000, 4000, 32767)
-_TEXT_FORMATS = ("boleto", "access_key", "cep", "uf", "ncm", "nbs", "email", "telephone")
-"""Rules that a text either keeps or breaks, the narrowest first."""
+_KINDS = {"cnpj": Kind.CNPJ, "cpf": Kind.CPF, "email": Kind.TEXT, "uf": Kind.TEXT}
+"""Kinds of the columns that keep to a format; to another one keep codes."""
 _MAX_WHOLE = 10**15
 
 
@@ -166,15 +166,10 @@ def _number_kind(header: str, values: list[float]) -> tuple[Kind, dict[str, Any]
 
 
 def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
-    documents = [bare_document(value) for value in values]
-    if all(map(is_cnpj, documents)):
-        return Kind.CNPJ, {"cnpj": {}}
-    if all(map(is_cpf, documents)):
-        return Kind.CPF, {"cpf": {}}
-    for name in _TEXT_FORMATS:
-        keeps = RULES[name].value_test
-        if keeps is not None and all(keeps(value, {}) for value in values):
-            return (Kind.TEXT if name in ("email", "uf") else Kind.CODE), {name: {}}
+    for name, rule in RULES.items():
+        keeps = rule.value_test
+        if keeps and not rule.statistics and all(keeps(value, {}) for value in values):
+            return _KINDS.get(name, Kind.CODE), {name: {}}
     choices = sorted(set(values))
     if len(choices) <= _MAX_CHOICES and len(values) >= _ROWS_PER_CHOICE * len(choices):
         is_code = all(map(_CODE.fullmatch, choices))

@@ -156,8 +156,6 @@ def _csv_quoter(dialect: CsvDialect) -> Callable[[str], str]:
     return lambda text: '"' + text.replace('"', '""') + '"' if special(text) else text
 
 
-_NUMBER_KINDS = (Kind.INTEGER, Kind.NUMBER, Kind.MONEY)
-
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -169,7 +167,7 @@ def open_jsonl(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[Ou
 def _json_member(column: ExportColumn, _place: int) -> WriteValue:
     name, read = _encode(column.name), value_reader(column)
     # The exact digits of a number are the cell's text; JSON has them bare.
-    if column.kind in _NUMBER_KINDS and not column.is_list:
+    if column.kind.is_number and not column.is_list:
         return lambda value: f"{name}: {read(value)}"
     return lambda value: f"{name}: {_encode(read(value))}"
 

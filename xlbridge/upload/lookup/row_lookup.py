@@ -21,8 +21,7 @@ _TOO_MANY_LISTS = Text(
     pt="ler as listas dos registros levaria mais de {most} consultas",
     en="to read the records' lists would take more than {most} requests",
 )
-_NUMBER_KINDS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
-_PLAIN_KINDS = frozenset(Kind) - _NUMBER_KINDS - {Kind.DATE, Kind.CNPJ, Kind.CPF}
+_PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
 _MOST_KNOWN = 20_000  # values whose comparable text is kept
@@ -41,7 +40,7 @@ def comparable_value(kind: Kind, value: Any) -> str | None:
     """Return a value as text in which only what matters differs, None for an empty one."""
     if value is None or value == "":
         return None
-    if kind in _NUMBER_KINDS:
+    if kind.is_number:
         return _comparable_number(value)
     if kind is Kind.DATE:
         return (value if isinstance(value, str) else value.isoformat())[:_DATE_LENGTH]
@@ -135,7 +134,7 @@ class RowMatcher:
         self.resource = resource
         self.declared = read_back
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
-        self._numbers = {n for n, kind in self._kinds.items() if kind in _NUMBER_KINDS}
+        self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
         self._known: dict[tuple[str, type, Any], str | None] = {}
         self._rows: TypedRows = ()

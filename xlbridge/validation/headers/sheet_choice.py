@@ -23,9 +23,6 @@ _ONE_MISSING_IN = 3
 """One in so many required columns may be missing where the headers tell the resource."""
 
 
-"""Excel's limit; a file may say anything."""
-
-
 class NoFittingResource(UsageError):
     """Error of a workbook in which no sheet has the headers of a resource."""
 

@@ -30,6 +30,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.displayed_cells import FormatLookup
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
 from xlbridge.validation.mapping.conversion import (
@@ -44,13 +45,12 @@ from xlbridge.validation.mapping.mapping_file import (
     MappedColumn,
     Scalar,
     SheetMapping,
-    header_key,
+    mapping_error,
 )
 from xlbridge.validation.request import ParseOptions
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
 
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _A_NUMBER = Text(
     pt="aqui se espera um número, sem aspas.", en="a number is expected here, without quotes."
 )
@@ -69,7 +69,7 @@ def stated_cell(column: Column, value: Scalar) -> object:
     """Return a value of the file as a cell of the column holds it. Raises ``ValueError``."""
     if value is None:
         return ""
-    if column.kind in _NUMBERS:
+    if column.kind.is_number:
         return float(value)
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
@@ -106,7 +106,7 @@ def _wrong_type(column: Column, value: Scalar) -> Text | None:
     if value == TO_FILL_IN:
         return _STILL_ASKED
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if column.kind in _NUMBERS:
+    if column.kind.is_number:
         return None if is_number else _A_NUMBER
     if column.kind is Kind.BOOLEAN:
         return None if isinstance(value, bool) else _A_FLAG
@@ -185,7 +185,7 @@ def require_fitting(
     """
     if mapping.resource not in catalogue:
         message = unknown_value(mapping.resource, tuple(catalogue))
-        raise mapping.error([Mistake(mapping.resource_line, "resource", message)])
+        raise mapping_error(mapping.path, [Mistake(mapping.resource_line, "resource", message)])
     if resource is not None and resource != mapping.resource:
         raise UsageError(
             Text(
@@ -197,7 +197,7 @@ def require_fitting(
     found = catalogue[mapping.resource]
     mistakes = [*_column_mistakes(mapping, found), *value_mistakes(mapping, found)]
     if mistakes:
-        raise mapping.error(mistakes)
+        raise mapping_error(mapping.path, mistakes)
     return found
 
 
@@ -296,7 +296,7 @@ class _Layout:
                 }
                 self._add(mapped, convert_values(columns[0], rows, targets), converts=True)
             elif mapped.when is not None:
-                split.setdefault(header_key(mapped.sources[0]), []).append(mapped)
+                split.setdefault(normalise_header(mapped.sources[0]), []).append(mapped)
         for same in split.values():
             kinds = [mapped.when for mapped in same if mapped.when is not None]
             parts = split_documents(self._own(same[0].sources[0]), rows, kinds)
@@ -335,7 +335,7 @@ class _Layout:
             self.raw.unvalued |= {(r, at) for r, c in cells.raw.unvalued if c in sources}
 
     def _place(self, header: str) -> int:
-        return self.found.places[header_key(header)]
+        return self.found.places[normalise_header(header)]
 
     def _own(self, header: str) -> CellColumn:
         return self.found.cells.columns[self._place(header)]

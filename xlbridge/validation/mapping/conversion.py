@@ -142,7 +142,6 @@ def join_texts(
 
 
 _SAMPLE_ROWS = 200
-_MOST_LISTED = 12
 _MOSTLY = 0.8
 _FEWEST_OF_RECORD = 2
 _MOST_ROWS = 20_000
@@ -151,7 +150,6 @@ _LETTER = re.compile(r"[^\W\d_]")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
 _EN_CENTS = re.compile(r"\d\.\d{2}\s*$")
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 LISTED_CODES = frozenset(
     {"codigoDaFilial", "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira"}
     | {"codigoDoTipoDeCliente", "codigoDoVendedor", "codigoDoAlmoxarifado"}
@@ -272,7 +270,7 @@ def _readings(column: Column, foreign: ForeignColumn) -> list[ParseOptions]:
     style = foreign.number_style()
     if column.kind is Kind.DATE:
         return [ParseOptions(dates=order) for order in get_args(DateOrder)]
-    if column.kind in _NUMBERS and style is None:
+    if column.kind.is_number and style is None:
         return [ParseOptions(numbers=either) for either in get_args(NumberStyle)]
     return [ParseOptions(numbers=style)]
 
@@ -302,7 +300,7 @@ def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:
     listed: dict[str, Scalar] = {}
     for text in foreign.texts:
         number = text.replace(".", "").strip()
-        if column.kind in _NUMBERS and number.isdecimal():
+        if column.kind.is_number and number.isdecimal():
             listed[text] = int(number)
         else:
             listed[text] = known.get(text.casefold(), TO_FILL_IN)
@@ -317,9 +315,6 @@ def takes_list(column: Column, foreign: ForeignColumn) -> bool:
         return False
     listed = listed_values(column, foreign)
     is_known = all(value != TO_FILL_IN for value in listed.values())
-    return is_known or (column.name in LISTED_CODES and _are_words(foreign))
-
-
-def _are_words(foreign: ForeignColumn) -> bool:
-    """Return whether the values are texts that could be names of branches, accounts and so on."""
-    return all(map(_LETTERS.search, foreign.texts))
+    # Names of branches, accounts and so on.
+    are_words = all(map(_LETTERS.search, foreign.texts))
+    return is_known or (column.name in LISTED_CODES and are_words)

@@ -7,32 +7,50 @@ by what is kept, and a sheet with the same header is offered the same mapping.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
-from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key, read_mapping
+from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.validation.text import display, list_sheet_names, quoted
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 _MOST_NAMED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeaderPlaces:
-    """The header row of a mapping in a sheet.
+    """A row of a sheet that may be the header of a mapping.
 
-    ``position`` is zero for Excel's row 1; ``places`` has the place among the sheet's columns of
-    each header that is there once, by its key.
+    ``position`` is zero for Excel's row 1; ``known`` counts the wanted headers among its texts.
     """
 
     cells: SheetCells
     position: int
-    places: dict[str, int]
+    texts: Sequence[str]
+    known: int
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place among the sheet's columns of each header that is there once, by its key."""
+        keys = list(map(normalise_header, self.texts))
+        counted = Counter(keys)
+        return {key: place for place, key in enumerate(keys) if key and counted[key] == 1}
+
+    def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
+        """Return the headers that are gone and those that are new, None where all are there."""
+        wanted = Counter(map(normalise_header, header))
+        there = Counter(key for text in self.texts if (key := normalise_header(text)))
+        gone = _named(header, wanted - there)
+        new = _named(self.texts, there - wanted)
+        new = [text for text in new if normalise_header(text) not in REMARK_HEADERS]
+        return (gone, new) if gone or new else None
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
@@ -48,62 +66,38 @@ def find_header(
     The columns may stand in another order. Raises ``UsageError`` where the workbook has no visible
     sheet, more than one sheet with that header and data, or where the header has changed.
     """
-    wanted = Counter(map(header_key, mapping.header))
+    wanted = Counter(map(normalise_header, mapping.header))
     best = [_best_row(cells, wanted) for cells in workbook.sheets]
     same = [row for row in best if row is not None and not row.changes(mapping.header)]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:
         raise _several([row.cells.name for row in filled])
     if same:
-        return (filled or same)[0].found()
+        return (filled or same)[0]
     nearest = max((row for row in best if row), key=lambda row: row.known, default=None)
     if nearest is None or not nearest.known:
         raise _no_header(path, mapping)
     raise _changed(path, mapping, nearest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row that may be the header: its texts, and how many of the wanted ones are among them."""
-
-    cells: SheetCells
-    position: int
-    texts: Sequence[str]
-    known: int
-
-    def found(self) -> HeaderPlaces:
-        keys = [header_key(text) for text in self.texts]
-        once = {key: place for place, key in enumerate(keys) if key and keys.count(key) == 1}
-        return HeaderPlaces(self.cells, self.position, once)
-
-    def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
-        """Return the headers that are gone and those that are new, None where all are there."""
-        wanted = Counter(map(header_key, header))
-        there = Counter(key for text in self.texts if (key := header_key(text)))
-        gone = _named(header, wanted - there)
-        new = _named(self.texts, there - wanted)
-        new = [text for text in new if header_key(text) not in REMARK_HEADERS]
-        return (gone, new) if gone or new else None
-
-
 def _named(texts: Iterable[str], keys: Counter[str]) -> list[str]:
     """Return the texts with some keys, each as often as its key."""
     left, named = Counter(keys), []
     for text in texts:
-        if left[header_key(text)] > 0:
-            left[header_key(text)] -= 1
+        if left[normalise_header(text)] > 0:
+            left[normalise_header(text)] -= 1
             named.append(text)
     return named
 
 
-def _best_row(cells: SheetCells, wanted: Counter[str]) -> _Row | None:
+def _best_row(cells: SheetCells, wanted: Counter[str]) -> HeaderPlaces | None:
     """Return the first of the rows with the most of the wanted headers."""
-    best: _Row | None = None
+    best: HeaderPlaces | None = None
     for position in range(min(cells.height, SEARCHED_ROWS)):
         texts = header_texts(cells, position)
-        known = (wanted & Counter(map(header_key, texts))).total()
+        known = (wanted & Counter(map(normalise_header, texts))).total()
         if best is None or known > best.known:
-            best = _Row(cells, position, texts, known)
+            best = HeaderPlaces(cells, position, texts, known)
     return best
 
 
@@ -112,7 +106,7 @@ def _listed(headers: Sequence[str]) -> str:
     return named + (" …" if len(headers) > _MOST_NAMED else "")
 
 
-def _changed(path: Path, mapping: SheetMapping, row: _Row) -> UsageError:
+def _changed(path: Path, mapping: SheetMapping, row: HeaderPlaces) -> UsageError:
     gone, new = row.changes(mapping.header) or ([], [])
     gone_text = Text(pt=" Faltam: {names}.", en=" Missing: {names}.").format(names=_listed(gone))
     new_text = Text(pt=" São novas: {names}.", en=" New: {names}.").format(names=_listed(new))
@@ -167,7 +161,7 @@ def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
 
     Return the kept file. Raises ``UsageError`` when it cannot be written.
     """
-    keys = sorted(map(header_key, mapping.header))
+    keys = sorted(map(normalise_header, mapping.header))
     digest = hashlib.blake2b("\0".join(keys).encode(), digest_size=6).hexdigest()
     kept = folder / f"{mapping.resource}-{digest}.yaml"
     if kept != mapping.path:
@@ -191,7 +185,7 @@ def mapping_for(
 ) -> SheetMapping | None:
     """Return the latest mapping whose header stands in a sheet of a workbook."""
     headers = [
-        Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
+        Counter(key for text in header_texts(cells, position) if (key := normalise_header(text)))
         for cells in workbook.sheets
         for position in range(min(cells.height, SEARCHED_ROWS))
     ]
@@ -199,6 +193,6 @@ def mapping_for(
         mapping
         for mapping in reversed(mappings)
         if resource in (None, mapping.resource)
-        and Counter(map(header_key, mapping.header)) in headers
+        and Counter(map(normalise_header, mapping.header)) in headers
     )
     return next(fitting, None)

@@ -6,7 +6,7 @@ Every mistake in the file is reported with its line.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -95,10 +95,6 @@ class SheetMapping:
         """The columns whose cells name records, each with the registry of the records."""
         return {column.name: column.link for column in self.columns if column.link is not None}
 
-    def error(self, mistakes: Sequence[Mistake]) -> UsageError:
-        """Return the error that the file is mistaken, naming each line."""
-        return mapping_error(self.path, mistakes)
-
 
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     """Return the error that a mapping file is mistaken, naming each line."""
@@ -111,11 +107,6 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
             en="What a mapping may hold: xlbridge map --json-schema; a new one: xlbridge map FILE",
         ),
     )
-
-
-def header_key(header: str) -> str:
-    """Return a header as headers are compared: without case, accents, and what is not seen."""
-    return normalise_header(header)
 
 
 _TEXT: Schema = {"type": "string", "minLength": 1}
@@ -194,7 +185,8 @@ def read_mapping(path: Path) -> SheetMapping:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise mapping_error(path, [document])
-    for mistakes_in in (_format_mistakes, _column_mistakes, _header_mistakes):
+    of_format = partial(mistakes_of, form=mapping_format())
+    for mistakes_in in (of_format, _column_mistakes, _header_mistakes):
         if mistakes := list(mistakes_in(document)):
             raise mapping_error(path, mistakes)
     content = document.content
@@ -206,10 +198,6 @@ def read_mapping(path: Path) -> SheetMapping:
         ignore=tuple(content.get("ignore", ())),
         resource_line=document.line(("resource",)),
     )
-
-
-def _format_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    yield from mistakes_of(document, mapping_format())
 
 
 def _column(document: YamlDocument, name: str, body: Mapping[str, Any]) -> MappedColumn:
@@ -269,7 +257,7 @@ def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     A header that is there twice cannot be used: nothing tells which of the two is meant.
     """
     content = document.content
-    counted = Counter(map(header_key, content["header"]))
+    counted = Counter(map(normalise_header, content["header"]))
     used: set[str] = set()
     for name, body in content["columns"].items():
         places: dict[tuple[str | int, ...], str] = {
@@ -279,24 +267,24 @@ def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
             places["columns", name, "from"] = body["from"]
         for place, header in places.items():
             yield from _use_mistakes(document, place, header, counted)
-            used.add(header_key(header))
+            used.add(normalise_header(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
         place = "ignore", number
-        ignored.add(header_key(header))
-        if header_key(header) not in counted:
+        ignored.add(normalise_header(header))
+        if normalise_header(header) not in counted:
             yield _mistake(document, place, unknown_value(header, tuple(content["header"])))
-        elif header_key(header) in used:
+        elif normalise_header(header) in used:
             yield _mistake(document, place, _USED_AND_IGNORED.format(header=quoted(header)))
     for number, header in enumerate(content["header"]):
-        if header_key(header) not in used | ignored:
+        if normalise_header(header) not in used | ignored:
             yield _mistake(document, ("header", number), _UNUSED.format(header=quoted(header)))
 
 
 def _use_mistakes(
     document: YamlDocument, place: tuple[str | int, ...], header: str, counted: Counter[str]
 ) -> Iterator[Mistake]:
-    times = counted[header_key(header)]
+    times = counted[normalise_header(header)]
     if not times:
         yield _mistake(document, place, unknown_value(header, tuple(document.content["header"])))
     elif times > 1:

@@ -12,6 +12,7 @@ from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Column, Kind, Resource
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.mapping.conversion import (
     LISTED_CODES,
     ForeignColumn,
@@ -23,7 +24,6 @@ from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     DocumentKind,
     SheetMapping,
-    header_key,
 )
 from xlbridge.validation.mapping.synonyms import NameFit, NameMatcher, mapping_words
 
@@ -125,7 +125,7 @@ def propose(
     mappings to the resource that a person confirmed, the latest last.
     """
     known = {
-        header_key(mapped.source): mapped.name
+        normalise_header(mapped.source): mapped.name
         for mapping in earlier
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct
@@ -175,20 +175,22 @@ def _candidates(
             if _tells_by_values(column, foreign):
                 yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
             continue
-        score, reason = _score(named, column, foreign), named.reason
+        score = _score(named, column, foreign)
         if column.kind in _MONEY and (style := foreign.number_style()):
             body["numbers"] = style
         if fits is None:
-            yield _Candidate(foreign, column, min(score, _HIGH - 0.01), _no_values(reason), body)
+            score, told = min(score, _HIGH - 0.01), _NO_VALUES
         elif fits >= _FITS:
-            yield _Candidate(foreign, column, score, _values_fit(reason), body)
+            told = _VALUES_FIT
         elif takes_list(column, foreign):
-            listed = {**body, "values": listed_values(column, foreign)}
-            sure = score if TO_FILL_IN not in listed["values"].values() else _HIGH - 0.01
-            yield _Candidate(foreign, column, min(score, sure), _listed(reason), listed)
+            body["values"], told = listed_values(column, foreign), _LISTED
+            if TO_FILL_IN in body["values"].values():
+                score = min(score, _HIGH - 0.01)
         elif fits > 1 / 2:
-            doubtful = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits
-            yield _Candidate(foreign, column, doubtful, _partly(reason), body)
+            score, told = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits, _PARTLY
+        else:
+            continue
+        yield _Candidate(foreign, column, score, told.format(reason=named.reason), body)
 
 
 def _score(named: NameFit, column: Column, foreign: ForeignColumn) -> float:
@@ -342,22 +344,6 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
         if cnpj is None or cnpj.sources == cpf.sources:
             of_document = {"from": cpf.sources[0], "values": natures}
             choice.take("natureza", of_document, cpf.confidence, _NATURE)
-
-
-def _no_values(reason: Text) -> Text:
-    return _NO_VALUES.format(reason=reason)
-
-
-def _values_fit(reason: Text) -> Text:
-    return _VALUES_FIT.format(reason=reason)
-
-
-def _listed(reason: Text) -> Text:
-    return _LISTED.format(reason=reason)
-
-
-def _partly(reason: Text) -> Text:
-    return _PARTLY.format(reason=reason)
 
 
 _NO_VALUES = Text(pt="{reason}; não há valores para conferir", en="{reason}; there are no values")

@@ -12,10 +12,11 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_places import header_texts
-from xlbridge.validation.mapping.mapping_file import SheetMapping, header_key
+from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.proposal import (
     Confidence,
     MappingProposal,
@@ -108,10 +109,10 @@ def _header_position(
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the columns whose headers are there once, and the headers that are not."""
     headers = [" ".join(text.split()) for text in header_texts(cells, position)]
-    counted = Counter(map(header_key, headers))
+    counted = Counter(map(normalise_header, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
     for place, header in enumerate(headers):
-        key = header_key(header)
+        key = normalise_header(header)
         if not key or key in REMARK_HEADERS:
             continue
         if counted[key] == 1:

@@ -11,8 +11,11 @@ from functools import cache
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource, columns_by_header
-from xlbridge.validation.headers.header_matching import HeaderMatcher, header_words
-from xlbridge.validation.mapping.mapping_file import header_key
+from xlbridge.validation.headers.header_matching import (
+    HeaderMatcher,
+    header_words,
+    normalise_header,
+)
 
 Words = frozenset[str]
 
@@ -247,7 +250,6 @@ _ALIKE = Text(
     pt="tem as palavras de um nome usual da coluna", en="it has the words of a usual name"
 )
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
-_NO_NAMES = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY, Kind.DATE, Kind.BOOLEAN})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -269,7 +271,7 @@ class NameMatcher:
 
     def fit(self, header: str, column: Column) -> NameFit | None:
         """Return how well a header fits a column, None where it does not."""
-        key = header_key(header)
+        key = normalise_header(header)
         if self._earlier.get(key) == column.name:
             return NameFit(1.0, _EARLIER)
         if self._names.get(key) == column.name:
@@ -308,5 +310,4 @@ def _is_other_thing(words: Words, column: Column) -> bool:
     named = set().union(*(phrase for phrase, _ in phrases(column.name)))
     if (words & OTHER_THINGS) - named:
         return True
-    is_code = column.kind in _NO_NAMES or column.kind.is_code
-    return is_code and bool((words & PERSON_NAMES) - named)
+    return column.kind is not Kind.TEXT and bool((words & PERSON_NAMES) - named)
