@@ -82,6 +82,8 @@ ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
 """Beginning of a row or a cell."""
 
 _MAX_COLUMNS = 256
+_FIRST_ROWS = 1 << 16
+"""Bytes of a sheet that nearly always show its columns."""
 
 
 class _UsualRows:
@@ -101,12 +103,14 @@ class _UsualRows:
         """Return what is still to be looked at of the next block: what stands around plain rows,
         else all of it; None where its rows are not written in the usual way."""
         if self._row is None:
-            self._learn(block)
+            self._learn(block[:_FIRST_ROWS])
         numbers, around = self._split(block)
-        if ROW_OR_CELL.search(around):
-            self._are_plain = False
-            self._learn(block)
-            numbers, around = self._split(block)
+        # Rows further down may have more columns, or else they are not plain.
+        for are_plain in (self._are_plain, False):
+            if ROW_OR_CELL.search(around):
+                self._are_plain = are_plain
+                self._learn(block)
+                numbers, around = self._split(block)
         self._tables += around.count(b"<sheetData")
         ascending = [self._last, *numbers]
         self._last = ascending[-1]
@@ -144,17 +148,17 @@ class QuickScan:
         self.raw = RawSheet()
         self._scaling = scaling
         self._styled = _styled_cell_pattern(scaling)
-        self._usual: _UsualRows | None = None
+        self._usual = _UsualRows()
+        self._is_first = True
 
     def take(self, block: bytes) -> bool:
         """Note what the next block shows; False where only the exact scan can tell."""
-        if self._usual is None:
-            self._usual = _UsualRows()
-            if _PREFIXED.search(block):
-                return False
         rest = self._usual.rest(block)
         if rest is None or _is_unusual(rest) or STRUCK_RUN in rest:
             return False
+        if self._is_first and _PREFIXED.search(rest):
+            return False
+        self._is_first = False
         computed = _FORMULA_BEGINS.search(rest) is not None
         return (
             _note_errors_and_formulas(rest, self.raw, computed=computed)
