@@ -40,7 +40,9 @@ _RETAINED_PERCENT = {
     "ValorISSRetido": Decimal(2),
     "ValorINSSRetido": Decimal(0),
 }
-_BARCODE_EPOCH = datetime(2022, 5, 29)
+_FEWEST_DAYS = 1000
+_BARCODE_EPOCHS = datetime(2022, 5, 29), datetime(1997, 10, 7)
+"""Days from which slips count: the former since 22 February 2025, which is day 1000 again."""
 _UNPAID_EACH, _SPLIT_EACH, _FILED_EACH, _TAXED_EACH = 7, 4, 3, 2
 
 
@@ -119,7 +121,8 @@ def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]
 
 def _barcode(random: Random, due: datetime, amount: Decimal) -> str:
     """A slip of Banco do Brasil: days since the epoch, cents, and what the bank put in."""
-    days, cents = (due - _BARCODE_EPOCH).days, int(amount * 100)
+    days = next(days for epoch in _BARCODE_EPOCHS if (days := (due - epoch).days) >= _FEWEST_DAYS)
+    cents = int(amount * 100)
     rest = f"{days:04}{cents:010}{random.randrange(10**12):025}"
     candidates = (f"0019{digit}{rest}" for digit in range(1, 10))
     return next(code for code in candidates if is_boleto(code))
