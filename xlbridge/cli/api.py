@@ -7,6 +7,7 @@ import click
 
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.options import described_command, option
 from xlbridge.cli.output import print_result, remark
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected, is_json_or_empty
 from xlbridge.connection import connect
@@ -16,27 +17,25 @@ from xlbridge.i18n import Text
 _METHODS = ["GET", "POST", "PUT", "DELETE"]
 
 
-@click.command(
+@described_command(
     "api",
-    help=str(
-        Text(
-            pt="Uma chamada direta, autenticada; a resposta sai em JSON.",
-            en="One raw, authenticated call; the answer comes out as JSON.",
-        )
-    ),
+    pt="Uma chamada direta, autenticada; a resposta sai em JSON.",
+    en="One raw, authenticated call; the answer comes out as JSON.",
 )
 @click.argument("method", type=click.Choice(_METHODS, case_sensitive=False))
 @click.argument("path")
-@click.option(
+@option(
     "--query",
     multiple=True,
     metavar="K=V",
-    help=str(Text(pt="Um parâmetro; pode se repetir.", en="A parameter; may be repeated.")),
+    pt="Um parâmetro; pode se repetir.",
+    en="A parameter; may be repeated.",
 )
-@click.option(
+@option(
     "--data",
     metavar="JSON|@FILE",
-    help=str(Text(pt="O corpo, em JSON ou num arquivo.", en="The body, as JSON or in a file.")),
+    pt="O corpo, em JSON ou num arquivo.",
+    en="The body, as JSON or in a file.",
 )
 def command(method: str, path: str, query: tuple[str, ...], data: str | None) -> ExitCode:
     parameters = _parameters(query)

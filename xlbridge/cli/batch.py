@@ -35,7 +35,7 @@ from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import report_format_option, schemas_option
+from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_result, remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
@@ -48,23 +48,18 @@ from xlbridge.upload import (
 )
 
 
-@click.command(
+@described_command(
     "plan",
-    help=str(
-        Text(
-            pt="Mostra a ordem e o que seria feito de cada linha. Nada é enviado.",
-            en="Shows the order and the action of each row. Sends nothing.",
-        )
-    ),
+    pt="Mostra a ordem e o que seria feito de cada linha. Nada é enviado.",
+    en="Shows the order and the action of each row. Sends nothing.",
 )
 @click.argument("plan", type=click.Path(path_type=Path), required=False)
 @parameter_options
-@click.option(
+@option(
     "--json-schema",
     is_flag=True,
-    help=str(
-        Text(pt="O que cabe num plano, para editores.", en="What a plan may hold, for editors.")
-    ),
+    pt="O que cabe num plano, para editores.",
+    en="What a plan may hold, for editors.",
 )
 @schemas_option
 @report_format_option
@@ -94,14 +89,10 @@ def plan_command(
     return ExitCode.GOOD
 
 
-@click.command(
+@described_command(
     "status",
-    help=str(
-        Text(
-            pt="Mostra a situação de um lote; sem dizer qual, a lista deles.",
-            en="Shows the status of a batch; without a name, all batches.",
-        )
-    ),
+    pt="Mostra a situação de um lote; sem dizer qual, a lista deles.",
+    en="Shows the status of a batch; without a name, all batches.",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option
@@ -133,14 +124,10 @@ def _list_batches(form: str) -> ExitCode:
     return ExitCode.GOOD
 
 
-@click.command(
+@described_command(
     "run",
-    help=str(
-        Text(
-            pt="Confere, envia e exporta conforme o plano. O que está feito não se repete.",
-            en="Checks, sends and exports by the plan. What is done is not done twice.",
-        )
-    ),
+    pt="Confere, envia e exporta conforme o plano. O que está feito não se repete.",
+    en="Checks, sends and exports by the plan. What is done is not done twice.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @parameter_options
@@ -150,14 +137,10 @@ def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options
         return _run(batch, **options)
 
 
-@click.command(
+@described_command(
     "resume",
-    help=str(
-        Text(
-            pt="Continua um lote (o mais novo, se não for dito qual).",
-            en="Continues a batch (the newest one, where none is named).",
-        )
-    ),
+    pt="Continua um lote (o mais novo, se não for dito qual).",
+    en="Continues a batch (the newest one, where none is named).",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @run_options
@@ -166,14 +149,10 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
         return _run(batch, **options)
 
 
-@click.command(
+@described_command(
     "proof",
-    help=str(
-        Text(
-            pt="Grava a prova de fechamento de um lote, como está agora.",
-            en="Writes the closing proof of a batch, as it stands now.",
-        )
-    ),
+    pt="Grava a prova de fechamento de um lote, como está agora.",
+    en="Writes the closing proof of a batch, as it stands now.",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @schemas_option

@@ -1,10 +1,9 @@
 """Shared by the commands of ``xlbridge batch``: options, opening of a batch, report, exit codes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -22,7 +21,15 @@ from xlbridge.batch import (
 from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import report_format_option, schemas_option, use_schemas, worker_options
+from xlbridge.cli.options import (
+    combined,
+    option,
+    report_format_option,
+    schemas_option,
+    use_schemas,
+    worker_options,
+    yes_option,
+)
 from xlbridge.cli.output import print_report, remark
 from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, short_path
@@ -31,28 +38,24 @@ from xlbridge.pages import ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
 
-Decorated = Callable[..., Any]
-
-
-def parameter_options(function: Decorated) -> Decorated:
-    """Give a command the options that set a plan's parameters."""
-    function = click.option(
-        "--set",
-        "given",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help=str(Text(pt="O valor de um parâmetro.", en="The value of a parameter.")),
-    )(function)
-    return click.option(
-        "--month",
-        metavar="YYYY-MM",
-        help=str(
-            Text(
-                pt="O parâmetro month: 2026-10, current ou previous.",
-                en="The parameter month: 2026-10, current or previous.",
-            )
+parameter_options = combined(
+    [
+        option(
+            "--month",
+            metavar="YYYY-MM",
+            pt="O parâmetro month: 2026-10, current ou previous.",
+            en="The parameter month: 2026-10, current or previous.",
         ),
-    )(function)
+        option(
+            "--set",
+            "given",
+            multiple=True,
+            metavar="NAME=VALUE",
+            pt="O valor de um parâmetro.",
+            en="The value of a parameter.",
+        ),
+    ]
+)
 
 
 def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[str, str]:
@@ -70,37 +73,26 @@ def parameters_from_options(month: str | None, texts: tuple[str, ...]) -> dict[s
     return given if month is None else with_month(given, month)
 
 
-def run_options(function: Decorated) -> Decorated:
-    """Give a command the options of a run."""
-    for option in (
-        click.option(
-            "--yes",
-            is_flag=True,
-            help=str(Text(pt="Não pergunta antes de enviar.", en="Does not ask before sending.")),
-        ),
-        click.option(
-            "--confirm",
-            metavar="ROWS:DIGEST",
-            help=str(
-                Text(
-                    pt="Confirma o lote como o plano o mostra; vale em produção.",
-                    en="Confirms the batch as its plan shows it; for production too.",
-                )
-            ),
-        ),
-        click.option(
+run_options = combined(
+    [
+        report_format_option,
+        worker_options,
+        schemas_option,
+        option(
             "--all-or-nothing",
             is_flag=True,
-            help=str(
-                Text(
-                    pt="Não envia nada se algum arquivo tiver erros.",
-                    en="Sends nothing where any workbook has errors.",
-                )
-            ),
+            pt="Não envia nada se algum arquivo tiver erros.",
+            en="Sends nothing where any workbook has errors.",
         ),
-    ):
-        function = option(function)
-    return report_format_option(worker_options(schemas_option(function)))
+        option(
+            "--confirm",
+            metavar="ROWS:DIGEST",
+            pt="Confirma o lote como o plano o mostra; vale em produção.",
+            en="Confirms the batch as its plan shows it; for production too.",
+        ),
+        yes_option,
+    ]
+)
 
 
 _EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {

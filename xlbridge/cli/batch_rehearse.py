@@ -10,7 +10,7 @@ from xlbridge.batch import read_plan
 from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import page_format_option, schemas_option
+from xlbridge.cli.options import described_command, option, page_format_option, schemas_option
 from xlbridge.cli.output import remark, write_report
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
@@ -29,119 +29,83 @@ _EXIT_CODES = {
 }
 
 
-@click.command(
+@described_command(
     "rehearse",
-    help=str(
-        Text(
-            pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Faz falhas de propósito "
-            "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
-            en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
-            "and asserts: no row twice, none lost, a verdict for every one.",
-        )
-    ),
+    pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Faz falhas de propósito "
+    "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
+    en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
+    "and asserts: no row twice, none lost, a verdict for every one.",
 )
 @click.argument("plan", type=click.Path(path_type=Path))
 @parameter_options
-@click.option(
+@option(
     "--faults",
     metavar="SPEC",
     default="",
-    help=str(
-        Text(
-            pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
-            en="For example cut-after@0.05,error-before@0.1 (as of sandbox --faults).",
-        )
-    ),
+    pt="Por exemplo cut-after@0.05,error-before@0.1 (como em sandbox --faults).",
+    en="For example cut-after@0.05,error-before@0.1 (as of sandbox --faults).",
 )
-@click.option(
+@option(
     "--seed-number",
     type=click.IntRange(min=0),
     metavar="N",
-    help=str(
-        Text(
-            pt="A semente das falhas e dos momentos de --kill: com a mesma, as mesmas.",
-            en="The seed of the faults and of the moments of --kill: the same, for the same.",
-        )
-    ),
+    pt="A semente das falhas e dos momentos de --kill: com a mesma, as mesmas.",
+    en="The seed of the faults and of the moments of --kill: the same, for the same.",
 )
-@click.option(
+@option(
     "--kill",
     "kills",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help=str(
-        Text(
-            pt="Mata o processo do lote N vezes, em momentos ao acaso, e continua.",
-            en="Kills the batch's process N times, at random moments, and goes on.",
-        )
-    ),
+    pt="Mata o processo do lote N vezes, em momentos ao acaso, e continua.",
+    en="Kills the batch's process N times, at random moments, and goes on.",
 )
-@click.option(
+@option(
     "--db",
     "database",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=str(
-        Text(
-            pt="Um banco SQLite do sistema de ensaio: usa-se uma cópia dele.",
-            en="An SQLite database of the practice system: a copy of it is used.",
-        )
-    ),
+    pt="Um banco SQLite do sistema de ensaio: usa-se uma cópia dele.",
+    en="An SQLite database of the practice system: a copy of it is used.",
 )
-@click.option(
+@option(
     "--seed",
     "kind",
     type=click.Choice([kind.value for kind in SeedKind]),
     default=SeedKind.DEMO.value,
     show_default=True,
-    help=str(Text(pt="Com que um banco novo começa.", en="What a new database begins with.")),
+    pt="Com que um banco novo começa.",
+    en="What a new database begins with.",
 )
-@click.option(
+@option(
     "--stand-ins",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Cria à parte os códigos que os arquivos citam e lá não há: clientes, filiais, …",
-            en="Makes the codes that the workbooks name and that are lacking there: clients, "
-            "branches, …",
-        )
-    ),
+    pt="Cria à parte os códigos que os arquivos citam e lá não há: clientes, filiais, …",
+    en="Makes the codes that the workbooks name and that are lacking there: clients, branches, …",
 )
-@click.option(
+@option(
     "--compare",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Ensaia antes sem falhas, e mostra o que terminou de outro modo.",
-            en="Rehearses without faults first, and shows what ended otherwise.",
-        )
-    ),
+    pt="Ensaia antes sem falhas, e mostra o que terminou de outro modo.",
+    en="Rehearses without faults first, and shows what ended otherwise.",
 )
-@click.option(
+@option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help=str(
-        Text(
-            pt="Uma pasta nova em que fica tudo do ensaio: banco, diário, rejeitadas.",
-            en="A new folder in which all of the rehearsal stays: database, journal, rejects.",
-        )
-    ),
+    pt="Uma pasta nova em que fica tudo do ensaio: banco, diário, rejeitadas.",
+    en="A new folder in which all of the rehearsal stays: database, journal, rejects.",
 )
 @schemas_option
 @page_format_option
-@click.option(
+@option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=str(
-        Text(
-            pt="Com --format html: grava a página nesse arquivo.",
-            en="With --format html: writes the page to that file.",
-        )
-    ),
+    pt="Com --format html: grava a página nesse arquivo.",
+    en="With --format html: writes the page to that file.",
 )
 def command(
     plan: Path,

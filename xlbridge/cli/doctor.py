@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import click
-
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import format_option, option
+from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.client import (
     QUICK_CHECK_POLICY,
@@ -24,14 +22,10 @@ from xlbridge.profiles import choose_profile
 from xlbridge.upload import Journal, accept_journal, is_expected
 
 
-@click.command(
+@described_command(
     "doctor",
-    help=str(
-        Text(
-            pt="O que está configurado, o que responde, o que está errado.",
-            en="What is configured, what answers, what is wrong.",
-        )
-    ),
+    pt="O que está configurado, o que responde, o que está errado.",
+    en="What is configured, what answers, what is wrong.",
 )
 @option(
     "--accept-journal",

@@ -9,9 +9,8 @@ import click
 from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.export_run import ExportArguments, run_export
-from xlbridge.cli.options import force_option, scheduler_option
+from xlbridge.cli.options import described_command, force_option, option, scheduler_option
 from xlbridge.export import CSV_DIALECTS, FILTERS, FORMATS, Filter, ValueKind
-from xlbridge.i18n import Text
 
 _MOST_AT_ONCE = 8
 _METAVARS = {
@@ -39,138 +38,98 @@ def _parameter_of(name: Filter) -> str:
     return f"filter_{name.name.lower()}"
 
 
-@click.command(
-    "export", help=str(Text(pt="Exporta uma listagem.", en="Exports a listing into a file."))
+@described_command(
+    "export",
+    pt="Exporta uma listagem.",
+    en="Exports a listing into a file.",
 )
 @click.argument("listing", shell_complete=complete_listings)
-@click.option(
+@option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help=str(Text(pt="O arquivo a gravar.", en="The file to write.")),
+    pt="O arquivo a gravar.",
+    en="The file to write.",
 )
 @_filter_options
-@click.option(
+@option(
     "--format",
     "form",
     type=click.Choice(list(FORMATS)),
-    help=str(
-        Text(
-            pt="O formato; sem ele, vale a extensão.",
-            en="The format; without it, the extension's.",
-        )
-    ),
+    pt="O formato; sem ele, vale a extensão.",
+    en="The format; without it, the extension's.",
 )
-@click.option(
+@option(
     "--csv-dialect",
     type=click.Choice(list(CSV_DIALECTS)),
-    help=str(
-        Text(
-            pt="pt-br: ponto e vírgula, vírgula decimal, dd/mm/aaaa.",
-            en="pt-br: semicolons, decimal commas, dd/mm/yyyy.",
-        )
-    ),
+    pt="pt-br: ponto e vírgula, vírgula decimal, dd/mm/aaaa.",
+    en="pt-br: semicolons, decimal commas, dd/mm/yyyy.",
 )
-@click.option(
+@option(
     "--manifest",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=str(
-        Text(
-            pt="Grava quantos registros vieram e se algo falta.",
-            en="Writes how many records came, and whether any are missing.",
-        )
-    ),
+    pt="Grava quantos registros vieram e se algo falta.",
+    en="Writes how many records came, and whether any are missing.",
 )
-@click.option(
+@option(
     "--since-last",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Continua de onde parou a última exportação completa com os mesmos filtros.",
-            en="Continues where the last complete export with the same filters ended.",
-        )
-    ),
+    pt="Continua de onde parou a última exportação completa com os mesmos filtros.",
+    en="Continues where the last complete export with the same filters ended.",
 )
-@click.option(
+@option(
     "--flat",
     metavar="SHEET",
-    help=str(
-        Text(
-            pt="Uma planilha só: cada linha de PLANILHA junto do seu registro.",
-            en="One sheet only: each row of SHEET beside its record.",
-        )
-    ),
+    pt="Uma planilha só: cada linha de PLANILHA junto do seu registro.",
+    en="One sheet only: each row of SHEET beside its record.",
 )
-@click.option(
+@option(
     "--as-template",
     metavar="RESOURCE",
-    help=str(
-        Text(
-            pt="Grava no leiaute da planilha de importação desse recurso.",
-            en="Writes in the layout of that resource's import sheet.",
-        )
-    ),
+    pt="Grava no leiaute da planilha de importação desse recurso.",
+    en="Writes in the layout of that resource's import sheet.",
 )
-@click.option(
+@option(
     "--settled",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Com --as-template: aceita títulos baixados, que enviados seriam novos.",
-            en="With --as-template: takes settled titles, which uploaded would be new ones.",
-        )
-    ),
+    pt="Com --as-template: aceita títulos baixados, que enviados seriam novos.",
+    en="With --as-template: takes settled titles, which uploaded would be new ones.",
 )
-@click.option(
+@option(
     "--with-files",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Lê cada registro pela chave, com a lista dos anexos.",
-            en="Reads each record by its key, with the list of its attached files.",
-        )
-    ),
+    pt="Lê cada registro pela chave, com a lista dos anexos.",
+    en="Reads each record by its key, with the list of its attached files.",
 )
-@click.option(
+@option(
     "--attachments",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help=str(
-        Text(
-            pt="Baixa os anexos para essa pasta (implica --with-files).",
-            en="Downloads the attached files into that folder (implies --with-files).",
-        )
-    ),
+    pt="Baixa os anexos para essa pasta (implica --with-files).",
+    en="Downloads the attached files into that folder (implies --with-files).",
 )
-@click.option(
+@option(
     "--keep-unknown",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Guarda os campos desconhecidos, como JSON, na coluna outrosCampos.",
-            en="Keeps unknown fields, as JSON, in the column outrosCampos.",
-        )
-    ),
+    pt="Guarda os campos desconhecidos, como JSON, na coluna outrosCampos.",
+    en="Keeps unknown fields, as JSON, in the column outrosCampos.",
 )
-@click.option(
+@option(
     "--at-once",
     type=click.IntRange(1, _MOST_AT_ONCE),
     default=2,
     show_default=True,
     metavar="N",
-    help=str(Text(pt="Quantas chamadas ao mesmo tempo.", en="How many calls side by side.")),
+    pt="Quantas chamadas ao mesmo tempo.",
+    en="How many calls side by side.",
 )
-@click.option(
+@option(
     "--fresh",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Pede tudo de novo, mesmo o que uma execução interrompida já buscou.",
-            en="Asks for everything again, even what a run that broke off had fetched.",
-        )
-    ),
+    pt="Pede tudo de novo, mesmo o que uma execução interrompida já buscou.",
+    en="Asks for everything again, even what a run that broke off had fetched.",
 )
 @scheduler_option
 @force_option

@@ -9,7 +9,7 @@ import click
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.options import report_format_option, status_copy_option
+from xlbridge.cli.options import described_command, report_format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.upload_common import print_job, save_status_copy
 from xlbridge.files import short_path
@@ -18,11 +18,10 @@ from xlbridge.upload import Job, Journal, open_context
 from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settled_rows, state_name
 
 
-@click.command(
+@described_command(
     "jobs",
-    help=str(
-        Text(pt="Os envios feitos e o estado de cada um.", en="Past uploads and their state.")
-    ),
+    pt="Os envios feitos e o estado de cada um.",
+    en="Past uploads and their state.",
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @status_copy_option

@@ -1,18 +1,15 @@
 """``xlbridge listings``: listings that can be exported, with their filters."""
 
-import click
-
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import described_command, format_option
 from xlbridge.cli.output import print_json, print_result
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.i18n import Text
 
 
-@click.command(
+@described_command(
     "listings",
-    help=str(
-        Text(pt="O que se pode exportar, com os filtros.", en="What can be exported, and filters.")
-    ),
+    pt="O que se pode exportar, com os filtros.",
+    en="What can be exported, and filters.",
 )
 @format_option
 def command(form: str) -> None:

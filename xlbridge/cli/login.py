@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.client import QUICK_CHECK_POLICY, Client, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
@@ -29,49 +29,47 @@ from xlbridge.settings import Settings
 _NOT_KEPT = "none"
 
 
-@click.command(
+@described_command(
     "login",
-    help=str(
-        Text(
-            pt="Confere as credenciais; com --url, cria o perfil e guarda a senha.",
-            en="Checks the credentials; with --url, makes the profile and keeps the password.",
-        )
-    ),
+    pt="Confere as credenciais; com --url, cria o perfil e guarda a senha.",
+    en="Checks the credentials; with --url, makes the profile and keeps the password.",
 )
-@click.option(
+@option(
     "--url",
     metavar="ADDRESS",
-    help=str(Text(pt="O endereço de um perfil novo.", en="The address of a new profile.")),
+    pt="O endereço de um perfil novo.",
+    en="The address of a new profile.",
 )
-@click.option("--email", help=str(Text(pt="O usuário de integração.", en="The integration user.")))
-@click.option(
+@option(
+    "--email",
+    pt="O usuário de integração.",
+    en="The integration user.",
+)
+@option(
     "--production/--no-production",
     default=None,
-    help=str(
-        Text(
-            pt="Se o perfil é de produção; --url pede que se diga.",
-            en="Whether the profile is production; --url needs it said.",
-        )
-    ),
+    pt="Se o perfil é de produção; --url pede que se diga.",
+    en="Whether the profile is production; --url needs it said.",
 )
-@click.option(
+@option(
     "--store",
     type=click.Choice(["auto", PasswordSource.KEYRING.value, PasswordSource.FILE.value, _NOT_KEPT]),
     default="auto",
     show_default=True,
-    help=str(Text(pt="Onde guardar a senha.", en="Where to keep the password.")),
+    pt="Onde guardar a senha.",
+    en="Where to keep the password.",
 )
-@click.option(
+@option(
     "--ask",
     is_flag=True,
-    help=str(Text(pt="Pede a senha de novo.", en="Asks for the password anew.")),
+    pt="Pede a senha de novo.",
+    en="Asks for the password anew.",
 )
-@click.option(
+@option(
     "--password-stdin",
     is_flag=True,
-    help=str(
-        Text(pt="Lê a senha da entrada padrão.", en="Reads the password from standard input.")
-    ),
+    pt="Lê a senha da entrada padrão.",
+    en="Reads the password from standard input.",
 )
 @format_option
 def command(

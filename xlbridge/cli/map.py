@@ -8,6 +8,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
     csv_options,
+    described_command,
     force_option,
     numbers_option,
     option,
@@ -29,14 +30,10 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
         context.exit(0)
 
 
-@click.command(
+@described_command(
     "map",
-    help=str(
-        Text(
-            pt="Propõe de que coluna de um recurso é cada coluna de uma planilha alheia.",
-            en="Proposes which columns of a foreign sheet are which of a resource.",
-        )
-    ),
+    pt="Propõe de que coluna de um recurso é cada coluna de uma planilha alheia.",
+    en="Proposes which columns of a foreign sheet are which of a resource.",
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @option(

@@ -30,6 +30,11 @@ def option(*names: str, pt: str, en: str, **attributes: Any) -> Decorator:
     return click.option(*names, help=str(Text(pt=pt, en=en)), **attributes)
 
 
+def described_command(name: str, *, pt: str, en: str) -> Callable[[Decorated], click.Command]:
+    """Declare a command with its help in both languages."""
+    return click.command(name, help=str(Text(pt=pt, en=en)))
+
+
 class _WorkbookPath(click.Path):
     """Path of a workbook to write; Excel opens it only under the extension of its format."""
 
@@ -118,13 +123,14 @@ def _use_given_schemas(
         use_schemas(context, folder)
 
 
-port_option = click.option(
+port_option = option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     show_default=True,
     metavar="P",
-    help=str(Text(pt="Porta; 0 é qualquer uma livre.", en="Port; 0 is any free one.")),
+    pt="Porta; 0 é qualquer uma livre.",
+    en="Port; 0 is any free one.",
 )
 
 schemas_option = option(
@@ -260,6 +266,13 @@ worker_options = combined(
         ),
         scheduler_option,
     ]
+)
+
+yes_option = option(
+    "--yes",
+    is_flag=True,
+    pt="Não pergunta antes de enviar.",
+    en="Does not ask before sending.",
 )
 
 force_option = option(

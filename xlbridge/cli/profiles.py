@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import click
-
 from xlbridge.cli.completion import complete_profiles
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -21,30 +19,24 @@ from xlbridge.profiles import (
 from xlbridge.settings import Settings, read_settings
 
 
-@click.command(
-    "profiles", help=str(Text(pt="Os ambientes configurados.", en="The configured environments."))
+@described_command(
+    "profiles",
+    pt="Os ambientes configurados.",
+    en="The configured environments.",
 )
-@click.option(
+@option(
     "--default",
     metavar="NAME",
     shell_complete=complete_profiles,
-    help=str(
-        Text(
-            pt="Usa esse perfil quando nenhum é escolhido; nunca um de produção.",
-            en="Uses that profile where none is chosen; never one of production.",
-        )
-    ),
+    pt="Usa esse perfil quando nenhum é escolhido; nunca um de produção.",
+    en="Uses that profile where none is chosen; never one of production.",
 )
-@click.option(
+@option(
     "--remove",
     metavar="NAME",
     shell_complete=complete_profiles,
-    help=str(
-        Text(
-            pt="Retira o perfil e sua senha; o diário fica.",
-            en="Removes the profile and its password; its journal stays.",
-        )
-    ),
+    pt="Retira o perfil e sua senha; o diário fica.",
+    en="Removes the profile and its password; its journal stays.",
 )
 @format_option
 def command(default: str | None, remove: str | None, form: str) -> None:

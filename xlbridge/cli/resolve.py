@@ -6,44 +6,31 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import report_format_option
+from xlbridge.cli.options import described_command, option, report_format_option
 from xlbridge.cli.upload_common import print_job
-from xlbridge.i18n import Text
 from xlbridge.upload import Resolution, open_context
 
 
-@click.command(
+@described_command(
     "resolve",
-    help=str(
-        Text(
-            pt="Registra o que uma pessoa viu no sistema sobre um envio em dúvida.",
-            en="Records what a person saw in the system of an upload in doubt.",
-        )
-    ),
+    pt="Registra o que uma pessoa viu no sistema sobre um envio em dúvida.",
+    en="Records what a person saw in the system of an upload in doubt.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
-@click.option(
+@option(
     "--as",
     "seen",
     type=click.Choice([resolution.value for resolution in Resolution]),
     required=True,
-    help=str(
-        Text(
-            pt="As linhas estão no sistema (applied), ou nenhuma está (not-applied).",
-            en="The rows are in the system (applied), or none of them is (not-applied).",
-        )
-    ),
+    pt="As linhas estão no sistema (applied), ou nenhuma está (not-applied).",
+    en="The rows are in the system (applied), or none of them is (not-applied).",
 )
-@click.option(
+@option(
     "--reason",
     metavar="TEXT",
     required=True,
-    help=str(
-        Text(
-            pt="O que foi visto, e onde; fica registrado com quem e quando.",
-            en="What was seen, and where; it is recorded with who and when.",
-        )
-    ),
+    pt="O que foi visto, e onde; fica registrado com quem e quando.",
+    en="What was seen, and where; it is recorded with who and when.",
 )
 @report_format_option
 def command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:

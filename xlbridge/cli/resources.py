@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import csv_options, force_option, format_option, schemas_option
+from xlbridge.cli.options import csv_options, force_option, format_option, option, schemas_option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
@@ -17,16 +17,12 @@ from xlbridge.settings import read_settings
     invoke_without_command=True,
     help=str(Text(pt="O que se pode importar.", en="What can be imported.")),
 )
-@click.option(
+@option(
     "--json-schema",
     "file_format",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Mostra o que cabe num arquivo de recurso, como JSON Schema para editores.",
-            en="Prints what a resource file may hold, as a JSON Schema for editors.",
-        )
-    ),
+    pt="Mostra o que cabe num arquivo de recurso, como JSON Schema para editores.",
+    en="Prints what a resource file may hold, as a JSON Schema for editors.",
 )
 @schemas_option
 @format_option
@@ -70,33 +66,31 @@ def _as_json(resource: Resource) -> dict[str, object]:
         )
     ),
 )
-@click.option(
+@option(
     "--from",
     "example",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     required=True,
     metavar="FILE",
-    help=str(Text(pt="O arquivo de exemplo.", en="The example workbook.")),
+    pt="O arquivo de exemplo.",
+    en="The example workbook.",
 )
-@click.option(
-    "--sheet", help=str(Text(pt="A planilha do arquivo.", en="The sheet of the workbook."))
+@option(
+    "--sheet",
+    pt="A planilha do arquivo.",
+    en="The sheet of the workbook.",
 )
-@click.option(
+@option(
     "--name",
-    help=str(
-        Text(
-            pt="O nome do recurso (se não for dito: o do arquivo).",
-            en="The name of the resource (default: the file's).",
-        )
-    ),
+    pt="O nome do recurso (se não for dito: o do arquivo).",
+    en="The name of the resource (default: the file's).",
 )
-@click.option(
+@option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help=str(
-        Text(pt="Onde gravar (se não for dito: mostra).", en="Where to write (default: shows it).")
-    ),
+    pt="Onde gravar (se não for dito: mostra).",
+    en="Where to write (default: shows it).",
 )
 @csv_options
 @force_option

@@ -9,7 +9,7 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import report_format_option
+from xlbridge.cli.options import described_command, report_format_option
 from xlbridge.cli.output import print_error, remark
 from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments, upload_options
@@ -20,8 +20,10 @@ from xlbridge.upload import Job, Journal, State, open_context
 from xlbridge.upload.results import ensure_evidence
 
 
-@click.command(
-    "resume", help=str(Text(pt="Continua um envio interrompido.", en="Continues an upload."))
+@described_command(
+    "resume",
+    pt="Continua um envio interrompido.",
+    en="Continues an upload.",
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
 @upload_options

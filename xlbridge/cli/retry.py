@@ -10,7 +10,13 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import link_option, parse_options, report_format_option
+from xlbridge.cli.options import (
+    described_command,
+    link_option,
+    option,
+    parse_options,
+    report_format_option,
+)
 from xlbridge.cli.output import remark
 from xlbridge.cli.upload_options import (
     UploadArguments,
@@ -19,31 +25,22 @@ from xlbridge.cli.upload_options import (
     plan_options,
     upload_options,
 )
-from xlbridge.i18n import Text
 from xlbridge.upload import open_context
 from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 
-@click.command(
+@described_command(
     "retry",
-    help=str(
-        Text(
-            pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
-            en="Sends again only the rejected rows that have been fixed.",
-        )
-    ),
+    pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
+    en="Sends again only the rejected rows that have been fixed.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
-@click.option(
+@option(
     "--file",
     type=click.Path(path_type=Path),
-    help=str(
-        Text(
-            pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
-            en="The corrected workbook; without it, the rejects workbook.",
-        )
-    ),
+    pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
+    en="The corrected workbook; without it, the rejects workbook.",
 )
 @again_option
 @plan_options

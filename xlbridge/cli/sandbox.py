@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from xlbridge.cli.options import port_option, schemas_option
+from xlbridge.cli.options import described_command, option, port_option, schemas_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.i18n import Text
@@ -19,128 +19,92 @@ from xlbridge.settings import read_settings
 _SECONDS = click.FloatRange(min=0)
 
 
-@click.command(
+@described_command(
     "sandbox",
-    help=str(
-        Text(
-            pt="Roda o sistema de ensaio neste computador, até ser interrompido.",
-            en="Runs the practice system on this computer, until it is interrupted.",
-        )
-    ),
+    pt="Roda o sistema de ensaio neste computador, até ser interrompido.",
+    en="Runs the practice system on this computer, until it is interrupted.",
 )
 @port_option
-@click.option(
+@option(
     "--db",
     "database",
     metavar="URL",
-    help=str(
-        Text(
-            pt="Banco de dados: um arquivo SQLite, ou postgresql+psycopg://…",
-            en="Database: an SQLite file, or postgresql+psycopg://…",
-        )
-    ),
+    pt="Banco de dados: um arquivo SQLite, ou postgresql+psycopg://…",
+    en="Database: an SQLite file, or postgresql+psycopg://…",
 )
-@click.option(
+@option(
     "--seed",
     type=click.Choice([kind.value for kind in SeedKind]),
     default=SeedKind.DEMO.value,
     show_default=True,
-    help=str(
-        Text(
-            pt="Com que um banco novo começa: só os cadastros de apoio, ou uma pequena empresa.",
-            en="What a new database begins with: the registries only, or a small company.",
-        )
-    ),
+    pt="Com que um banco novo começa: só os cadastros de apoio, ou uma pequena empresa.",
+    en="What a new database begins with: the registries only, or a small company.",
 )
-@click.option(
+@option(
     "--scale",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
     metavar="N",
-    help=str(Text(pt="Multiplica os registros da demo.", en="Multiplies the demo's records.")),
+    pt="Multiplica os registros da demo.",
+    en="Multiplies the demo's records.",
 )
-@click.option(
+@option(
     "--ready-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=str(
-        Text(
-            pt="Arquivo JSON, gravado inteiro quando o sistema atende: endereço e credenciais.",
-            en="JSON file, written whole once it answers: address and credentials.",
-        )
-    ),
+    pt="Arquivo JSON, gravado inteiro quando o sistema atende: endereço e credenciais.",
+    en="JSON file, written whole once it answers: address and credentials.",
 )
-@click.option(
+@option(
     "--expose",
     metavar="ADDRESS",
-    help=str(
-        Text(
-            pt="Outro endereço em que escutar; exige XLBRIDGE_PASSWORD.",
-            en="Another address to listen on; needs XLBRIDGE_PASSWORD.",
-        )
-    ),
+    pt="Outro endereço em que escutar; exige XLBRIDGE_PASSWORD.",
+    en="Another address to listen on; needs XLBRIDGE_PASSWORD.",
 )
-@click.option(
+@option(
     "--host-name",
     "host_names",
     multiple=True,
     metavar="NAME",
-    help=str(
-        Text(
-            pt="Com --expose: mais um nome pelo qual o sistema é chamado; repetível.",
-            en="With --expose: another name that it is called by; repeatable.",
-        )
-    ),
+    pt="Com --expose: mais um nome pelo qual o sistema é chamado; repetível.",
+    en="With --expose: another name that it is called by; repeatable.",
 )
-@click.option(
+@option(
     "--while-stdin-open",
     is_flag=True,
-    help=str(
-        Text(pt="Termina quando a entrada padrão fecha.", en="Ends when standard input closes.")
-    ),
+    pt="Termina quando a entrada padrão fecha.",
+    en="Ends when standard input closes.",
 )
-@click.option(
+@option(
     "--faults",
     metavar="SPEC",
-    help=str(
-        Text(
-            pt="Falhas de propósito, para ensaios, como delay=0.5@0.2,cut-after@0.05,seed=7.",
-            en="Misbehaves on purpose, for rehearsals: delay=0.5@0.2,cut-after@0.05,seed=7.",
-        )
-    ),
+    pt="Falhas de propósito, para ensaios, como delay=0.5@0.2,cut-after@0.05,seed=7.",
+    en="Misbehaves on purpose, for rehearsals: delay=0.5@0.2,cut-after@0.05,seed=7.",
 )
-@click.option(
+@option(
     "--token-lifetime",
     type=_SECONDS,
     default=3600.0,
     show_default=True,
     metavar="SECONDS",
-    help=str(Text(pt="Por quanto tempo um token vale.", en="How long a token is valid.")),
+    pt="Por quanto tempo um token vale.",
+    en="How long a token is valid.",
 )
-@click.option(
+@option(
     "--strict",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Só aceita nomes, datas e documentos escritos exatamente como na descrição da "
-            "interface.",
-            en="Takes names, dates and documents only as the interface's description writes them.",
-        )
-    ),
+    pt="Só aceita nomes, datas e documentos escritos exatamente como na descrição da interface.",
+    en="Takes names, dates and documents only as the interface's description writes them.",
 )
-@click.option(
+@option(
     "--request-timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help=str(
-        Text(
-            pt="Encerra uma conexão parada no meio de uma requisição por esse tempo.",
-            en="Ends a connection that stands still in the middle of a request for so long.",
-        )
-    ),
+    pt="Encerra uma conexão parada no meio de uma requisição por esse tempo.",
+    en="Ends a connection that stands still in the middle of a request for so long.",
 )
 @schemas_option
 def command(

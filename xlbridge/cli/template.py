@@ -6,7 +6,13 @@ import click
 
 from xlbridge.cli.completion import complete_resources
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.options import WORKBOOK_OUTPUT, force_option, option, schemas_option
+from xlbridge.cli.options import (
+    WORKBOOK_OUTPUT,
+    described_command,
+    force_option,
+    option,
+    schemas_option,
+)
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
@@ -17,48 +23,38 @@ from xlbridge.settings import Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template, write_templates
 
 
-@click.command(
+@described_command(
     "template",
-    help=str(Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook.")),
+    pt="Grava um modelo de planilha.",
+    en="Writes a blank import workbook.",
 )
 @click.argument("resource", required=False, shell_complete=complete_resources)
-@click.option(
+@option(
     "-o",
     "--output",
     type=WORKBOOK_OUTPUT,
-    help=str(
-        Text(
-            pt="Onde gravar (se não for dito: RECURSO.xlsx).",
-            en="Where to write (default: RESOURCE.xlsx).",
-        )
-    ),
+    pt="Onde gravar (se não for dito: RECURSO.xlsx).",
+    en="Where to write (default: RESOURCE.xlsx).",
 )
-@click.option(
+@option(
     "--all",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help=str(
-        Text(
-            pt="Grava nesta pasta os modelos de todos os recursos que vêm com o xlbridge.",
-            en="Writes the templates of all resources shipped with xlbridge into this folder.",
-        )
-    ),
+    pt="Grava nesta pasta os modelos de todos os recursos que vêm com o xlbridge.",
+    en="Writes the templates of all resources shipped with xlbridge into this folder.",
 )
-@click.option(
+@option(
     "--migrate",
     "old",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="OLD",
-    help=str(
-        Text(
-            pt="Passa para o modelo novo os dados de um arquivo feito com um modelo anterior.",
-            en="Moves the data of a workbook made from an earlier template into the new one.",
-        )
-    ),
+    pt="Passa para o modelo novo os dados de um arquivo feito com um modelo anterior.",
+    en="Moves the data of a workbook made from an earlier template into the new one.",
 )
-@click.option(
+@option(
     "--sheet",
-    help=str(Text(pt="A planilha do arquivo ANTIGO.", en="The sheet of the workbook OLD.")),
+    pt="A planilha do arquivo ANTIGO.",
+    en="The sheet of the workbook OLD.",
 )
 @option(
     "--with-lists",

@@ -7,7 +7,7 @@ import click
 
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import port_option
+from xlbridge.cli.options import described_command, option, port_option
 from xlbridge.cli.output import remark
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
@@ -15,33 +15,26 @@ from xlbridge.i18n import Text
 _NEEDED = ("starlette", "uvicorn")
 
 
-@click.command(
+@described_command(
     "ui",
-    help=str(
-        Text(
-            pt="Abre a página no navegador: corrigir a planilha onde está o erro, enviar, "
-            "acompanhar. Só este computador a alcança.",
-            en="Opens the page in the browser: correct the sheet where the error stands, send it, "
-            "follow it. Only this computer can reach it.",
-        )
-    ),
+    pt="Abre a página no navegador: corrigir a planilha onde está o erro, enviar, "
+    "acompanhar. Só este computador a alcança.",
+    en="Opens the page in the browser: correct the sheet where the error stands, send it, "
+    "follow it. Only this computer can reach it.",
 )
 @port_option
-@click.option(
+@option(
     "--no-browser",
     is_flag=True,
-    help=str(Text(pt="Só mostra o link.", en="Only shows the link.")),
+    pt="Só mostra o link.",
+    en="Only shows the link.",
 )
-@click.option(
+@option(
     "--ready-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=str(
-        Text(
-            pt="Arquivo JSON, gravado inteiro quando a página atende: o link e o processo.",
-            en="JSON file, written whole once the page answers: the link and the process.",
-        )
-    ),
+    pt="Arquivo JSON, gravado inteiro quando a página atende: o link e o processo.",
+    en="JSON file, written whole once the page answers: the link and the process.",
 )
 def command(port: int, no_browser: bool, ready_file: Path | None) -> None:
     if not all(map(importlib.util.find_spec, _NEEDED)):

@@ -11,6 +11,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import (
+    described_command,
     link_option,
     map_option,
     parse_options,
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet
 
 
-@click.command(
+@described_command(
     "upload",
-    help=str(Text(pt="Confere um arquivo e o envia.", en="Validates a workbook and sends it.")),
+    pt="Confere um arquivo e o envia.",
+    en="Validates a workbook and sends it.",
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @mode_option

@@ -11,7 +11,13 @@ from typing import Any, Self, get_args
 import click
 
 from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
-from xlbridge.cli.options import combined, option, schemas_option, status_copy_option
+from xlbridge.cli.options import (
+    combined,
+    option,
+    schemas_option,
+    status_copy_option,
+    yes_option,
+)
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     ApproveAll,
@@ -92,12 +98,7 @@ at_once_option = option(
 
 consent_options = combined(
     [
-        option(
-            "--yes",
-            is_flag=True,
-            pt="Não pergunta antes de enviar.",
-            en="Does not ask before sending.",
-        ),
+        yes_option,
         option(
             "--confirm",
             metavar="ROWS:DIGEST",

@@ -15,9 +15,11 @@ from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     ValidateArguments,
     all_sheets_option,
+    described_command,
     force_option,
     link_option,
     map_option,
+    option,
     page_format_option,
     parse_options,
     schemas_option,
@@ -36,67 +38,46 @@ if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
 
 
-@click.command(
+@described_command(
     "validate",
-    help=str(
-        Text(
-            pt="Confere planilhas no próprio computador, sem usar a rede.",
-            en="Checks workbooks on this computer, without the network.",
-        )
-    ),
+    pt="Confere planilhas no próprio computador, sem usar a rede.",
+    en="Checks workbooks on this computer, without the network.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(readable=False, path_type=Path))
-@click.option(
+@option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help=str(Text(pt="Grava o relatório num arquivo.", en="Writes the report to a file.")),
+    pt="Grava o relatório num arquivo.",
+    en="Writes the report to a file.",
 )
-@click.option(
+@option(
     "--annotate",
     "annotated",
     type=WORKBOOK_OUTPUT,
-    help=str(
-        Text(
-            pt="Grava uma cópia do arquivo com as células marcadas; com --fix, uma do corrigido.",
-            en="Writes a copy of the workbook with its cells marked; with --fix, of the fixed one.",
-        )
-    ),
+    pt="Grava uma cópia do arquivo com as células marcadas; com --fix, uma do corrigido.",
+    en="Writes a copy of the workbook with its cells marked; with --fix, of the fixed one.",
 )
-@click.option(
+@option(
     "--fix",
     "fixed",
     type=WORKBOOK_OUTPUT,
-    help=str(
-        Text(
-            pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
-            en="Writes a copy in which what is certain is fixed, and reports what is left.",
-        )
-    ),
+    pt="Grava uma cópia em que o que é certo está corrigido, e relata o que fica.",
+    en="Writes a copy in which what is certain is fixed, and reports what is left.",
 )
-@click.option(
+@option(
     "--limit",
     type=click.IntRange(min=0),
-    help=str(
-        Text(
-            pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens e a cópia "
-            "marcada são sempre de todos.",
-            en="How many findings to detail for each file (in text: for each rule); the counts "
-            "and the marked copy are always of all.",
-        )
-    ),
+    pt="Quantos achados detalhar por arquivo (em texto: por regra); as contagens e a cópia "
+    "marcada são sempre de todos.",
+    en="How many findings to detail for each file (in text: for each rule); the counts "
+    "and the marked copy are always of all.",
 )
-@click.option(
+@option(
     "--online",
     is_flag=True,
-    help=str(
-        Text(
-            pt="Confere também no sistema: códigos que existem e estão ativos, registros que já "
-            "estão lá.",
-            en="Also asks the system: codes that exist and are active, records that are there "
-            "already.",
-        )
-    ),
+    pt="Confere também no sistema: códigos que existem e estão ativos, registros que já estão lá.",
+    en="Also asks the system: codes that exist and are active, records that are there already.",
 )
 @force_option
 @sheet_options

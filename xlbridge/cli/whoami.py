@@ -1,19 +1,17 @@
 """``xlbridge whoami``: the user as the system knows them."""
 
-import click
-
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.options import format_option
+from xlbridge.cli.options import described_command, format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
 from xlbridge.client import QUICK_CHECK_POLICY
 from xlbridge.connection import connect
-from xlbridge.i18n import Text
 from xlbridge.wire.authentication import SYSTEM_INFO
 
 
-@click.command(
+@described_command(
     "whoami",
-    help=str(Text(pt="Quem é o usuário no sistema.", en="Who the user is in the system.")),
+    pt="Quem é o usuário no sistema.",
+    en="Who the user is in the system.",
 )
 @format_option
 def command(form: str) -> None:
