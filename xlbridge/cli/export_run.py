@@ -33,7 +33,6 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import ExportTask, cluster_executor, export_all
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
-from xlbridge.upload import known_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +68,9 @@ def run_export(task: ExportArguments) -> ExitCode:
     with connect(settings, remark) as client, show_progress(export.listing.title) as activity:
         profile = client.target.profile
         if export.takes_known:
+            # Here, not above: few listings ask the journal, which takes its time to import.
+            from xlbridge.upload import known_numbers
+
             name = export.listing.name
             export = export.with_known(known_numbers(settings, name, client.identity, profile))
         if task.since_last:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from types import NoneType
 from typing import Any
 
@@ -188,27 +189,27 @@ class _ColumnWriter:
         self._around = form.around(column, place) if bare else None
         self._are_plain = form.are_plain if is_text else None
 
-    def written(self, values: Sequence[Any]) -> tuple[str, Iterable[Any] | None]:
-        """Return what stands in each line, with ``%s`` where it differs, and what goes there.
+    def written(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
+        """Return what each line has, in its order: a text, what differs, and another text.
 
-        The latter is None where all lines have the same.
+        What differs is None where all lines have the same.
         """
         kinds = set(map(type, values))
         if kinds == {NoneType}:
-            return _literal(self._nothing), None
+            return self._nothing, None, ""
         # 1 and true are the same key of a dict.
         if (int if self.column.kind is Kind.BOOLEAN else bool) in kinds:
             raise UnexpectedValue
         if self._around is None or not kinds <= _OF_NUMBERS:
-            return "%s", map(self.cells.__getitem__, values)
+            return "", map(self.cells.__getitem__, values), ""
         filled = values if NoneType not in kinds else [v for v in values if v is not None]
         if not self._are_usual(filled, kinds):
-            return "%s", map(self.cells.__getitem__, values)
+            return "", map(self.cells.__getitem__, values), ""
         before, after = self._around
         if filled is values:
-            return f"{_literal(before)}%s{_literal(after)}", values
+            return before, map(str, values) if int in kinds else values, after
         nothing = self._nothing
-        return "%s", [nothing if v is None else f"{before}{v}{after}" for v in values]
+        return "", [nothing if v is None else f"{before}{v}{after}" for v in values], ""
 
     def check(self, value: Any) -> None:
         """Raise ``ValueError`` or ``TypeError`` for a value that does not fit."""
@@ -227,10 +228,6 @@ class _ColumnWriter:
             return bool(min(values) > -_SMALL_WHOLE // 10 and max(values) < _SMALL_WHOLE)
         texts = map(str, values) if int in kinds else values
         return _COMMON_NUMBERS[self.column.kind]("|".join(texts) + "|") is not None
-
-
-def _literal(text: str) -> str:
-    return text.replace("%", "%%")
 
 
 class LineWriter:
@@ -258,15 +255,17 @@ class LineWriter:
         """Write rows. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""
         if not rows:
             return []
-        columns = zip(self._columns, zip(*rows, strict=True), strict=True)
-        written = [writer.written(values) for writer, values in columns]
-        form = self._form
-        line = _literal(form.before) + _literal(form.between).join(text for text, _ in written)
-        line += _literal(form.after)
-        differing = [values for _, values in written if values is not None]
-        if not differing:
-            return [line % ()] * len(rows)
-        return list(map(line.__mod__, zip(*differing, strict=True)))
+        parts: list[Iterable[str]] = []
+        alike = self._form.before
+        for writer, values in zip(self._columns, zip(*rows, strict=True), strict=True):
+            before, differing, after = writer.written(values)
+            alike += before
+            if differing is not None:
+                parts += [repeat(alike), differing]
+                alike = ""
+            alike += after + (self._form.between if writer is not self._columns[-1] else "")
+        parts.append(repeat(alike + self._form.after, len(rows)))
+        return list(map("".join, zip(*parts, strict=False)))
 
     def misfit(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
         """Return the position of the first value that does not fit, and the reason."""

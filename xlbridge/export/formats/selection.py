@@ -7,7 +7,6 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.export.formats.base import OpenOutput, OutputWriter, sheet_paths
-from xlbridge.export.formats.template import template_opener
 from xlbridge.export.formats.text import CSV_DIALECTS, csv_opener, open_jsonl
 from xlbridge.export.formats.xlsx import open_xlsx
 from xlbridge.export.sheets import Sheet
@@ -57,6 +56,9 @@ def output_opener(
             raise UsageError(
                 Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
             )
+        # Here, not above: what writes import sheets takes its time to import.
+        from xlbridge.export.formats.template import template_opener
+
         return template_opener(template)
     if csv_dialect is None:
         return FORMATS[form]
