@@ -7,7 +7,7 @@ from typing import Any
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload import ACTION_COUNTS
 
 _MARKS = {
@@ -39,18 +39,16 @@ def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
     width = max((len(state.step.name) for state in steps), default=0)
     for state in steps:
         mark = _MARKS.get(state.status, _BAD_MARK)
-        yield Text(pt="{text}", en="{text}").format(
-            text=_step_line(f"  {mark} {state.step.name:{width}}  ", state)
-        )
+        yield _step_line(f"  {mark} {state.step.name:{width}}  ", state)
         if state.problem is not None:
-            yield Text(pt="      {p}", en="      {p}").format(p=state.problem)
+            yield untranslated("      {p}").format(p=state.problem)
         for unit in state.units:
             if unit.status is UnitStatus.DONE:
                 continue
             if isinstance(state.step, WorkbookStep):
                 yield from _unit_text(unit)
             elif unit.problem is not None:
-                yield Text(pt="      {p}", en="      {p}").format(p=unit.problem)
+                yield untranslated("      {p}").format(p=unit.problem)
     yield from _total_text(steps)
 
 
@@ -69,7 +67,7 @@ def _step_line(head: str, state: StepOverview) -> Text:
     else:
         summary = STATUS_NAMES[state.status]
     if isinstance(state.step, ExportStep):
-        detail = Text(pt="{listing} → {o}", en="{listing} → {o}").format(
+        detail = untranslated("{listing} → {o}").format(
             listing=state.step.listing, o=state.step.output
         )
     elif isinstance(state.step, CompareStep):
@@ -86,7 +84,7 @@ def _step_line(head: str, state: StepOverview) -> Text:
         ).format(n=len(state.units))
     else:
         detail = _rows_text(state.rows, len(state.units))
-    return Text(pt="{head}{summary} · {detail}", en="{head}{summary} · {detail}").format(
+    return untranslated("{head}{summary} · {detail}").format(
         head=head, summary=summary, detail=detail
     )
 
@@ -127,28 +125,26 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
         (rows.unsent, Text(pt="{n} {n:não enviada|não enviadas}", en="{n} not sent")),
     ):
         if count:
-            summary = Text(pt="{summary}, {more}", en="{summary}, {more}").format(
+            summary = untranslated("{summary}, {more}").format(
                 summary=summary, more=text.format(n=count)
             )
     return summary
 
 
 def _unit_text(unit: UnitOverview) -> Iterator[Text]:
-    yield Text(pt="      {name}: {status}", en="      {name}: {status}").format(
+    yield untranslated("      {name}: {status}").format(
         name=unit.name, status=STATUS_NAMES[unit.status]
     )
     if unit.problem is not None:
-        yield Text(pt="        {p}", en="        {p}").format(p=unit.problem)
+        yield untranslated("        {p}").format(p=unit.problem)
     if unit.actions is not None:
-        yield Text(pt="        {counts}", en="        {counts}").format(
-            counts=ACTION_COUNTS.format(**unit.actions)
-        )
+        yield untranslated("        {counts}").format(counts=ACTION_COUNTS.format(**unit.actions))
     for reason in unit.held:
-        yield Text(pt="      {reason}", en="      {reason}").format(reason=reason)
+        yield untranslated("      {reason}").format(reason=reason)
     if unit.status is UnitStatus.INVALID and unit.check is not None:
         yield Text(pt="        erros: {n}", en="        errors: {n}").format(n=unit.check.errors)
         for line in unit.check.first_findings:
-            yield Text(pt="        {line}", en="        {line}").format(line=line)
+            yield untranslated("        {line}").format(line=line)
     for job in unit.jobs:
         if (unit.rows.rejected or unit.rows.held) and job.last("rejects_file"):
             yield Text(

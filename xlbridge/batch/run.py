@@ -62,7 +62,7 @@ from xlbridge.errors import (
     XlbridgeError,
 )
 from xlbridge.files import lock_or_fail, report_local_failures, report_write_errors
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.settings import CsvForm
 from xlbridge.validation.reports import Report
@@ -284,7 +284,7 @@ class BatchRun:
 
 
 _EXPORTING = Text(pt="Exportando", en="Exporting")
-_UNIT = Text(pt="{step} · {unit}", en="{step} · {unit}")
+_UNIT = untranslated("{step} · {unit}")
 _NOT_TRIED = Text(
     pt="não tentado, o sistema não respondeu antes: {why}",
     en="not tried, the system did not answer before: {why}",

@@ -12,7 +12,7 @@ from xlbridge.cli.output import print_result, remark
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected, is_json_or_empty
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, os_error_reason
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 _METHODS = ["GET", "POST", "PUT", "DELETE"]
 
@@ -83,7 +83,7 @@ def _body(data: str) -> object:
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UsageError(
-            Text(pt="--data: {file}: {reason}", en="--data: {file}: {reason}").format(
+            untranslated("--data: {file}: {reason}").format(
                 file=data[1:], reason=os_error_reason(error)
             )
         ) from error

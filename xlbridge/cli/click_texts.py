@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 _TEXTS = (
     Text(en="Usage:", pt="Uso:"),
@@ -196,7 +196,7 @@ _METAVARS = {
         Text(en="VALUE", pt="VALOR"),
         Text(en="YYYY", pt="AAAA"),
     )
-} | dict.fromkeys(("INTEGER", "INTEGER RANGE"), Text(pt="N", en="N"))
+} | dict.fromkeys(("INTEGER", "INTEGER RANGE"), untranslated("N"))
 """Names of the values of options and arguments in help texts."""
 
 BY_ENGLISH = {text.en: text for text in _TEXTS}

@@ -17,7 +17,7 @@ from xlbridge.client import (
 )
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile
 from xlbridge.upload import Journal, accept_journal, is_expected
 
@@ -99,7 +99,7 @@ def _journal(path: Path) -> Iterator[DiagnosticCheck]:
     except XlbridgeError as error:
         yield failed_check("journal", error)
     else:
-        yield DiagnosticCheck("journal", True, Text(pt="{path}", en="{path}").format(path=path))
+        yield DiagnosticCheck("journal", True, untranslated("{path}").format(path=path))
 
 
 def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
@@ -155,7 +155,7 @@ _NAMES = {
 
 
 def _print(check: DiagnosticCheck) -> None:
-    verdict = Text(pt="ok", en="ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
+    verdict = untranslated("ok") if check.ok else Text(pt="PROBLEMA", en="PROBLEM")
     name = _NAMES.get(check.name, check.name)
     print_result(f"{verdict!s:9} {name!s:14} {check.message}")
     if not check.ok and check.advice:

@@ -5,7 +5,7 @@ from pathlib import Path
 from xlbridge.cli.output import remark
 from xlbridge.errors import XlbridgeError
 from xlbridge.files import as_argument
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -81,7 +81,7 @@ def tell(proposal: MappingProposal | SheetMapping) -> str:
         source = " + ".join(column.sources) or str(column.body.get("constant"))
         sure = CONFIDENCE_WORDS[column.confidence]
         remark(
-            Text(pt="  {source} → {name}: {sure}", en="  {source} → {name}: {sure}").format(
+            untranslated("  {source} → {name}: {sure}").format(
                 source=source, name=column.name, sure=sure
             )
         )

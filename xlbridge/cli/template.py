@@ -17,7 +17,7 @@ from xlbridge.cli.output import remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.settings import Settings, WorkbookLimits
 from xlbridge.workbook.write import write_template, write_templates
@@ -143,7 +143,7 @@ def _migrate(
     remark(_MIGRATED.format(path=path, rows=done.rows))
     for header, name in done.moved.items():
         if header != name:
-            remark(Text(pt="  {old} → {new}", en="  {old} → {new}").format(old=header, new=name))
+            remark(untranslated("  {old} → {new}").format(old=header, new=name))
     for text, names in (
         (Text(pt="  novas, vazias: {names}", en="  new, empty: {names}"), done.new),
         (Text(pt="  suas, no fim: {names}", en="  your own, at the end: {names}"), done.kept),

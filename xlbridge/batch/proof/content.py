@@ -23,7 +23,7 @@ from xlbridge.batch.proof.grids import (
     typed_value,
 )
 from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 _WHOLE_BATCH = Text(pt="Total do lote", en="The whole batch")
 _STEPS_SHEET = Text(pt="Etapas", en="Steps")
@@ -161,7 +161,7 @@ def field_grid(proof: Proof) -> Grid:
 
 _TOTALS_SHEET = Text(pt="Totais de controle", en="Control totals")
 _NO_TOTALS = Text(pt="Nenhuma linha aceita.", en="No row was accepted.")
-_TOTAL = Text(pt="Total", en="Total")
+_TOTAL = untranslated("Total")
 _EMPTY = Text(pt="(vazio)", en="(empty)")
 _ACCEPTED_ROWS = Heading(Text(pt="Linhas aceitas", en="Rows accepted"), 10)
 _UNREAD_ROWS = Heading(Text(pt="Destas, não lidas de volta", en="Of these, not read back"), 12)

@@ -12,7 +12,7 @@ from xlbridge.batch.proof.model import (
     RefusedRow,
     RowLocation,
 )
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload import Job
 from xlbridge.upload.results import Verdict, mode_name, state_name
 
@@ -169,7 +169,7 @@ def _open_state(row: OpenRow) -> Text:
 
 _DIGEST_WIDTH = 36  # half of one: it stands in two lines
 _FILE = Heading(Text(pt="Arquivo", en="File"), 44, path=True)
-_SHA = Heading(Text(pt="SHA-256", en="SHA-256"), _DIGEST_WIDTH, digest=True)
+_SHA = Heading(untranslated("SHA-256"), _DIGEST_WIDTH, digest=True)
 _YES = Text(pt="sim", en="yes")
 _NO = Text(pt="NÃO", en="NO")
 _NOT_DONE = Text(pt="não feita: {why}", en="not done: {why}")
@@ -247,7 +247,7 @@ def job_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Modo", en="Mode"), 9),
             Heading(Text(pt="Estado", en="State"), 11),
             Heading(Text(pt="Início", en="Begun"), 18),
-            Heading(Text(pt="Log", en="Log"), 8),
+            Heading(untranslated("Log"), 8),
             Heading(Text(pt="Linhas", en="Rows"), 9),
             Heading(Text(pt="Aceitas", en="Accepted"), 9),
             Heading(Text(pt="Rejeitadas", en="Rejected"), 10, alarming=True),

@@ -9,7 +9,7 @@ from typing import Any
 from xlbridge.batch.proof.grids import grouped_amount, grouped_number
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofExport, ResourceSummary
 from xlbridge.files import short_path
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 _VERIFIED = Text(
     pt="Tudo conferido: {found} de {read} {n:linha lida|linhas lidas} de volta, cada uma no "
@@ -73,7 +73,7 @@ _DIFFERS = Text(
 _TOTALS = Text(
     pt="totais de controle que não conferem: {n}", en="control totals that do not agree: {n}"
 )
-_NOT_SENT = Text(pt="{step} · {file}: {why}", en="{step} · {file}: {why}")
+_NOT_SENT = untranslated("{step} · {file}: {why}")
 _NOT_DONE = Text(
     pt="{step}: a exportação de {listing} não foi feita: {why}",
     en="{step}: the export of {listing} was not done: {why}",
@@ -231,8 +231,8 @@ def proof_text(written: WrittenProof) -> Iterator[Text]:
         verdict=verdict(written.proof)
     )
     for line in resource_lines(written.proof):
-        yield Text(pt="  {line}", en="  {line}").format(line=line)
+        yield untranslated("  {line}").format(line=line)
     for item in open_items(written.proof):
-        yield Text(pt="  ✗ {item}", en="  ✗ {item}").format(item=item)
+        yield untranslated("  ✗ {item}").format(item=item)
     for path in (written.workbook, written.page):
-        yield Text(pt="  {path}", en="  {path}").format(path=short_path(path))
+        yield untranslated("  {path}").format(path=short_path(path))

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.processes import (
     NEW_PROCESS_GROUP,
     command_line,
@@ -137,5 +137,5 @@ def _run_failed(code: int, log: Path) -> UsageError:
             pt="O lote não pôde ser ensaiado (código de saída {code}).",
             en="The batch cannot be rehearsed (exit code {code}).",
         ).format(code=code),
-        Text(pt=last, en=last) if last else None,
+        untranslated(last) if last else None,
     )

@@ -21,7 +21,7 @@ from xlbridge.batch.rehearsal.result import (
     WorkbookResult,
 )
 from xlbridge.batch.status import STATUS_NAMES, overview
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import (
     RowDigest,
@@ -315,7 +315,7 @@ def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
     for row in file.rows:
         if row.outcome in _NOT_IN_TABLE:
             said = reasons.get((row.job.id, row.row))
-            message = _reason(row) if said is None else Text(pt=said, en=said)
+            message = _reason(row) if said is None else untranslated(said)
             yield Refusal(RowId(file.step, unit.name, row.origin), message)
 
 

@@ -16,7 +16,7 @@ from xlbridge.batch.rehearsal.result import (
     WorkbookResult,
 )
 from xlbridge.files import as_argument
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.sandbox.rehearsal import REGISTRY_TITLES, table_title
 from xlbridge.upload.results import RowOutcome
 
@@ -225,7 +225,7 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
     ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
     if workbook.problem is None:
         return text
-    return Text(pt="{text} ({why})", en="{text} ({why})").format(text=text, why=workbook.problem)
+    return untranslated("{text} ({why})").format(text=text, why=workbook.problem)
 
 
 def _tables_text(counted: TrialCounts) -> Iterator[Text]:
@@ -266,7 +266,7 @@ def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
     if not shown:
         return
     more = sum(1 for _ in waiting)
-    yield Text(pt="{title}: {n}", en="{title}: {n}").format(title=title, n=len(shown) + more)
+    yield untranslated("{title}: {n}").format(title=title, n=len(shown) + more)
     yield from shown
     if more:
         yield Text(pt="  … e mais {n}", en="  … and {n} more").format(n=more)
@@ -276,7 +276,7 @@ def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     for text, kinds in ASSERTIONS.values():
         violations = rehearsed.violations(*kinds)
         if not violations:
-            yield Text(pt="✓ {what}", en="✓ {what}").format(what=text)
+            yield untranslated("✓ {what}").format(what=text)
             continue
         yield Text(pt="✗✗ QUEBRADO: {what}", en="✗✗ BROKEN: {what}").format(what=text)
         yield from map(_violation_text, violations[:_MOST_SHOWN])
@@ -293,7 +293,7 @@ def _assertions_text(rehearsed: RehearsalResult) -> Iterator[Text]:
 
 def _violation_text(violation: Violation) -> Text:
     if violation.row_id is None:
-        return Text(pt="  {text}", en="  {text}").format(text=violation.message)
+        return untranslated("  {text}").format(text=violation.message)
     return _row_text(violation.row_id, violation.message)
 
 
