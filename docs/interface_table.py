@@ -43,7 +43,7 @@ class Row:
 def interface() -> Iterator[str]:
     """Every operation, with what calls it, answers it, shows it and tests it."""
     yield "# Interface"
-    yield "Each operation: how the client calls it, which function of the sandbox answers it, the"
+    yield "Each operation: how the client calls it, what of the sandbox answers it, the"
     yield "hand-written exchanges that show it, and the parameters of the tests that these drive."
     yield ""
     yield f"- Sandbox tests: `{SANDBOX_TEST}[…]`, whole exchanges over a bare HTTP client."
@@ -93,7 +93,7 @@ def _call(operation: Operation) -> str:
 
 def _handler(operation: Operation) -> str:
     handler = HANDLERS.get(operation.name)
-    return f"{handler.handle.__module__}.{handler.handle.__name__}" if handler else ""
+    return f"{handler.source.__module__}.{handler.source.__name__}" if handler else ""
 
 
 def _cells(row: Row) -> Iterator[str]:

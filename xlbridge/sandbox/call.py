@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, exists, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, exists, select
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
-from xlbridge.sandbox.problems import Problem, not_found
+from xlbridge.sandbox.problems import Problem, Registration, not_found, register_one
 from xlbridge.sandbox.storage import Storage
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
@@ -149,6 +149,7 @@ def _declared(value: WireModel | None, model: type[Model]) -> Model:
 
 
 HandlerFunction = Callable[[Call], Any]
+Handling = TypeVar("Handling", bound=HandlerFunction)
 Fallback = Callable[[Sequence[Problem]], Any]
 
 
@@ -157,10 +158,12 @@ class Handler:
     """Function that answers an operation.
 
     ``on_invalid``, where there is one, turns a bad request into data that is answered with 200:
-    for operations whose failures the spec puts into a successful answer.
+    for operations whose failures the spec puts into a successful answer. ``source`` is what a
+    reader looks for: the function itself, or what it is made of where several are made alike.
     """
 
     handle: HandlerFunction
+    source: Callable[..., Any]
     on_invalid: Fallback | None = None
 
 
@@ -169,17 +172,35 @@ HANDLERS: dict[str, Handler] = {}
 
 
 def handles(
-    operation: Operation, *, on_invalid: Fallback | None = None
-) -> Callable[[HandlerFunction], HandlerFunction]:
+    operation: Operation,
+    *,
+    on_invalid: Fallback | None = None,
+    source: Callable[..., Any] | None = None,
+) -> Callable[[Handling], Handling]:
     """Register the decorated function as the operation's one handler."""
 
-    def register(handle: HandlerFunction) -> HandlerFunction:
+    def register(handle: Handling) -> Handling:
         if operation.name in HANDLERS:
             raise ValueError(f"{operation.name} has a handler already")
-        HANDLERS[operation.name] = Handler(handle, on_invalid)
+        HANDLERS[operation.name] = Handler(handle, source or handle, on_invalid)
         return handle
 
     return register
+
+
+MakeRegistration = Callable[[Connection, datetime], Registration[Any, Any]]
+"""Makes the registration of a kind of records, for a transaction and the moment of a call."""
+
+
+def handle_creation(
+    operation: Operation,
+    registration: MakeRegistration,
+    source: Callable[..., Any] | None = None,
+) -> None:
+    """Register the handler of an operation that registers its body as a new record."""
+    handles(operation, source=source or registration)(
+        lambda call: register_one(registration(call.connection, call.now), call.body)
+    )
 
 
 _MINUTE = timedelta(minutes=1)
@@ -187,13 +208,15 @@ _DAY = timedelta(days=1)
 
 
 def window_conditions(
-    call: Call, updated: ColumnElement[datetime], lower: datetime | None, upper: datetime | None
+    call: Call, updated: ColumnElement[datetime]
 ) -> Iterator[ColumnElement[bool]]:
-    """Yield the conditions of ``dataInferior`` and ``dataSuperior``.
+    """Yield the conditions of the query's ``dataInferior`` and ``dataSuperior``.
 
     An upper end takes in all that it names: the whole day, or with a time the whole minute.
     Source: the spec, Sales and billing (``dd/MM/yyyy``, optionally followed by ``HH:mm``).
     """
+    query: Any = call.query
+    lower, upper = query.dataInferior, query.dataSuperior
     if lower is not None:
         yield updated >= lower
     if upper is not None:
@@ -221,16 +244,19 @@ def equal_conditions(table: Table, query: WireModel, *names: str) -> Iterator[Co
 
 
 def document_lines(
-    call: Call, model: type[Model], lines: Table, numbers: Select[tuple[int]]
+    connection: Connection,
+    model: type[Model],
+    number: Column[int],
+    numbers: Select[tuple[int]] | Sequence[int],
 ) -> defaultdict[int, list[Model]]:
-    """Return the lines of all documents whose numbers a statement finds, by number, in order.
+    """Return the lines of documents, by the documents' numbers, in order.
 
-    The table's ``number`` is the document's. What comes from our own tables is not validated
-    again.
+    ``number`` is the column of the lines' table that has the document's. What comes from our own
+    tables is not validated again.
     """
     construct = cast("Callable[..., Model]", model.model_construct)
-    found = select(lines).where(lines.c.number.in_(numbers)).order_by(*lines.primary_key)
+    found = select(number.table).where(number.in_(numbers)).order_by(*number.table.primary_key)
     grouped: defaultdict[int, list[Any]] = defaultdict(list)
-    for row in call.connection.execute(found).mappings():
-        grouped[row["number"]].append(construct(**row))
+    for row in connection.execute(found).mappings():
+        grouped[row[number.name]].append(construct(**row))
     return grouped

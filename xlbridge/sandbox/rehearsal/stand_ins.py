@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table, func, insert, select, update
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource, row_model
-from xlbridge.sandbox.areas.registry.codes import Numbers, counters
+from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers, counters
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
     accounts,
@@ -56,20 +56,15 @@ REGISTRY_TITLES: Mapping[str, Text] = {
 }
 """Names of the registries in which stand-ins are made."""
 
-NAMED_BY: Mapping[str, frozenset[str]] = {
+_NAMED_BY: Mapping[str, frozenset[str]] = {
     "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws", "nomeComercial"}),
 }
 """The fields by which a record of a registry can be made that is named otherwise than by code."""
 
-_BY_FIELD: Mapping[str, Table] = {
-    "codigoDaContaCorrente": accounts,
-    "codigoDaFormaDePagamento": payment_methods,
-    "codigoDoVendedor": sellers,
-    "codigoDoTipoDeCliente": client_types,
-    "codigoDoCentroDeCusto": cost_centres,
-    "CodigoDoCustoABC": abc_costs,
-    "codigoDoServicoPrestado": services,
-}
+_BY_CODE = (
+    "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDoVendedor",
+    "codigoDoTipoDeCliente", "codigoDoCentroDeCusto", "CodigoDoCustoABC", "codigoDoServicoPrestado",
+)  # fmt: skip
 _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
 _REVENUE = {ReceivableInput: True, PayableInput: False}
@@ -78,13 +73,13 @@ _SCOPE_OF_REGISTRY = {clients: "client", suppliers: "supplier", products: "produ
 
 CODE_COLUMNS = frozenset(
     {
-        *_BY_FIELD,
+        *_BY_CODE,
         *_WAREHOUSE_FIELDS,
         *_SECTION_WAREHOUSE_FIELDS,
         "codigoDoItemDeLancamento",
         "codigoDaCarteira",
+        "codigoDaSecao",
     }
-    | {"codigoDaSecao"}
 )
 """The columns without a reference whose values must exist all the same."""
 
@@ -119,9 +114,9 @@ class StandIns:
         model = row_model(resource)
         if model is None:
             return
-        for name, table in _BY_FIELD.items():
+        for name in _BY_CODE:
             if name in row:
-                self._need(table, row[name])
+                self._need(REGISTRIES[name][0], row[name])
         if (code := row.get("codigoDoItemDeLancamento")) is not None and model in _REVENUE:
             self._need(categories, code, revenue=_REVENUE[model])
         if (code := row.get("codigoDaCarteira")) is not None:
@@ -130,7 +125,7 @@ class StandIns:
 
     def named(self, registry: str, field: str, value: str) -> None:
         """Make a record of a registry that is named by a field of its listing, if there is none."""
-        if field not in NAMED_BY.get(registry, ()):
+        if field not in _NAMED_BY.get(registry, ()):
             return
         found = select(clients.c.codigoDoCliente).where(clients.c[field] == value)
         if self._connection.execute(found).first() is None:

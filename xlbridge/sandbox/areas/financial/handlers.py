@@ -39,12 +39,11 @@ from xlbridge.sandbox.areas.financial.tables import (
     receivables,
 )
 from xlbridge.sandbox.areas.registry.tables import abc_costs, accounts, clients
-from xlbridge.sandbox.call import Call, handles, window_conditions
+from xlbridge.sandbox.call import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import (
     first_found,
     invalid,
     not_found,
-    register_one,
     require_no_problems,
 )
 from xlbridge.wire import Attachment
@@ -63,9 +62,7 @@ from xlbridge.wire.financial import (
     Allocation,
     Payable,
     PayableChange,
-    PayableInput,
     Receivable,
-    ReceivableInput,
     ReceivableLookup,
     ReceivableQuery,
     Statement,
@@ -73,47 +70,27 @@ from xlbridge.wire.financial import (
     StatementQuery,
 )
 
-
-@handles(RECEIVABLE_CREATE)
-def create_receivable(call: Call) -> Receivable:
-    return register_one(
-        ReceivableRegistration(call.connection, call.now), call.body_as(ReceivableInput)
-    )
+handle_creation(RECEIVABLE_CREATE, ReceivableRegistration)
+handle_creation(PAYABLE_CREATE, PayableRegistration)
 
 
 @handles(RECEIVABLE_LIST_OPEN)
-def list_open_receivables(call: Call) -> list[Receivable]:
-    return _receivables(call, receivables.c.dataDeBaixa.is_(None))
-
-
 @handles(RECEIVABLE_LIST_SETTLED)
-def list_settled_receivables(call: Call) -> list[Receivable]:
-    return _receivables(call, receivables.c.dataDeBaixa.is_not(None))
+def list_receivables(call: Call) -> list[Receivable]:
+    settled = receivables.c.dataDeBaixa.is_not(None)
+    wanted = settled if call.operation is RECEIVABLE_LIST_SETTLED else ~settled
+    client = call.query_as(ReceivableQuery).codigoDoCliente
+    if client is None:
+        return read_receivables(call.connection, wanted)
+    found = clients.c.codigoDoCliente == client
+    call.require_row(found, "codigoDoCliente", "Cliente não encontrado.")
+    return read_receivables(call.connection, wanted, receivables.c.codigoDoCliente == client)
 
 
 @handles(RECEIVABLE_FIND)
 def find_receivable(call: Call) -> Receivable | None:
     wanted = receivables.c.idws == call.query_as(ReceivableLookup).idws
     return next(iter(read_receivables(call.connection, wanted)), None)
-
-
-def _receivables(call: Call, *conditions: ColumnElement[bool]) -> list[Receivable]:
-    client = call.query_as(ReceivableQuery).codigoDoCliente
-    if client is None:
-        return read_receivables(call.connection, *conditions)
-    _require_client(call, client)
-    of_client = receivables.c.codigoDoCliente == client
-    return read_receivables(call.connection, *conditions, of_client)
-
-
-def _require_client(call: Call, client: int) -> None:
-    found = clients.c.codigoDoCliente == client
-    call.require_row(found, "codigoDoCliente", "Cliente não encontrado.")
-
-
-@handles(PAYABLE_CREATE)
-def create_payable(call: Call) -> Payable:
-    return register_one(PayableRegistration(call.connection, call.now), call.body_as(PayableInput))
 
 
 @handles(PAYABLE_UPDATE)
@@ -134,13 +111,11 @@ def alter_payable(call: Call) -> Payable:
 
 
 @handles(PAYABLE_LIST_OPEN)
-def list_open_payables(call: Call) -> list[Payable]:
-    return read_payables(call.connection, payables.c.dataDeBaixa.is_(None))
-
-
 @handles(PAYABLE_LIST_SETTLED)
-def list_settled_payables(call: Call) -> list[Payable]:
-    return read_payables(call.connection, payables.c.dataDeBaixa.is_not(None))
+def list_payables(call: Call) -> list[Payable]:
+    settled = payables.c.dataDeBaixa.is_not(None)
+    wanted = settled if call.operation is PAYABLE_LIST_SETTLED else ~settled
+    return read_payables(call.connection, wanted)
 
 
 @handles(PAYABLE_GET)
@@ -235,7 +210,7 @@ def _settled_titles(call: Call) -> list[Receivable | Payable]:
 def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
     query = call.query_as(StatementQuery)
     yield titles.c.codigoDaContaCorrente == query.codigoDaContaCorrente
-    yield from window_conditions(call, titles.c.dataDeBaixa, query.dataInferior, query.dataSuperior)
+    yield from window_conditions(call, titles.c.dataDeBaixa)
 
 
 def _statement_lines(

@@ -46,7 +46,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     purchase_reasons,
     purchase_types,
 )
-from xlbridge.sandbox.call import Call, Model, document_lines, handles
+from xlbridge.sandbox.call import Call, Model, document_lines, handle_creation, handles
 from xlbridge.sandbox.problems import (
     Problem,
     RequestError,
@@ -85,7 +85,6 @@ from xlbridge.wire.purchasing import (
     REQUISITION_LIST_OPEN,
     ActiveQuery,
     BuyingOrder,
-    BuyingOrderInput,
     Notification,
     PurchaseOrder,
     PurchaseOrderAnswer,
@@ -94,7 +93,6 @@ from xlbridge.wire.purchasing import (
     PurchaseOrderItem,
     PurchaseReason,
     PurchaseRequisition,
-    PurchaseRequisitionInput,
     PurchaseType,
     RequestedItem,
     RequisitionQuery,
@@ -103,21 +101,16 @@ from xlbridge.wire.purchasing import (
 _requisitions = purchase_requisitions.c
 
 
-@handles(REQUISITION_CREATE)
-@handles(REQUISITION_CREATE_SUFFIXED)
-def create_requisition(call: Call) -> PurchaseRequisition:
-    registration = PurchaseRequisitionRegistration(call.connection, call.now)
-    return register_one(registration, call.body_as(PurchaseRequisitionInput))
+handle_creation(REQUISITION_CREATE, PurchaseRequisitionRegistration)
+handle_creation(REQUISITION_CREATE_SUFFIXED, PurchaseRequisitionRegistration)
+handle_creation(ORDER_CREATE, BuyingOrderRegistration)
 
 
 @handles(REQUISITION_LIST_OPEN)
-def list_open_requisitions(call: Call) -> list[PurchaseRequisition]:
-    return _find_requisitions(call, _requisitions.encerrada.is_(False), *_requisition_filters(call))
-
-
 @handles(REQUISITION_LIST_CLOSED)
-def list_closed_requisitions(call: Call) -> list[PurchaseRequisition]:
-    return _find_requisitions(call, _requisitions.encerrada.is_(True), *_requisition_filters(call))
+def list_requisitions(call: Call) -> list[PurchaseRequisition]:
+    of_state = _requisitions.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
+    return _find_requisitions(call, of_state, *_requisition_filters(call))
 
 
 @handles(REQUISITION_GET)
@@ -150,7 +143,8 @@ def _documents(
     """Yield the headers that a statement finds under conditions, each with its lines."""
     (number,) = headers.primary_key
     table, model = lines
-    items = document_lines(call, model, table, select(number).where(*conditions))
+    numbers = select(number).where(*conditions)
+    items = document_lines(call.connection, model, table.c.number, numbers)
     found = statement.where(*conditions).order_by(number)
     for row in call.connection.execute(found).mappings():
         yield row, items[row[number.name]]
@@ -170,21 +164,10 @@ def _find_requisitions(call: Call, *conditions: ColumnElement[bool]) -> list[Pur
 _orders = buying_orders.c
 
 
-@handles(ORDER_CREATE)
-def create_order(call: Call) -> BuyingOrder:
-    return register_one(
-        BuyingOrderRegistration(call.connection, call.now), call.body_as(BuyingOrderInput)
-    )
-
-
 @handles(ORDER_LIST_OPEN)
-def list_open_orders(call: Call) -> list[BuyingOrder]:
-    return _find_orders(call, _orders.encerrada.is_(False))
-
-
 @handles(ORDER_LIST_CLOSED)
-def list_closed_orders(call: Call) -> list[BuyingOrder]:
-    return _find_orders(call, _orders.encerrada.is_(True))
+def list_orders(call: Call) -> list[BuyingOrder]:
+    return _find_orders(call, _orders.encerrada.is_(call.operation is ORDER_LIST_CLOSED))
 
 
 @handles(ORDER_GET)
@@ -236,13 +219,10 @@ def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
 
 
 @handles(PURCHASE_ORDER_LIST_OPEN)
-def list_open_purchase_orders(call: Call) -> list[PurchaseOrder]:
-    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(False))
-
-
 @handles(PURCHASE_ORDER_LIST_CLOSED)
-def list_closed_purchase_orders(call: Call) -> list[PurchaseOrder]:
-    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(True))
+def list_purchase_orders(call: Call) -> list[PurchaseOrder]:
+    closed = call.operation is PURCHASE_ORDER_LIST_CLOSED
+    return _find_purchase_orders(call, _purchase_orders.encerrado.is_(closed))
 
 
 @handles(PURCHASE_ORDER_GET)

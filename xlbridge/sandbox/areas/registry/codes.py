@@ -132,11 +132,11 @@ class CodeLookup:
 
         ``prefix`` is what the keys of the fields begin with.
         """
-        return [
-            problem
-            for name in names
-            for problem in self.problems(prefix + name, *_checked(data, name))
-        ]
+        found: list[Problem] = []
+        for name in names:
+            registry, label = REGISTRIES[name]
+            found += self.problems(prefix + name, registry, getattr(data, name), label)
+        return found
 
     def client_problems(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body: unknown or inactive.
@@ -189,11 +189,6 @@ class CodeLookup:
         if warehouse is not None:
             found &= sections.c.warehouse == warehouse
         return bool(self._connection.scalar(select(exists().where(found))))
-
-
-def _checked(data: WireModel, name: str) -> tuple[Table, object, str]:
-    registry, label = REGISTRIES[name]
-    return registry, getattr(data, name), label
 
 
 class Numbers:

@@ -5,7 +5,7 @@ Source: the spec, Client, Client contact, Product type, Registry, Limits, Versio
 
 from typing import Any
 
-from sqlalchemy import Select, exists, select, update
+from sqlalchemy import Select, Table, exists, select, update
 
 from xlbridge.sandbox.areas.registry.codes import CodeListRegistration, select_entries
 from xlbridge.sandbox.areas.registry.rules import (
@@ -27,15 +27,15 @@ from xlbridge.sandbox.areas.registry.tables import (
     products,
     suppliers,
 )
-from xlbridge.sandbox.call import Call, handles, window_conditions
+from xlbridge.sandbox.call import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.columns import labelled_columns, to_row
 from xlbridge.sandbox.problems import (
     first_found,
     invalid,
     not_found,
-    register_one,
     require_no_problems,
 )
+from xlbridge.wire import Operation, WireModel
 from xlbridge.wire.products import (
     PRODUCT_CREATE,
     PRODUCT_GET,
@@ -43,7 +43,6 @@ from xlbridge.wire.products import (
     PRODUCT_UPDATE,
     Product,
     ProductChange,
-    ProductInput,
 )
 from xlbridge.wire.registry import (
     CLIENT_CAP,
@@ -65,21 +64,18 @@ from xlbridge.wire.registry import (
     Client,
     ClientCategory,
     ClientIdws,
-    ClientInput,
     ClientQuery,
     ClientType,
     Contact,
-    ContactInput,
     CostCentre,
     ProductType,
     Supplier,
-    SupplierInput,
 )
 
-
-@handles(CLIENT_CREATE)
-def create_client(call: Call) -> Client:
-    return register_one(ClientRegistration(call.connection, call.now), call.body_as(ClientInput))
+handle_creation(CLIENT_CREATE, ClientRegistration)
+handle_creation(CONTACT_CREATE, ContactRegistration)
+handle_creation(SUPPLIER_CREATE, SupplierRegistration)
+handle_creation(PRODUCT_CREATE, ProductRegistration)
 
 
 @handles(CLIENT_SET_IDWS)
@@ -104,11 +100,7 @@ def set_client_idws(call: Call) -> Client:
 def list_clients(call: Call) -> Client | list[Client] | None:
     query = call.query_as(ClientQuery)
     found = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
-    found = found.where(
-        *window_conditions(
-            call, clients.c.ultimaAtualizacao, query.dataInferior, query.dataSuperior
-        )
-    )
+    found = found.where(*window_conditions(call, clients.c.ultimaAtualizacao))
     if query.idws is not None:
         found = found.where(clients.c.idws == query.idws)
     if query.cnpjcpf is not None:
@@ -116,11 +108,6 @@ def list_clients(call: Call) -> Client | list[Client] | None:
     if query.idws is None and query.cnpjcpf is None:
         return call.read(Client, found.limit(CLIENT_CAP))
     return next(iter(call.read(Client, found.limit(1))), None)
-
-
-@handles(CONTACT_CREATE)
-def create_contact(call: Call) -> Contact:
-    return register_one(ContactRegistration(call.connection, call.now), call.body_as(ContactInput))
 
 
 @handles(CONTACT_GET)
@@ -132,22 +119,10 @@ def show_contact(call: Call) -> Contact:
     return first_found(call.read(Contact, found), "seq", "Contato não encontrado.")
 
 
-@handles(SUPPLIER_CREATE)
-def create_supplier(call: Call) -> Supplier:
-    return register_one(
-        SupplierRegistration(call.connection, call.now), call.body_as(SupplierInput)
-    )
-
-
 @handles(SUPPLIER_LIST)
 def list_suppliers(call: Call) -> list[Supplier]:
     found = select(*labelled_columns(suppliers, SUPPLIER_COLUMNS)).order_by(suppliers.c.code)
     return call.read(Supplier, found)
-
-
-@handles(PRODUCT_CREATE)
-def create_product(call: Call) -> Product:
-    return register_one(ProductRegistration(call.connection, call.now), call.body_as(ProductInput))
 
 
 @handles(PRODUCT_UPDATE)
@@ -176,47 +151,21 @@ def _select_products() -> Select[Any]:
     return select(*labelled_columns(products, PRODUCT_COLUMNS)).order_by(products.c.code)
 
 
-@handles(CLIENT_CATEGORY_CREATE)
-def create_client_category(call: Call) -> ClientCategory:
-    registration = CodeListRegistration(
-        call.connection, call.now, client_categories, ClientCategory
+def _handle_code_list(
+    create: Operation, listing: Operation, table: Table, model: type[WireModel]
+) -> None:
+    """Register the handlers that add to a code list, and that list its entries."""
+    handle_creation(
+        create,
+        lambda connection, now: CodeListRegistration(connection, now, table, model),
+        source=CodeListRegistration,
     )
-    return register_one(registration, call.body_as(ClientCategory))
+    handles(listing, source=select_entries)(
+        lambda call: call.read(model, select_entries(table, model))
+    )
 
 
-@handles(CLIENT_CATEGORY_LIST)
-def list_client_categories(call: Call) -> list[ClientCategory]:
-    return call.read(ClientCategory, select_entries(client_categories, ClientCategory))
-
-
-@handles(CLIENT_TYPE_CREATE)
-def create_client_type(call: Call) -> ClientType:
-    registration = CodeListRegistration(call.connection, call.now, client_types, ClientType)
-    return register_one(registration, call.body_as(ClientType))
-
-
-@handles(CLIENT_TYPE_LIST)
-def list_client_types(call: Call) -> list[ClientType]:
-    return call.read(ClientType, select_entries(client_types, ClientType))
-
-
-@handles(PRODUCT_TYPE_CREATE)
-def create_product_type(call: Call) -> ProductType:
-    registration = CodeListRegistration(call.connection, call.now, product_types, ProductType)
-    return register_one(registration, call.body_as(ProductType))
-
-
-@handles(PRODUCT_TYPE_LIST)
-def list_product_types(call: Call) -> list[ProductType]:
-    return call.read(ProductType, select_entries(product_types, ProductType))
-
-
-@handles(COST_CENTRE_CREATE)
-def create_cost_centre(call: Call) -> CostCentre:
-    registration = CodeListRegistration(call.connection, call.now, cost_centres, CostCentre)
-    return register_one(registration, call.body_as(CostCentre))
-
-
-@handles(COST_CENTRE_LIST)
-def list_cost_centres(call: Call) -> list[CostCentre]:
-    return call.read(CostCentre, select_entries(cost_centres, CostCentre))
+_handle_code_list(CLIENT_CATEGORY_CREATE, CLIENT_CATEGORY_LIST, client_categories, ClientCategory)
+_handle_code_list(CLIENT_TYPE_CREATE, CLIENT_TYPE_LIST, client_types, ClientType)
+_handle_code_list(PRODUCT_TYPE_CREATE, PRODUCT_TYPE_LIST, product_types, ProductType)
+_handle_code_list(COST_CENTRE_CREATE, COST_CENTRE_LIST, cost_centres, CostCentre)

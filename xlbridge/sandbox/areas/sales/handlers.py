@@ -23,14 +23,19 @@ from xlbridge.sandbox.areas.sales.tables import (
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.call import Call, equal_conditions, handles, window_conditions
-from xlbridge.sandbox.problems import first_found, register_one
+from xlbridge.sandbox.call import (
+    Call,
+    equal_conditions,
+    handle_creation,
+    handles,
+    window_conditions,
+)
+from xlbridge.sandbox.problems import first_found
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
     PRODUCT_INVOICE_PROCESS,
     ProductInvoice,
-    ProductInvoiceInput,
     ProductInvoiceItem,
 )
 from xlbridge.wire.sales import (
@@ -84,9 +89,7 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
     found = (
         select(sales_orders)
         .where(
-            *window_conditions(
-                call, sales_orders.c.updated, query.dataInferior, query.dataSuperior
-            ),
+            *window_conditions(call, sales_orders.c.updated),
             *equal_conditions(sales_orders, query, "codigoDaFilial"),
         )
         .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
@@ -102,25 +105,19 @@ def _sales_order(call: Call, number: int) -> SalesOrder:
     return order
 
 
-@handles(PRODUCT_INVOICE_CREATE)
-def create_product_invoice(call: Call) -> ProductInvoice:
-    return register_one(
-        ProductInvoiceRegistration(call.connection, call.now), call.body_as(ProductInvoiceInput)
-    )
+handle_creation(PRODUCT_INVOICE_CREATE, ProductInvoiceRegistration)
+handle_creation(SERVICE_INVOICE_REGISTER, ServiceInvoiceRegistration)
+handle_creation(SERVICE_INVOICE_CREATE, ServiceInvoiceRegistration)
 
 
 @handles(PRODUCT_INVOICE_PROCESS)
 def process_product_invoice(call: Call) -> ProductInvoice:
     emit_product_invoice(call.connection, call.path["id"], call.now)
-    return _product_invoice(call)
+    return show_product_invoice(call)
 
 
 @handles(PRODUCT_INVOICE_GET)
 def show_product_invoice(call: Call) -> ProductInvoice:
-    return _product_invoice(call)
-
-
-def _product_invoice(call: Call) -> ProductInvoice:
     invoice_id = call.path["id"]
     statement = select(product_invoices).where(product_invoices.c.idNF == invoice_id)
     headers = call.connection.execute(statement).all()
@@ -132,14 +129,6 @@ def _product_invoice(call: Call) -> ProductInvoice:
     )
     return ProductInvoice.model_construct(
         **header._mapping, produtos=call.read(ProductInvoiceItem, items)
-    )
-
-
-@handles(SERVICE_INVOICE_REGISTER)
-@handles(SERVICE_INVOICE_CREATE)
-def create_service_invoice(call: Call) -> ServiceInvoice:
-    return register_one(
-        ServiceInvoiceRegistration(call.connection, call.now), call.body_as(ServiceInvoiceInput)
     )
 
 
@@ -176,9 +165,7 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
     found = (
         select(service_invoices)
         .where(
-            *window_conditions(
-                call, columns.ultimaAtualizacao, query.dataInferior, query.dataSuperior
-            ),
+            *window_conditions(call, columns.ultimaAtualizacao),
             *equal_conditions(service_invoices, query, "codigoDaFilial", "codigoDoCliente"),
         )
         .order_by(columns.ultimaAtualizacao, columns.idNF)

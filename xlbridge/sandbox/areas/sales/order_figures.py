@@ -43,7 +43,7 @@ def priced_item(
 ) -> SalesOrderItem:
     """Return a line of an order with all its figures, none of it processed yet."""
     total = round_half_even(item.quantidade * _price(item, product))
-    figures = _figures(item, total)
+    figures = line_figures(item, total)
     weight = product.weight * item.quantidade
     return SalesOrderItem.model_validate(
         item.model_dump(exclude_none=True)
@@ -86,8 +86,11 @@ def _price(item: SalesOrderItemInput, product: Row[Any]) -> Decimal:
     return Decimal(product.price) if item.valorUnitario is None else item.valorUnitario
 
 
-def _figures(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
-    """The amounts that follow from one another; taxes go by the total after the discount."""
+def line_figures(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
+    """Return the amounts of a line that follow from its total before surcharge and discount.
+
+    Taxes go by the total after them.
+    """
     surcharge, surcharge_rate = _adjustment(
         total, item.valorAcrescimo, item.valorAcrescimoPercentual
     )

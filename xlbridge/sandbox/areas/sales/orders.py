@@ -3,13 +3,12 @@
 Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
 from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
@@ -33,6 +32,7 @@ from xlbridge.sandbox.areas.sales.tables import (
     sales_order_items,
     sales_orders,
 )
+from xlbridge.sandbox.call import document_lines
 from xlbridge.sandbox.problems import (
     Problem,
     amount_problems,
@@ -183,9 +183,6 @@ def _write_order(
 
 _ORDERS_AT_ONCE = 500
 
-Line = TypeVar("Line", SalesOrderInstallment, SalesOrderItem)
-Lines = defaultdict[int, list[Line]]
-
 
 def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
     """Return the orders that rows of their table begin."""
@@ -197,8 +194,11 @@ def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[Sal
 
 def _load_batch(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
     numbers = [header.numeroDoPedido for header in headers]
-    parcelas = _load_lines(connection, SalesOrderInstallment, sales_order_installments, numbers)
-    produtos = _load_lines(connection, SalesOrderItem, sales_order_items, numbers)
+    instalments, items = sales_order_installments.c, sales_order_items.c
+    parcelas = document_lines(
+        connection, SalesOrderInstallment, instalments.numeroDoPedido, numbers
+    )
+    produtos = document_lines(connection, SalesOrderItem, items.numeroDoPedido, numbers)
     return [
         SalesOrder.model_construct(
             **header._mapping,
@@ -210,24 +210,13 @@ def _load_batch(connection: Connection, headers: Sequence[Row[Any]]) -> list[Sal
     ]
 
 
-def _load_lines(
-    connection: Connection, model: type[Line], table: Table, numbers: Sequence[int]
-) -> Lines[Line]:
-    of_orders = table.c.numeroDoPedido.in_(numbers)
-    found = select(table).where(of_orders).order_by(*table.primary_key)
-    grouped: Lines[Line] = defaultdict(list)
-    for row in connection.execute(found).mappings():
-        # What comes from our own tables is not validated again.
-        grouped[row["numeroDoPedido"]].append(model.model_construct(**row))
-    return grouped
-
-
 _NUMBER_FIELD = "numeroPedido"
-_SALE_TERMS = {"tipoDeOperacao": "Saída", "naturezaDaOperacao": "Venda de mercadorias"}
-_INVOICE_FIELDS = (
+SALE_TERMS = {"tipoDeOperacao": "Saída", "naturezaDaOperacao": "Venda de mercadorias"}
+INVOICE_FIELDS = (
     "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
     "nomeDoCliente", "cep",
 )  # fmt: skip
+"""Fields of an order that its invoice copies."""
 
 
 def process_order(connection: Connection, number: int, now: datetime) -> None:
@@ -272,18 +261,19 @@ def _pending_order(connection: Connection, number: int) -> Row[Any]:
 def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int | None:
     same = ("idProduto", "quantidade", "valorUnitario")
     content = ProductInvoiceInput.model_validate(
-        _SALE_TERMS
-        | {name: getattr(order, name) for name in _INVOICE_FIELDS}
+        SALE_TERMS
+        | {name: getattr(order, name) for name in INVOICE_FIELDS}
         | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
     )
     registration = ProductInvoiceRegistration(connection, now, order)
     return register_one(registration, content).idNF
 
 
-_TITLE_FIELDS = (
+TITLE_FIELDS = (
     "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento", "codigoDoCentroDeCusto",
     "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira",
 )  # fmt: skip
+"""Fields of an order that its titles copy."""
 
 
 def title_problems(connection: Connection, order: SalesOrder, now: datetime) -> list[Problem]:
@@ -309,7 +299,7 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
     number = order.numeroDoPedido
     issued = order.dataDaOrdem
     return ReceivableInput.model_validate(
-        {name: getattr(order, name) for name in _TITLE_FIELDS}
+        {name: getattr(order, name) for name in TITLE_FIELDS}
         | {
             "historico": order.historicoCR or f"Pedido de venda {number}",
             "numeroDoDocumento": f"PV-{number:06}/{instalment.numeroDaParcela}",

@@ -28,6 +28,7 @@ from xlbridge.sandbox.areas.sales.invoices import (
     service_invoice_key,
     service_invoice_scope,
 )
+from xlbridge.sandbox.areas.sales.orders import INVOICE_FIELDS, SALE_TERMS
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     sales_order_items,
@@ -46,10 +47,7 @@ _NBS_OF_SERVICE = {
     "14.01": "120011000",
     "17.01": "114011100",
 }
-_COPIED = (
-    "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
-    "nomeDoCliente", "cep", "idNF", "numeroDoPedido",
-)  # fmt: skip
+_COPIED = (*INVOICE_FIELDS, "idNF", "numeroDoPedido")
 
 
 class InvoiceMaker:
@@ -67,8 +65,7 @@ class InvoiceMaker:
         scope = product_invoice_scope(branch, series)
         self.numbers[scope] = max(self.numbers[scope], number)
         return {name: header[name] for name in _COPIED} | {
-            "tipoDeOperacao": "Saída",
-            "naturezaDaOperacao": "Venda de mercadorias",
+            **SALE_TERMS,
             **invoice_figures(items),
             "dataDeEmissao": emitted,
             "numeroDaNotaFiscalEletronica": number,

@@ -5,11 +5,10 @@ from enum import Enum, auto
 from random import Random
 from typing import Any
 
-from xlbridge.sandbox.areas.financial.rules import percent_of
 from xlbridge.sandbox.areas.registry.seed import SUPPLIER_DOCUMENTS
 from xlbridge.sandbox.areas.registry.seed_demo import Customer, DemoProduct
-from xlbridge.sandbox.areas.sales.order_figures import ZERO
-from xlbridge.wire.sales import SalesOrder
+from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_figures
+from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
 
 _GRAMS = Decimal("0.001")
 _GROSS = Decimal("1.1")
@@ -76,30 +75,17 @@ def _values(
 ) -> dict[str, Any]:
     total = quantity * product.price
     rates = (_DISCOUNTS, _IPI, _ICMS)
-    discount_rate, ipi_rate, icms_rate = (Decimal(random.choice(values)) for values in rates)
-    discount = percent_of(total, discount_rate)
-    base = total - discount
-    ipi = percent_of(base, ipi_rate)
-    return {
-        "valorUnitario": product.price,
-        "valorTotal": total,
-        "valorFrete": freight,
-        "valorSeguro": ZERO,
-        "valorOutros": ZERO,
-        "valorAcrescimo": ZERO,
-        "valorDesconto": discount,
-        "valorAcrescimoPercentual": ZERO,
-        "valorDescontoPercentual": discount_rate,
-        "baseIPI": base,
-        "aliquotaIPI": ipi_rate,
-        "valorIPI": ipi,
-        "aliquotaICMSST": ZERO,
-        "valorICMSST": ZERO,
-        "baseICMS": base,
-        "aliquotaICMS": icms_rate,
-        "valorICMS": percent_of(base, icms_rate),
-        "totalLiquido": base + ipi + freight,
-    }
+    discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
+    terms = SalesOrderItemInput.model_construct(
+        idProduto=product.code,
+        quantidade=quantity,
+        valorFrete=freight,
+        valorDescontoPercentual=discount,
+        aliquotaIPI=ipi,
+        aliquotaICMS=icms,
+    )
+    prices = {"valorUnitario": product.price, "valorTotal": total}
+    return prices | line_figures(terms, total)
 
 
 def _progress(quantity: Decimal, net: Decimal, status: OrderStatus) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, payment_methods, projects
+from xlbridge.sandbox.areas.sales.orders import TITLE_FIELDS
 from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker
 from xlbridge.sandbox.areas.sales.seed_order_fields import (
     OrderStatus,
@@ -185,12 +186,7 @@ class OrderMaker:
             "numeroDaMovimentacaoCR": number,
             "sequenciaDaMovimentacaoCR": sequence,
         }
-        copied = (
-            "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento",
-            "codigoDoCentroDeCusto", "codigoDaContaCorrente", "codigoDaFormaDePagamento",
-            "codigoDaCarteira",
-        )  # fmt: skip
-        return {name: header[name] for name in copied} | {
+        return {name: header[name] for name in TITLE_FIELDS} | {
             "codigoDoExercicio": issued.year,
             "numeroDaTransacao": number,
             "sequenciaDaTransacao": sequence,

@@ -129,16 +129,10 @@ def create_addressing(call: Call) -> Addressing:
 
 
 @handles(ADDRESSING_ACTIVATE)
-def activate_addressing(call: Call) -> Addressing:
-    key = call.body_as(AddressingKey)
-    set_active(call.connection, key, call.now, active=True)
-    return _addressing(call, key)
-
-
 @handles(ADDRESSING_DEACTIVATE)
-def deactivate_addressing(call: Call) -> Addressing:
+def change_addressing(call: Call) -> Addressing:
     key = call.body_as(AddressingKey)
-    set_active(call.connection, key, call.now, active=False)
+    set_active(call.connection, key, call.now, active=call.operation is ADDRESSING_ACTIVATE)
     return _addressing(call, key)
 
 

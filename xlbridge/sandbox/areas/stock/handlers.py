@@ -251,17 +251,10 @@ def _is_last_movement() -> ColumnElement[bool]:
 
 
 @handles(STOCK_REQUISITIONS_PENDING)
-def list_pending_requisitions(call: Call) -> list[StockRequisition]:
-    return _requisitions(call, pending=True)
-
-
 @handles(STOCK_REQUISITIONS_SETTLED)
-def list_settled_requisitions(call: Call) -> list[StockRequisition]:
-    return _requisitions(call, pending=False)
-
-
-def _requisitions(call: Call, *, pending: bool) -> list[StockRequisition]:
+def list_requisitions(call: Call) -> list[StockRequisition]:
     query = call.query_as(StockRequisitionQuery)
+    pending = call.operation is STOCK_REQUISITIONS_PENDING
     call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
     found = select(stock_requisitions).where(
         stock_requisitions.c.branch == query.filial, _is_pending() == pending

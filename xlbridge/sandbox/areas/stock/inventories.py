@@ -3,6 +3,7 @@
 Source: the spec, Inventory header, States.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -28,6 +29,7 @@ from xlbridge.sandbox.problems import (
     invalid,
     require_no_problems,
 )
+from xlbridge.wire import Operation
 from xlbridge.wire.inventory import (
     INVENTORY_CLOSE,
     INVENTORY_COUNT,
@@ -121,17 +123,6 @@ def _unfinished_problems(connection: Connection, data: InventoryInput) -> list[P
     if number is None:
         return []
     return [("codigoDoAlmoxarifado", f"O inventário {number} deste almoxarifado está aberto.")]
-
-
-def edit_inventory(connection: Connection, data: InventoryChange, now: datetime) -> None:
-    """Change an inventory's descriptions.
-
-    Raises ``RequestError`` (400) where it allows that no more, or a code is unknown.
-    """
-    require_permission(connection, data.idInventario, "podeEditar")
-    require_no_problems(CodeLookup(connection).field_problems(data, "codigoDoCentroDeCusto"))
-    values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
-    _update_inventory(connection, data.idInventario, now, **values)
 
 
 def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
@@ -273,8 +264,11 @@ def create_inventory(call: Call) -> Inventory:
 
 @handles(INVENTORY_EDIT)
 def update_inventory(call: Call) -> Inventory:
-    data = call.body_as(InventoryChange)
-    edit_inventory(call.connection, data, call.now)
+    data, connection = call.body_as(InventoryChange), call.connection
+    require_permission(connection, data.idInventario, "podeEditar")
+    require_no_problems(CodeLookup(connection).field_problems(data, "codigoDoCentroDeCusto"))
+    values = data.model_dump(exclude={"idInventario"}, exclude_none=True)
+    _update_inventory(connection, data.idInventario, call.now, **values)
     return _requested_inventory(call, data.idInventario)
 
 
@@ -312,25 +306,19 @@ def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
     return _items(call, inventory)
 
 
-@handles(INVENTORY_VALIDATE)
-def end_inventory_counts(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    validate_inventory(call.connection, number, call.now)
-    return _requested_inventory(call, number)
+def _handle_step(operation: Operation, step: Callable[[Connection, int, datetime], None]) -> None:
+    """Register the handler of a step that is told nothing but its inventory."""
+
+    @handles(operation, source=step)
+    def take_step(call: Call) -> Inventory:
+        number = call.path["idInventario"]
+        step(call.connection, number, call.now)
+        return _requested_inventory(call, number)
 
 
-@handles(INVENTORY_PROCESS)
-def adjust_inventory_stock(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    process_inventory(call.connection, number, call.now)
-    return _requested_inventory(call, number)
-
-
-@handles(INVENTORY_CLOSE)
-def end_inventory(call: Call) -> Inventory:
-    number = call.path["idInventario"]
-    close_inventory(call.connection, number, call.now)
-    return _requested_inventory(call, number)
+_handle_step(INVENTORY_VALIDATE, validate_inventory)
+_handle_step(INVENTORY_PROCESS, process_inventory)
+_handle_step(INVENTORY_CLOSE, close_inventory)
 
 
 def _requested_inventory(call: Call, number: int) -> Inventory:
