@@ -3,7 +3,6 @@
 What a finding proposes is certain; the other cells stay as they are, to the byte.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +20,10 @@ from xlbridge.validation.results import (
     ValidatedSheet,
     ValidationResult,
 )
-from xlbridge.workbook import CellPosition, cell_address, column_index
+from xlbridge.workbook import CellPosition, cell_address, cell_position
 from xlbridge.workbook.edit import EditableCells, EditablePackage, edit_package
 from xlbridge.workbook.write import as_xlsx
 
-_ADDRESS = re.compile(r"([A-Z]+)([0-9]+)")
 _BY_CONVENTION = frozenset({"number-as-text", "date-as-text"})
 _COMPUTED = Text(
     pt="o valor vem de uma fórmula; corrija a fórmula.",
@@ -165,7 +163,6 @@ def _reasons(
 
 
 def _place(finding: Finding) -> CellPosition:
-    match = _ADDRESS.fullmatch(finding.cell or "")
-    if match is None:
+    if finding.cell is None:
         raise AssertionError(finding)
-    return int(match[2]), column_index(match[1])
+    return cell_position(finding.cell)

@@ -4,6 +4,7 @@ from .address import (
     CellPosition as CellPosition,
     CellRange as CellRange,
     cell_address as cell_address,
+    cell_position as cell_position,
     column_index as column_index,
     column_letters as column_letters,
     escape_text as escape_text,

@@ -11,10 +11,11 @@ from lxml import etree
 
 from xlbridge.workbook.address import cell_position
 from xlbridge.workbook.edit.editable_package import (
+    RELATIONS,
     EditablePackage,
     Element,
     add_child,
-    cell_text,
+    add_text,
     find_child,
     list_entries,
     local_name,
@@ -34,6 +35,7 @@ _SHAPES_PER_BLOCK = 1024
 _SHAPE_NUMBER = re.compile(r"_s(\d+)$")
 _COMMENTS_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.comments+xml"
 _DRAWING_TYPE = "application/vnd.openxmlformats-officedocument.vmlDrawing"
+_STRICT_RELATIONS = "http://purl.oclc.org/ooxml/officeDocument/relationships"
 _V, _O, _X = (
     "urn:schemas-microsoft-com:vml",
     "urn:schemas-microsoft-com:office:office",
@@ -127,8 +129,8 @@ class _SheetComments:
         elif self._author_of(comment).startswith(_THREAD_AUTHOR):
             return
         text = find_child(comment, "text")
-        theirs = _plain_text(text)
-        _append_text(text, cell_text(f"{_SEPARATOR}\n{remark}"), "\n" if theirs else "")
+        before = "\n" if _plain_text(text) else ""
+        _append_text(text, f"{before}{_SEPARATOR}\n{remark}")
         self._fit(address, _plain_text(text))
 
     def put_back(self) -> None:
@@ -155,14 +157,8 @@ class _SheetComments:
 
     def _name_drawing(self, identity: str) -> None:
         named = new_element(self._frame, "legacyDrawing")
-        kinds = "officeDocument/2006/relationships"
-        strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
-        space = (
-            "http://purl.oclc.org/ooxml/officeDocument/relationships"
-            if strict
-            else f"http://schemas.openxmlformats.org/{kinds}"
-        )
-        named.set(f"{{{space}}}id", identity)
+        is_strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
+        named.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
         insert_in_order(self._frame, named)
 
     def _new_comment(self, address: str) -> Element:
@@ -266,13 +262,11 @@ def _cut_at_separator(text: Element) -> None:
             text.remove(run)
 
 
-def _append_text(text: Element, content: str, before: str) -> None:
+def _append_text(text: Element, content: str) -> None:
     plain = find_child(text, "t")
     if plain is not None:
         # Of a plain text followed by runs only the one or the other is shown.
         run = add_child(text, "r")
         text.replace(plain, run)
         run.append(plain)
-    addition = add_child(add_child(text, "r"), "t")
-    addition.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-    addition.text = before + content
+    add_text(add_child(text, "r"), content)

@@ -7,7 +7,7 @@ pictures and the stored results of formulas.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from xml.parsers import expat
@@ -70,14 +70,13 @@ def find_cells(part: bytes, wanted: Collection[CellPosition]) -> dict[CellPositi
 
     ``part`` is the sheet's XML in UTF-8. Raises ``ExpatError`` when it is no XML.
     """
-    search = _CellSearch(part, frozenset(wanted))
-    return search.run()
+    return _CellSearch(part, wanted).run()
 
 
 class _CellSearch:
     """One walk over a sheet's XML."""
 
-    def __init__(self, part: bytes, wanted: frozenset[CellPosition]) -> None:
+    def __init__(self, part: bytes, wanted: Collection[CellPosition]) -> None:
         self._part = part
         self._columns: defaultdict[int, list[int]] = defaultdict(list)
         for row, column in sorted(wanted):
@@ -95,13 +94,7 @@ class _CellSearch:
     def run(self) -> dict[CellPosition, CellElement]:
         self._parser.Parse(self._part, True)
         return {
-            place: CellElement(
-                cell.name,
-                cell.attributes,
-                cell.start,
-                cell.end,
-                cell.computed or self._is_in_array(place),
-            )
+            place: replace(cell, computed=cell.computed or self._is_in_array(place))
             for place, cell in self._found.items()
         }
 
@@ -124,11 +117,8 @@ class _CellSearch:
                     self._computed.append(_range_corners(attributes.get("ref", "")))
 
     def _place_cell(self, reference: str) -> None:
-        match = _REFERENCE.fullmatch(reference)
-        if match is None:
-            self._column += 1
-        else:
-            self._row, self._column = int(match[2]), column_index(match[1].upper())
+        place = _place_of(reference)
+        self._row, self._column = place or (self._row, self._column + 1)
 
     def _place_absent(self, name: str, before: int) -> None:
         """Note where the cells that are not there would stand, up to a column."""
@@ -161,13 +151,13 @@ class _CellSearch:
 def _range_corners(reference: str) -> tuple[CellPosition, CellPosition]:
     """Return the first and the last cell of a range."""
     first, _, last = reference.partition(":")
-    corners = [_REFERENCE.fullmatch(corner) for corner in (first, last or first)]
-    if None in corners:
-        return (0, 0), (0, 0)
-    (top, left), (bottom, right) = (
-        (int(match[2]), column_index(match[1].upper())) for match in corners if match
-    )
-    return (top, left), (bottom, right)
+    begin, end = _place_of(first), _place_of(last or first)
+    return (begin, end) if begin and end else ((0, 0), (0, 0))
+
+
+def _place_of(reference: str) -> CellPosition | None:
+    match = _REFERENCE.fullmatch(reference)
+    return None if match is None else (int(match[2]), column_index(match[1].upper()))
 
 
 _RICH_TEXT_RUN = re.compile(rb"<(?:\w+:)?r[\s>]")

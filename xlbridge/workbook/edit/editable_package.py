@@ -24,12 +24,6 @@ from xlbridge.workbook.address import MAX_TEXT_LENGTH, escape_text
 _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def cell_text(text: str) -> str:
-    """Return a text as XML holds it: what XML forbids is replaced, what is too long is cut."""
-    allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
-    return escape_text(allowed[:MAX_TEXT_LENGTH])
-
-
 Element = Any
 """An element of an XML tree; lxml has no types of its own."""
 
@@ -37,7 +31,7 @@ WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
 _TYPES_SPACE = "http://schemas.openxmlformats.org/package/2006/content-types"
 _RELATIONS_SPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
-_RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["'][^>]*\?>""")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PARSE_ERRORS = (
@@ -98,6 +92,14 @@ def list_entries(parent: Element, name: str) -> list[Element]:
 def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
     """Append a child in the parent's own namespace and return it."""
     return etree.SubElement(parent, tag_like(parent, name), attributes)
+
+
+def add_text(parent: Element, text: str) -> None:
+    """Append a text with its outer spaces: what XML forbids is replaced, what is too long cut."""
+    allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
+    child = add_child(parent, "t")
+    child.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    child.text = escape_text(allowed[:MAX_TEXT_LENGTH])
 
 
 def tag_like(element: Element, name: str) -> str:
@@ -206,7 +208,7 @@ class EditablePackage:
         taken = {item.get("Id") for item in relations}
         identity = next(i for i in (f"rXb{n}" for n in range(1, len(taken) + 2)) if i not in taken)
         types = (item.get("Type", "").rpartition("/")[0] for item in relations)
-        kinds = next((base for base in types if "officeDocument" in base), _RELATION_TYPES)
+        kinds = next((base for base in types if "officeDocument" in base), RELATIONS)
         etree.SubElement(
             relations,
             f"{{{_RELATIONS_SPACE}}}Relationship",

@@ -18,7 +18,7 @@ from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     Element,
     add_child,
-    cell_text,
+    add_text,
     edit_package,
     find_child,
     list_entries,
@@ -30,7 +30,6 @@ from xlbridge.workbook.edit.styles import WorkbookStyles
 
 _VALUE_ELEMENTS = frozenset({"v", "is", "f"})
 _WIDTHS = (18, 60, 22)
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +168,7 @@ def _write_row(
         )
         if style is not None:
             cell.set("s", style)
-        written = add_child(add_child(cell, "is"), "t")
-        written.text = cell_text(text)
-        written.set(_SPACE, "preserve")
+        add_text(add_child(cell, "is"), text)
         if later:
             later[0].addprevious(cell)
         else:

@@ -96,14 +96,6 @@ def edit_sheet_without_cells(package: EditablePackage, part: str) -> Iterator[El
     package.put(part, head + content[begin.start() : end] + tail)
 
 
-def deselect_sheet(package: EditablePackage, part: str) -> None:
-    """Take a sheet out of the selection: with two selected sheets typing would go into both."""
-    content = package.read(part)
-    changed = _SELECTED.sub(rb"\1", content, count=1)
-    if changed != content:
-        package.put(part, changed)
-
-
 def insert_in_order(frame: Element, element: Element) -> None:
     """Put an element where the format wants it, behind others of its name."""
     place = _ELEMENT_ORDER.index(local_name(element))
@@ -237,7 +229,11 @@ class SheetList:
     def show(self, name: str) -> None:
         """Show a sheet when the workbook is opened; of the others none is selected."""
         for place, sheet in enumerate(self._all()):
-            deselect_sheet(self._package, self._part_of(sheet))
+            part = self._part_of(sheet)
+            content, selections = _SELECTED.subn(rb"\1", self._package.read(part), count=1)
+            if selections:
+                # With two selected sheets typing would go into both.
+                self._package.put(part, content)
             if sheet.get("name") == name:
                 active = str(place)
                 sheet.attrib.pop("state", None)

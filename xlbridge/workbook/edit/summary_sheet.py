@@ -14,7 +14,7 @@ from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
     Element,
     add_child,
-    cell_text,
+    add_text,
     to_xml,
 )
 from xlbridge.workbook.edit.sheets import SheetList
@@ -47,7 +47,6 @@ _HEADER_ROW = 5
 _MAX_VALUE_LENGTH = 80
 _LINE_HEIGHT, _PADDING = 15, 3
 _A4 = "9"
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +248,4 @@ def _write_text(row: Element, index: int, text: str, look: str) -> None:
         return
     address = cell_address(int(row.get("r")), index)
     cell = add_child(row, "c", r=address, s=look, t="inlineStr")
-    content = add_child(add_child(cell, "is"), "t")
-    content.set(_SPACE, "preserve")
-    content.text = cell_text(text)
+    add_text(add_child(cell, "is"), text)
