@@ -1,4 +1,5 @@
-"""Which headers are asked about: misspelt ones, parts of a column's name, and the analyst's own."""
+"""Which headers are asked about: misspelt ones, parts of a column's name, names in two rows, and
+the analyst's own."""
 
 from pathlib import Path
 
@@ -125,3 +126,25 @@ def test_each_of_two_headers_that_may_be_a_column_is_asked_about(
     )
     sheet = validate_workbook(path, catalogue, resource="contasreceber")
     assert [f.kind.code for f in sheet.findings] == [MISSING_ALIKE, MISSPELT]
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower"),
+    [
+        (("Data", "Valor"), ("de vencimento", "do lançamento")),
+        (("Data de", ""), ("vencimento", "emissão")),
+    ],
+    ids=["each in two cells", "below a merged cell"],
+)
+def test_a_name_that_spans_two_rows_is_told_as_such(
+    tmp_path: Path, catalogue: Catalogue, upper: tuple[str, str], lower: tuple[str, str]
+) -> None:
+    split = ("dataDeVencimento", "valorDoLancamento" if upper[1] else "dataDeEmissao")
+    good = GOOD["contasreceber"]
+    names = [name for name in good if name not in split]
+    row = [good[name] for name in (*names, *split)]
+    path = write_rows(tmp_path / "a.xlsx", [*names, *upper], [[*[None] * len(names), *lower], row])
+    sheet = validate_workbook(path, catalogue, resource="contasreceber")
+    found = {(f.kind.code, f.column, f.row) for f in sheet.findings}
+    assert found == {("column-split", name, 1) for name in split}
+    assert len(sheet.rows) == 1

@@ -257,11 +257,12 @@ def _hidden_rows_and_columns(
 
 def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
     """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
+    told = {finding.cell for finding in header.findings}
     for place, column in enumerate(cells.columns):
         name = column.value(header.row - 1)
-        if normalise_header(name) or not any(column.kinds[header.row :]):
-            continue
         cell = cell_address(header.row, cells.first_column + place)
+        if normalise_header(name) or cell in told or not any(column.kinds[header.row :]):
+            continue
         if isinstance(name, str):
             yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:

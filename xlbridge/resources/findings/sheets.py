@@ -119,6 +119,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "column-split",
+        Text(
+            pt="O nome da coluna {column} está em duas linhas: {header}.",
+            en="The name of the column {column} spans two rows: {header}.",
+        ),
+        Text(
+            pt="Escreva {column} numa só célula do cabeçalho, e apague a outra linha.",
+            en="Write {column} in one cell of the header, and delete the other row.",
+        ),
+    ),
+    error(
         "column-misspelt",
         Text(
             pt="A coluna {header} parece ser {column}.",

@@ -154,7 +154,15 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
         for name, found in places.items()
         if len(found) > 1
     ]
-    missing = [column.name for column in resource.columns if column.name not in places]
+    split = {
+        place: (name, text)
+        for place, (name, text) in _split_names(cells, position, names).items()
+        if name not in places
+    }
+    findings += [_about_header("column-split", row, address(at), *split[at]) for at in split]
+    unknown = [(text, place) for text, place in unknown if place not in split]
+    there = {*places, *(name for name, _ in split.values())}
+    missing = [column.name for column in resource.columns if column.name not in there]
     columns = HeaderMatcher(resource, missing)
     strange = [(text, place, columns.of(text)) for text, place in unknown]
     asked_about = {meant.column for _, _, meant in strange if meant is not None}
@@ -172,6 +180,24 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
         numbers=numbers,
         findings=findings,
     )
+
+
+def _split_names(
+    cells: SheetCells, position: int, names: Mapping[str, str]
+) -> dict[int, tuple[str, str]]:
+    """Return the columns whose names span the row at ``position`` and one beside it, by their
+    places, with the names as they stand there. A cell on top may stand for those to its right."""
+    found: dict[int, tuple[str, str]] = {}
+    for top in (position, position - 1) if position else (position,):
+        above = ""
+        for place, (upper, lower) in enumerate(
+            zip(cells.row(top), cells.row(top + 1), strict=True)
+        ):
+            above = upper.strip() if isinstance(upper, str) and upper else above
+            text = f"{above} {lower}" if isinstance(lower, str) and lower and above else ""
+            if normalise_header(text) in names:
+                found.setdefault(place, (names[normalise_header(text)], text))
+    return found
 
 
 REMARK_HEADERS = frozenset(map(normalise_header, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
@@ -198,8 +224,11 @@ def _unknown(
         return _finding("column-unknown", row, header, cell, details)
     alike = "column-missing-alike" if resource.by_name[meant.column].required else "column-alike"
     code = "column-misspelt" if meant.surely else alike
-    details = {"header": quoted(header), "column": meant.column}
-    return _finding(code, row, meant.column, cell, details)
+    return _about_header(code, row, cell, meant.column, header)
+
+
+def _about_header(code: str, row: int, cell: str, column: str, header: str) -> Finding:
+    return _finding(code, row, column, cell, {"header": quoted(header), "column": column})
 
 
 _SEPARATORS = ";\t,|"
