@@ -133,7 +133,7 @@ def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
     """Validate the sheet to send; where its header is another system's, name the way to read it."""
     from xlbridge.cli.validate_run import has_foreign_header
     from xlbridge.parallel import validate_single_sheet
-    from xlbridge.validation import NoFittingResource
+    from xlbridge.validation.headers import NoFittingResource
 
     try:
         judged = validate_single_sheet(request, settings.schemas, settings.limits)

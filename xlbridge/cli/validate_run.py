@@ -14,14 +14,9 @@ from xlbridge.errors import LocalFailure, UsageError, WorkbookRefused, XlbridgeE
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, Settings
-from xlbridge.validation import (
-    NoFittingResource,
-    RefusedFile,
-    ValidatedSheet,
-    ValidationRequest,
-    ValidationResult,
-)
+from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest, ValidationResult
 from xlbridge.validation.cross_sheet import registered_codes
+from xlbridge.validation.headers import NoFittingResource
 from xlbridge.validation.reports import (
     Report,
 )

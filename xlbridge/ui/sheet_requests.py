@@ -26,7 +26,8 @@ from xlbridge.ui.sheet_forms import (
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
-from xlbridge.validation import NoFittingResource, ParseOptions
+from xlbridge.validation import ParseOptions
+from xlbridge.validation.headers import NoFittingResource
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template
 

@@ -30,13 +30,8 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
 from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
 from xlbridge.upload.results.verdict import parse_item_column
-from xlbridge.validation import (
-    ParseOptions,
-    ValidatedSheet,
-    match_header,
-    positions_of_keys,
-    type_rows,
-)
+from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
+from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
 from xlbridge.workbook.write import write_records

@@ -8,12 +8,6 @@ from .child_sheets import (
 from .fixed_copy import (
     fix_workbook as fix_workbook,
 )
-from .headers.header_matching import normalise_header as normalise_header
-from .headers.header_row import (
-    find_header_row as find_header_row,
-    match_header as match_header,
-)
-from .headers.sheet_choice import NoFittingResource as NoFittingResource
 from .migration import migrate as migrate
 from .pipeline import (
     blank_children as blank_children,

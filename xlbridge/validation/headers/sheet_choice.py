@@ -136,13 +136,8 @@ def _resource_of_name(cells: "SheetCells", catalogue: "Catalogue") -> "Resource 
 def _fitting_resource(cells: "SheetCells", resources: Iterable["Resource"]) -> "Resource | None":
     """Return the one resource that the sheet has data for, though a few columns be missing."""
     filled = [resource for resource in resources if has_rows(resource, cells)]
-    leading = _first_fits([cells], filled)
-    if len(leading) > 1:
-        raise _several_fit([resource.name for _, resource in leading], len(leading), cells.name)
-    if not leading:
-        nearly = _first_near_fit([cells], filled)
-        return None if nearly is None else nearly[1]
-    return leading[0][1]
+    fit = _one_fit([cells], filled)
+    return None if fit is None else fit[1]
 
 
 def _with_data_for_any(sheets: list["SheetCells"], catalogue: "Catalogue") -> list["SheetCells"]:
@@ -206,20 +201,32 @@ def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells
 def _choose_by_headers(
     sheets: list["SheetCells"], catalogue: "Catalogue", hidden: Sequence[str]
 ) -> tuple["SheetCells", "Resource | None"]:
-    leading = _first_fits(sheets, catalogue.values())
-    if not leading:
-        if nearly := _first_near_fit(sheets, catalogue.values()):
-            return nearly
-        for resources in _by_precedence(catalogue.values()):
-            if joined := resource_of_joined(sheets, resources):
-                return joined
-        if any(cells.has_data(0) for cells in sheets):
-            raise _no_fit(catalogue, hidden)
-        return sheets[0], None
+    if fit := _one_fit(sheets, catalogue.values()):
+        return fit
+    for resources in _by_precedence(catalogue.values()):
+        if joined := resource_of_joined(sheets, resources):
+            return joined
+    if any(cells.has_data(0) for cells in sheets):
+        raise _no_fit(catalogue, hidden)
+    return sheets[0], None
+
+
+def _one_fit(
+    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
+) -> tuple["SheetCells", "Resource"] | None:
+    """Return the pair that fits best, though a few columns be missing.
+
+    Raises ``UsageError`` when several fit equally well.
+    """
+    resources = list(resources)
+    leading = _first_fits(sheets, resources)
     if len(leading) > 1:
         names = sorted({resource.name for _, resource in leading})
         raise _several_fit(names, len(leading), leading[0][0].name)
-    return leading[0]
+    if leading:
+        return leading[0]
+    imported, created = _by_precedence(resources)
+    return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
 def _first_fits(
@@ -256,14 +263,6 @@ def _best_fits(
                 fits.append(((len(known), -strange), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     return [fit[1:] for fit in fits if fit[0] == best]
-
-
-def _first_near_fit(
-    sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
-) -> tuple["SheetCells", "Resource"] | None:
-    """Return the one pair that fits but for a few required columns, by precedence."""
-    imported, created = _by_precedence(resources)
-    return _best_near_fit(sheets, imported) or _best_near_fit(sheets, created)
 
 
 def _best_near_fit(

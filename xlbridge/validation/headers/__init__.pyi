@@ -1,0 +1,6 @@
+from .header_matching import normalise_header as normalise_header
+from .header_row import (
+    find_header_row as find_header_row,
+    match_header as match_header,
+)
+from .sheet_choice import NoFittingResource as NoFittingResource
