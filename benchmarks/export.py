@@ -1,11 +1,12 @@
 """An export of sales orders against the usual pipeline on the same answers, whole processes.
 
-Usage: python benchmarks/export.py [SCALE [--alone]]      (10 is 20,000 orders)
+Usage: python benchmarks/export.py [ORDERS] [--alone] [--runs N]
 
-Ours is run five times, of which the median is printed, and with 1, 2 and 4 calls at once; the
-usual pipeline once, as it takes minutes: not at all with ``--alone``.
+ORDERS (20,000 unless told) are exported N (5) times, of which the median is printed, and with 1, 2
+and 4 calls at once; the usual pipeline once, as it takes minutes: not at all with ``--alone``.
 """
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -58,12 +59,12 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
 
 
 @contextmanager
-def recorded_orders(folder: Path, scale: int) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
+def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
     """Yield the command of an export whose answers were recorded, and its environment; and what it
-    took while they were, from a sandbox of 2,000 orders times ``scale``."""
+    took while they were, from a sandbox of as many orders, in thousands of two."""
     folder.mkdir(exist_ok=True)
     environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
-    seed = ["--seed", "demo", "--scale", str(scale)]
+    seed = ["--seed", "demo", "--scale", str(max(1, orders // 2_000))]
     with sandbox_process(folder / "home", seed, os.environ | environment) as sandbox:
         recorder = Recorder(folder, sandbox.base_url)
         environment |= {
@@ -74,7 +75,7 @@ def recorded_orders(folder: Path, scale: int) -> Iterator[tuple[list[str], dict[
         export = [sys.executable, "-m", "xlbridge", "export", "pedidos", "--force", "-o"]
         command = [*export, str(folder / "ours.xlsx")]
         first = cost_of(command, environment)
-        print(f"{2000 * scale} orders, {len(recorder.recorded)} answers", flush=True)
+        print(f"{orders} orders, {len(recorder.recorded)} answers", flush=True)
         yield command, environment, first
 
 
@@ -88,18 +89,22 @@ def _median(costs: list[Cost]) -> Cost:
 
 def main() -> None:
     """Print what each takes, and the ratios."""
-    scale = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    parser = argparse.ArgumentParser()
+    parser.add_argument("orders", nargs="?", type=int, default=20_000)
+    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--runs", type=int, default=5, metavar="N")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with recorded_orders(folder, scale) as (command, environment, first):
-            costs = {OURS: _median([cost_of(command, environment) for _ in range(5)])}
+        with recorded_orders(folder, asked.orders) as (command, environment, first):
+            costs = {OURS: _median([cost_of(command, environment) for _ in range(asked.runs)])}
             at_once = {
                 calls: cost_of([*command, "--at-once", str(calls)], environment)
                 for calls in (1, 2, 4)
             }
         urls = str(folder / "urls")
         usual = [sys.executable, str(Path(__file__).with_name("usual_export.py")), urls]
-        engines = {} if "--alone" in sys.argv else {OPENPYXL: "openpyxl", XLSXWRITER: "xlsxwriter"}
+        engines = {} if asked.alone else {OPENPYXL: "openpyxl", XLSXWRITER: "xlsxwriter"}
         for label, engine in engines.items():
             costs[label] = cost_of([*usual, str(folder / f"{engine}.xlsx"), engine], environment)
     ours = costs[OURS]
@@ -111,8 +116,10 @@ def main() -> None:
             f"{cost.memory / ours.memory:6.1f} x memory"
         )
     for calls, cost in at_once.items():
-        rate = 2000 * scale / cost.wall
-        print(f"--at-once {calls}: {rate:,.0f} orders/s, {cost.memory:.0f} MB")
+        print(
+            f"--at-once {calls}: {asked.orders / cost.wall:,.0f} orders/s by the clock, "
+            f"{asked.orders / cost.processor:,.0f} in a second of processors, {cost.memory:.0f} MB"
+        )
     share = (first.wall - ours.wall) / first.wall
     print(f"the sandbox's own share of a live export ({first.wall:.1f} s): {share:.0%}", flush=True)
 

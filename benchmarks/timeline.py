@@ -1,10 +1,11 @@
 """Pictures of what keeps the processes of a command busy, step by step.
 
-Usage: python benchmarks/timeline.py [FOLDER [ROWS]]
+Usage: python benchmarks/timeline.py [FOLDER [ROWS [NAME ...]]]
 
 Runs ``validate`` on a sheet of ROWS (100,000 unless told) with 1 % bad cells, ``upload`` of a fifth
 as many new titles through the queue of a sandbox, and ``export`` of as many orders, whose answers
-were recorded; writes ``timeline-validate.svg`` and the like into FOLDER (docs/images). Each lane is
+were recorded, or those of them that are named; writes ``timeline-validate.svg`` and the like into
+FOLDER (docs/images), and prints what each process took, and its share of the whole. Each lane is
 a process. From left to right pass the processor seconds of all together, not those of the clock:
 the picture is the same where the machine has other things to do. A bar as high as its lane is all
 that was done then; where bars of two lanes stand above each other, both worked. Linux only.
@@ -151,28 +152,41 @@ def main() -> None:
     """Run the commands and write their pictures."""
     pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/images")
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
-    ours = [sys.executable, "-m", "xlbridge"]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sheet = write_sheet(folder / "bad.xlsx", rows, 0.01).path
-        timeline = watch([*ours, "validate", str(sheet), "--format", "json"], os.environ, {})
-        _write(pictures, "validate", f"validate, {rows:,} x 12 cells, 1 % bad", timeline)
-        with running_site(folder) as site:
-            titles = write_titles(folder / "titles.xlsx", site, 0, rows // 5)
-            command = [*ours, "upload", str(titles), "--yes", "--format", "json"]
-            timeline = watch(command, site.environment, {"sandbox": site.sandbox})
-        _write(
-            pictures, "upload", f"upload of {rows // 5:,} new titles through the queue", timeline
-        )
-        with recorded_orders(folder / "export", max(1, rows // 10_000)) as (command, more, _):
-            timeline = watch(command, os.environ | more, {})
-        _write(pictures, "export", f"export of {rows // 5:,} orders, answers recorded", timeline)
+    wanted = sys.argv[3:] or list(_PICTURES)
+    for name in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            title, timeline = _PICTURES[name](Path(folder), rows)
+        (pictures / f"timeline-{name}.svg").write_text(draw(title, timeline), encoding="utf-8")
+        together = sum(map(timeline.taken, timeline.names))
+        for pid, lane in timeline.names.items():
+            taken = timeline.taken(pid)
+            print(f"{name:10} {lane:40} {taken:6.2f} s of processors, {taken / together:.0%}")
 
 
-def _write(folder: Path, name: str, title: str, timeline: Timeline) -> None:
-    (folder / f"timeline-{name}.svg").write_text(draw(title, timeline), encoding="utf-8")
-    for pid, lane in timeline.names.items():
-        print(f"{name:10} {lane:40} {timeline.taken(pid):6.2f} s of processors")
+_OURS = [sys.executable, "-m", "xlbridge"]
+
+
+def _validated(folder: Path, rows: int) -> tuple[str, Timeline]:
+    sheet = write_sheet(folder / "bad.xlsx", rows, 0.01).path
+    timeline = watch([*_OURS, "validate", str(sheet), "--format", "json"], os.environ, {})
+    return f"validate, {rows:,} x 12 cells, 1 % bad", timeline
+
+
+def _uploaded(folder: Path, rows: int) -> tuple[str, Timeline]:
+    with running_site(folder) as site:
+        titles = write_titles(folder / "titles.xlsx", site, 0, rows // 5)
+        command = [*_OURS, "upload", str(titles), "--yes", "--format", "json"]
+        timeline = watch(command, site.environment, {"sandbox": site.sandbox})
+    return f"upload of {rows // 5:,} new titles through the queue", timeline
+
+
+def _exported(folder: Path, rows: int) -> tuple[str, Timeline]:
+    with recorded_orders(folder / "export", rows // 5) as (command, more, _):
+        timeline = watch(command, os.environ | more, {})
+    return f"export of {rows // 5:,} orders, answers recorded", timeline
+
+
+_PICTURES = {"validate": _validated, "upload": _uploaded, "export": _exported}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,149 @@
+"""The tables of docs/scale.md: what a month takes, computed from measured rates.
+
+Usage: python benchmarks/scale.py [--rows N] [--validate S] [--client S] [--sandbox S] [--export S]
+[--start S]
+
+The rates are seconds of one processor: to validate 100,000 rows, to plan and send 20,000 through
+the queue, to preview and import them, to export 20,000 orders, to start a command. Each is what
+the script beside it in the first table prints on your machine; unless told, what the page says.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+
+_WORKERS = (2, 8, 32)
+_SHARE_OF_WORKERS = 0.95
+"""Two workers validate 1.9 times as fast as one."""
+
+_SLOW_TENANT, _SINGLE_RECORDS = 1_000, 50
+"""Rows in a second of a real system: through a queue, and record by record."""
+
+_LINES_OF_ORDER = 8
+_MAGNITUDES = (20, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Seconds of one processor."""
+
+    validate: float = 2.8
+    client: float = 2.5
+    sandbox: float = 2.6
+    export: float = 5.7
+    start: float = 0.6
+
+    def validation(self, rows: int) -> float:
+        """Return the seconds that rows take to be validated."""
+        return rows / 100_000 * self.validate
+
+    def sending(self, rows: int) -> float:
+        """Return the seconds that the client takes to plan and send rows."""
+        return rows / 20_000 * self.client
+
+    def importing(self, rows: int) -> float:
+        """Return the seconds that the sandbox takes to preview and import rows."""
+        return rows / 20_000 * self.sandbox
+
+
+def tables(rates: Rates, rows: int) -> list[str]:
+    """Return the tables of the page."""
+    return [
+        "\n".join(_table(*lines)) for lines in (_rates(rates), _steps(rates, rows), _bounds(rates))
+    ]
+
+
+def _rates(rates: Rates) -> tuple[Sequence[str], list[Sequence[str]]]:
+    orders = 20_000 / rates.export
+    return ("rate", "measured", "in a second of one processor"), [
+        (
+            "validate, sheets of 12 columns, 1 % bad",
+            f"100,000 rows: {rates.validate:g} s (`timeline.py`)",
+            f"{_round(100_000 / rates.validate)} rows",
+        ),
+        (
+            "plan and send through the queue, new titles",
+            f"20,000 rows: {rates.client:g} s of the client (`timeline.py`)",
+            f"{_round(20_000 / rates.client)} rows",
+        ),
+        (
+            "preview, queue and import by the sandbox",
+            f"20,000 rows: {rates.sandbox:g} s (`timeline.py`)",
+            f"{_round(20_000 / rates.sandbox)} rows",
+        ),
+        (
+            "export of orders with two lists",
+            f"20,000 orders: {rates.export:g} s (`export.py`)",
+            f"{_round(orders)} orders, {_round(orders * _LINES_OF_ORDER)} lines",
+        ),
+        (
+            "start of a command that validates",
+            f"{rates.start:g} s, most of it pandas and pandera (`startup.py`, `validate.py`)",
+            "–",
+        ),
+    ]
+
+
+def _steps(rates: Rates, rows: int) -> tuple[Sequence[str], list[Sequence[str]]]:
+    headings = ("step", "processor time", "2 cores", *(f"{n} workers" for n in _WORKERS[1:]))
+    validation, sending = rates.validation(rows), rates.sending(rows)
+    importing = rates.importing(rows)
+    shared = [_time(validation / (workers * _SHARE_OF_WORKERS)) for workers in _WORKERS]
+    alone = {
+        "plan and send, a workbook after the other": (sending, sending),
+        "the tenant's own import, at the sandbox's rate": (importing, importing),
+        f"… of a system that takes {_SLOW_TENANT:,} rows in a second": (0, rows / _SLOW_TENANT),
+        f"… of one that takes {_SINGLE_RECORDS} records in a second": (0, rows / _SINGLE_RECORDS),
+    }
+    return headings, [
+        ("validate all", _time(validation), *shared),
+        *(
+            (step, _time(processor) if processor else "–", *[_time(clock)] * len(_WORKERS))
+            for step, (processor, clock) in alone.items()
+        ),
+    ]
+
+
+def _bounds(rates: Rates) -> tuple[Sequence[str], list[Sequence[str]]]:
+    headings = ("rows", "start", "validate, 2 cores", "bound by", "plan, send, import", "bound by")
+    lines = []
+    for rows in _MAGNITUDES:
+        validation = rates.validation(rows) / (2 * _SHARE_OF_WORKERS)
+        sent = rates.sending(rows) + rates.importing(rows)
+        judged = "imports" if rates.start > validation else "parsing"
+        whole = "imports" if rates.start > sent else "the tenant's interface"
+        lines.append(
+            (f"{rows:,}", _time(rates.start), _time(validation), judged, _time(sent), whole)
+        )
+    return headings, lines
+
+
+def _table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(headings)} |"
+    yield "|---" * len(headings) + "|"
+    for line in lines:
+        yield f"| {' | '.join(line)} |"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(seconds, 0.01):.2g} s"
+    return f"{seconds / 60:.2g} min" if seconds < 6_000 else f"{seconds / 3_600:.2g} h"
+
+
+def _round(rate: float) -> str:
+    return f"{float(f'{rate:.2g}'):,.0f}"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    for rate in fields(Rates):
+        parser.add_argument(f"--{rate.name}", type=float, default=rate.default, metavar="S")
+    asked = vars(parser.parse_args())
+    print("\n\n".join(tables(rows=asked.pop("rows"), rates=Rates(**asked))))
+
+
+if __name__ == "__main__":
+    main()
