@@ -139,9 +139,7 @@ class Document(WireModel):
 
 
 def test_a_child_without_the_key_gets_its_columns_in_front() -> None:
-    operation = Operation(
-        name="documents", method="GET", path="/x", section="x", data=list[Document]
-    )
+    operation = Operation(name="documents", method="GET", path="/x", data=list[Document])
     listing = Listing(
         name="documentos", title=Text("", ""), operation=operation, key=("ano", "numero")
     )

@@ -168,6 +168,41 @@ class RegistryProductTypes:
         """``GET /v2/tipo-de-produto``."""
 
 
+class RegistrySuppliers:
+    def create(
+        self,
+        *,
+        nomeComercial: str,
+        natureza: Literal['J', 'F'] = ...,
+        cnpj: str | None = ...,
+        cpf: str | None = ...,
+        email: str | None = ...,
+        telefone: str | None = ...,
+        ativo: bool = ...,
+    ) -> Supplier:
+        """``POST /v2/fornecedor``."""
+
+    def list(
+        self,
+    ) -> builtins.list[Supplier]:
+        """``GET /v2/fornecedor``."""
+
+
+class RegistryCostCentres:
+    def create(
+        self,
+        *,
+        codigoDoCentroDeCusto: str,
+        descricaoDoCentroDeCusto: str,
+    ) -> CostCentre:
+        """``POST /v2/centrodecusto``."""
+
+    def list(
+        self,
+    ) -> builtins.list[CostCentre]:
+        """``GET /v2/centrodecusto``."""
+
+
 class RegistryProducts:
     def create(
         self,
@@ -233,50 +268,15 @@ class RegistryProducts:
         """``GET /v2/produto/{idProduto}``."""
 
 
-class RegistrySuppliers:
-    def create(
-        self,
-        *,
-        nomeComercial: str,
-        natureza: Literal['J', 'F'] = ...,
-        cnpj: str | None = ...,
-        cpf: str | None = ...,
-        email: str | None = ...,
-        telefone: str | None = ...,
-        ativo: bool = ...,
-    ) -> Supplier:
-        """``POST /v2/fornecedor``."""
-
-    def list(
-        self,
-    ) -> builtins.list[Supplier]:
-        """``GET /v2/fornecedor``."""
-
-
-class RegistryCostCentres:
-    def create(
-        self,
-        *,
-        codigoDoCentroDeCusto: str,
-        descricaoDoCentroDeCusto: str,
-    ) -> CostCentre:
-        """``POST /v2/centrodecusto``."""
-
-    def list(
-        self,
-    ) -> builtins.list[CostCentre]:
-        """``GET /v2/centrodecusto``."""
-
-
 class Registry:
     clients: RegistryClients
     contacts: RegistryContacts
     client_categories: RegistryClientCategories
     client_types: RegistryClientTypes
     product_types: RegistryProductTypes
-    products: RegistryProducts
     suppliers: RegistrySuppliers
     cost_centres: RegistryCostCentres
+    products: RegistryProducts
 
 class FinancialReceivables:
     def create(
@@ -427,6 +427,100 @@ class Financial:
     receivables: FinancialReceivables
     payables: FinancialPayables
     cash: FinancialCash
+
+class SalesOrders:
+    def create(
+        self,
+        *,
+        codigoDaFilial: int,
+        codigoDoCliente: int,
+        codigoDaNotaFiscal: int | None = ...,
+        codigoDaCondicaoDePagamento: int | None = ...,
+        numeroDaOrdem: int | None = ...,
+        codigoDoVendedor: int | None = ...,
+        codigoDoProjeto: int | None = ...,
+        codigoDaFormaDePagamento: int | None = ...,
+        codigoDaContaCorrente: int | None = ...,
+        codigoDaCarteira: int | None = ...,
+        codigoDaClassificacaoAuxiliar: int | None = ...,
+        quantidadeDeParcelas: int | None = ...,
+        dataDaOrdem: datetime | None = ...,
+        nomeDoCliente: str | None = ...,
+        naturezaJuridica: str | None = ...,
+        cnpjcpf: str | None = ...,
+        inscricaoEstadual: str | None = ...,
+        inscricaoMunicipal: str | None = ...,
+        cep: str | None = ...,
+        logradouro: str | None = ...,
+        numero: str | None = ...,
+        complemento: str | None = ...,
+        bairro: str | None = ...,
+        cidade: str | None = ...,
+        uf: str | None = ...,
+        codigoDoMunicipio: str | None = ...,
+        contato: str | None = ...,
+        telefone: str | None = ...,
+        email: str | None = ...,
+        observacao: str | None = ...,
+        dadosAdicionais: str | None = ...,
+        codigoDoItemDeLancamento: str | None = ...,
+        historicoCR: str | None = ...,
+        codigoDoCentroDeCusto: str | None = ...,
+        observacaoCR: str | None = ...,
+        faturamentoNotaFiscalUnica: bool | None = ...,
+        entregaNomeContato: str | None = ...,
+        entregaCEP: str | None = ...,
+        entregaLogradouro: str | None = ...,
+        entregaNumero: str | None = ...,
+        entregaComplemento: str | None = ...,
+        entregaBairro: str | None = ...,
+        entregaCidade: str | None = ...,
+        entregaCodigoMunicipio: str | None = ...,
+        entregaUF: str | None = ...,
+        transportadoraCodigo: int | None = ...,
+        transportadoraNome: str | None = ...,
+        transportadoraEndereco: str | None = ...,
+        transportadoraCidade: str | None = ...,
+        transportadoraUF: str | None = ...,
+        transportadoraPlaca: str | None = ...,
+        transportadoraPlacaUF: str | None = ...,
+        transportadoraNatureza: str | None = ...,
+        transportadoraCNPJ: str | None = ...,
+        transportadoraIE: str | None = ...,
+        transportadoraEspecie: str | None = ...,
+        transportadoraVolume: str | None = ...,
+        transportadoraFreteEmiDest: str | None = ...,
+        transportadoraObservacao: str | None = ...,
+        transportadoraPesoBruto: Decimal | None = ...,
+        transportadoraPesoLiquido: Decimal | None = ...,
+        transportadoraValorFrete: Decimal | None = ...,
+        transportadoraValorSeguro: Decimal | None = ...,
+        transportadoraVolumeComprimento: Decimal | None = ...,
+        transportadoraVolumeAltura: Decimal | None = ...,
+        transportadoraVolumeLargura: Decimal | None = ...,
+        transportadoraQtde: Decimal | None = ...,
+        parcelas: builtins.list[SalesOrderInstallmentInput] = ...,
+        produtos: builtins.list[SalesOrderItemInput] = ...,
+    ) -> SalesOrder:
+        """``POST /v2/faturamento/pedido``."""
+
+    def process(
+        self,
+        *,
+        numeroPedido: int,
+    ) -> SalesOrder:
+        """``POST /v2/faturamento/pedido/processar/{numeroPedido}``."""
+
+    def list(
+        self,
+        *,
+        dataInferior: datetime | None = ...,
+        dataSuperior: datetime | None = ...,
+        qtde: int = ...,
+        codigoDaFilial: int | None = ...,
+    ) -> builtins.list[SalesOrder]:
+        """``GET /v2/faturamento/pedido``."""
+
 
 class SalesProductInvoices:
     def create(
@@ -619,100 +713,6 @@ class SalesServiceInvoices:
         """``POST /v2/faturamento/nfse/{id}``."""
 
 
-class SalesOrders:
-    def create(
-        self,
-        *,
-        codigoDaFilial: int,
-        codigoDoCliente: int,
-        codigoDaNotaFiscal: int | None = ...,
-        codigoDaCondicaoDePagamento: int | None = ...,
-        numeroDaOrdem: int | None = ...,
-        codigoDoVendedor: int | None = ...,
-        codigoDoProjeto: int | None = ...,
-        codigoDaFormaDePagamento: int | None = ...,
-        codigoDaContaCorrente: int | None = ...,
-        codigoDaCarteira: int | None = ...,
-        codigoDaClassificacaoAuxiliar: int | None = ...,
-        quantidadeDeParcelas: int | None = ...,
-        dataDaOrdem: datetime | None = ...,
-        nomeDoCliente: str | None = ...,
-        naturezaJuridica: str | None = ...,
-        cnpjcpf: str | None = ...,
-        inscricaoEstadual: str | None = ...,
-        inscricaoMunicipal: str | None = ...,
-        cep: str | None = ...,
-        logradouro: str | None = ...,
-        numero: str | None = ...,
-        complemento: str | None = ...,
-        bairro: str | None = ...,
-        cidade: str | None = ...,
-        uf: str | None = ...,
-        codigoDoMunicipio: str | None = ...,
-        contato: str | None = ...,
-        telefone: str | None = ...,
-        email: str | None = ...,
-        observacao: str | None = ...,
-        dadosAdicionais: str | None = ...,
-        codigoDoItemDeLancamento: str | None = ...,
-        historicoCR: str | None = ...,
-        codigoDoCentroDeCusto: str | None = ...,
-        observacaoCR: str | None = ...,
-        faturamentoNotaFiscalUnica: bool | None = ...,
-        entregaNomeContato: str | None = ...,
-        entregaCEP: str | None = ...,
-        entregaLogradouro: str | None = ...,
-        entregaNumero: str | None = ...,
-        entregaComplemento: str | None = ...,
-        entregaBairro: str | None = ...,
-        entregaCidade: str | None = ...,
-        entregaCodigoMunicipio: str | None = ...,
-        entregaUF: str | None = ...,
-        transportadoraCodigo: int | None = ...,
-        transportadoraNome: str | None = ...,
-        transportadoraEndereco: str | None = ...,
-        transportadoraCidade: str | None = ...,
-        transportadoraUF: str | None = ...,
-        transportadoraPlaca: str | None = ...,
-        transportadoraPlacaUF: str | None = ...,
-        transportadoraNatureza: str | None = ...,
-        transportadoraCNPJ: str | None = ...,
-        transportadoraIE: str | None = ...,
-        transportadoraEspecie: str | None = ...,
-        transportadoraVolume: str | None = ...,
-        transportadoraFreteEmiDest: str | None = ...,
-        transportadoraObservacao: str | None = ...,
-        transportadoraPesoBruto: Decimal | None = ...,
-        transportadoraPesoLiquido: Decimal | None = ...,
-        transportadoraValorFrete: Decimal | None = ...,
-        transportadoraValorSeguro: Decimal | None = ...,
-        transportadoraVolumeComprimento: Decimal | None = ...,
-        transportadoraVolumeAltura: Decimal | None = ...,
-        transportadoraVolumeLargura: Decimal | None = ...,
-        transportadoraQtde: Decimal | None = ...,
-        parcelas: builtins.list[SalesOrderInstallmentInput] = ...,
-        produtos: builtins.list[SalesOrderItemInput] = ...,
-    ) -> SalesOrder:
-        """``POST /v2/faturamento/pedido``."""
-
-    def process(
-        self,
-        *,
-        numeroPedido: int,
-    ) -> SalesOrder:
-        """``POST /v2/faturamento/pedido/processar/{numeroPedido}``."""
-
-    def list(
-        self,
-        *,
-        dataInferior: datetime | None = ...,
-        dataSuperior: datetime | None = ...,
-        qtde: int = ...,
-        codigoDaFilial: int | None = ...,
-    ) -> builtins.list[SalesOrder]:
-        """``GET /v2/faturamento/pedido``."""
-
-
 class SalesForecasts:
     def list(
         self,
@@ -771,9 +771,9 @@ class SalesForecasts:
 
 
 class Sales:
+    orders: SalesOrders
     product_invoices: SalesProductInvoices
     service_invoices: SalesServiceInvoices
-    orders: SalesOrders
     forecasts: SalesForecasts
 
 class PurchasingRequisitions:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from xlbridge.wire.model import UTILITIES_SECTION, Operation, WireModel
+from xlbridge.wire.model import Operation, WireModel
 
 
 class Credentials(WireModel):
@@ -29,12 +29,11 @@ AUTHENTICATE = Operation(
     name="authenticate",
     method="POST",
     path="/v2/autenticar",
-    section=UTILITIES_SECTION,
     body=Credentials,
     data=Authentication,
     enveloped=False,
     authenticated=False,
-    retryable=True,
+    repeatable=True,
 )
 
 
@@ -54,9 +53,7 @@ SYSTEM_INFO = Operation(
     name="system.info",
     method="GET",
     path="/v2/sistema/info",
-    section=UTILITIES_SECTION,
     data=SystemInfo,
-    retryable=True,
 )
 
 TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S"

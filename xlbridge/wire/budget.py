@@ -7,7 +7,7 @@ Their shape is not shown there; this one is this project's choice (``docs/assump
 
 from pydantic import Field
 
-from xlbridge.wire.model import PURCHASING_SECTION, Number, Operation, WireModel
+from xlbridge.wire.model import Number, Operation, WireModel
 
 _PATH = "/v2/compras/planejamento"
 
@@ -55,10 +55,8 @@ SPENDING_LIMIT_LIST = Operation(
     name="purchasing.budget.list",
     method="GET",
     path=_PATH,
-    section=PURCHASING_SECTION,
     query=SpendingLimitQuery,
     data=list[SpendingLimit],
-    retryable=True,
 )
 
 
@@ -77,7 +75,6 @@ SPENDING_LIMIT_CREATE = Operation(
     name="purchasing.budget.create",
     method="POST",
     path=_PATH,
-    section=PURCHASING_SECTION,
     body=SpendingLimitInput,
     data=SpendingLimit,
 )
@@ -93,16 +90,14 @@ SPENDING_LIMIT_UPDATE = Operation(
     name="purchasing.budget.update",
     method="PUT",
     path=_PATH,
-    section=PURCHASING_SECTION,
     body=SpendingLimitChange,
     data=SpendingLimit,
-    retryable=True,
+    repeatable=True,
 )
 SPENDING_LIMIT_DELETE = Operation(
     name="purchasing.budget.delete",
     method="DELETE",
     path=_PATH,
-    section=PURCHASING_SECTION,
     query=SpendingLimitKey,
     data=SpendingLimit,
 )

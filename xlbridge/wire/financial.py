@@ -8,7 +8,6 @@ shown there; those here are this project's choice (``docs/assumptions.md``).
 from pydantic import Field
 
 from xlbridge.wire.model import (
-    FINANCIAL_SECTION,
     Attachment,
     Many,
     Moment,
@@ -208,7 +207,6 @@ RECEIVABLE_CREATE = Operation(
     name="financial.receivables.create",
     method="POST",
     path="/v2/financeiro/contasreceber",
-    section=FINANCIAL_SECTION,
     body=ReceivableInput,
     data=Receivable,
 )
@@ -216,35 +214,28 @@ RECEIVABLE_LIST_OPEN = Operation(
     name="financial.receivables.list_open",
     method="GET",
     path="/v2/financeiro/contasreceber",
-    section=FINANCIAL_SECTION,
     query=ReceivableQuery,
     data=list[Receivable],
-    retryable=True,
 )
 RECEIVABLE_LIST_SETTLED = Operation(
     name="financial.receivables.list_settled",
     method="GET",
     path="/v2/financeiro/contasreceber/baixados",
-    section=FINANCIAL_SECTION,
     query=ReceivableQuery,
     data=list[Receivable],
-    retryable=True,
 )
 RECEIVABLE_FIND = Operation(
     name="financial.receivables.find",
     method="GET",
     path="/v2/financeiro/contasreceber/localizar",
-    section=FINANCIAL_SECTION,
     query=ReceivableLookup,
     single_record_filters=("idws",),
     data=Receivable | None,
-    retryable=True,
 )
 PAYABLE_CREATE = Operation(
     name="financial.payables.create",
     method="POST",
     path="/v2/financeiro/contaspagar",
-    section=FINANCIAL_SECTION,
     body=PayableInput,
     data=Payable,
 )
@@ -252,62 +243,38 @@ PAYABLE_UPDATE = Operation(
     name="financial.payables.update",
     method="PUT",
     path="/v2/financeiro/contaspagar",
-    section=FINANCIAL_SECTION,
     body=PayableChange,
     data=Payable,
-    retryable=True,
+    repeatable=True,
 )
 PAYABLE_LIST_OPEN = Operation(
     name="financial.payables.list_open",
     method="GET",
     path="/v2/financeiro/contaspagar",
-    section=FINANCIAL_SECTION,
     data=list[Payable],
-    retryable=True,
 )
 PAYABLE_LIST_SETTLED = Operation(
     name="financial.payables.list_settled",
     method="GET",
     path="/v2/financeiro/contaspagar/baixados",
-    section=FINANCIAL_SECTION,
     data=list[Payable],
-    retryable=True,
 )
 PAYABLE_GET = Operation(
     name="financial.payables.get",
     method="GET",
     path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
-    section=FINANCIAL_SECTION,
     data=Payable,
-    retryable=True,
 )
 PAYABLE_DELETE = Operation(
     name="financial.payables.delete",
     method="DELETE",
     path="/v2/financeiro/contaspagar/{ex}/{fil}/{nrtrs}/{seqtrs}",
-    section=FINANCIAL_SECTION,
     data=Payable,
 )
 CASH_STATEMENT = Operation(
     name="financial.cash.statement",
     method="GET",
     path="/v2/financeiro/caixabancos",
-    section=FINANCIAL_SECTION,
     query=StatementQuery,
     data=Statement,
-    retryable=True,
-)
-
-OPERATIONS = (
-    RECEIVABLE_CREATE,
-    RECEIVABLE_LIST_OPEN,
-    RECEIVABLE_LIST_SETTLED,
-    RECEIVABLE_FIND,
-    PAYABLE_CREATE,
-    PAYABLE_UPDATE,
-    PAYABLE_LIST_OPEN,
-    PAYABLE_LIST_SETTLED,
-    PAYABLE_GET,
-    PAYABLE_DELETE,
-    CASH_STATEMENT,
 )

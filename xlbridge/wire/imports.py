@@ -12,9 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO
 from xlbridge.wire.model import (
-    UTILITIES_SECTION,
     Many,
     Moment,
     Operation,
@@ -173,7 +171,6 @@ IMPORT = Operation(
     method="POST",
     path="/v2/importacao/{resource}",
     path_types={"resource": str},
-    section=UTILITIES_SECTION,
     query=ImportQuery,
     upload=True,
     data=ImportRecords,
@@ -183,7 +180,6 @@ IMPORT_QUEUE = Operation(
     method="POST",
     path="/v2/importacao/{resource}/fila",
     path_types={"resource": str},
-    section=UTILITIES_SECTION,
     upload=True,
     data=QueuedLogId,
 )
@@ -191,33 +187,19 @@ IMPORT_PROCESS = Operation(
     name="imports.process",
     method="POST",
     path="/v2/importacao/processar-arquivo/{id}",
-    section=UTILITIES_SECTION,
     data=ImportLog,
 )
 IMPORT_LOG = Operation(
     name="imports.log",
     method="GET",
     path="/v2/importacao/log-importacao/{id}",
-    section=UTILITIES_SECTION,
     data=ImportLog,
-    retryable=True,
 )
 IMPORT_ADDRESSING = Operation(
     name="imports.addressing",
     method="POST",
     path="/v2/sistema/importacao/enderecamento-de-produto",
-    section=UTILITIES_SECTION,
     query=ImportQuery,
     upload=True,
     data=AddressingRecords,
-)
-
-OPERATIONS = (
-    AUTHENTICATE,
-    SYSTEM_INFO,
-    IMPORT,
-    IMPORT_QUEUE,
-    IMPORT_PROCESS,
-    IMPORT_LOG,
-    IMPORT_ADDRESSING,
 )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from xlbridge.wire.model import STOCK_SECTION, Moment, Number, Operation, WireModel, empty_list
+from xlbridge.wire.model import Moment, Number, Operation, WireModel, empty_list
 
 
 class InventorySituation(StrEnum):
@@ -136,15 +136,12 @@ INVENTORY_LIST = Operation(
     name="stock.inventories.list",
     method="GET",
     path="/v2/estoque/inventario",
-    section=STOCK_SECTION,
     data=list[Inventory],
-    retryable=True,
 )
 INVENTORY_OPEN = Operation(
     name="stock.inventories.open",
     method="POST",
     path="/v2/estoque/inventario",
-    section=STOCK_SECTION,
     body=InventoryInput,
     data=Inventory,
 )
@@ -152,83 +149,58 @@ INVENTORY_EDIT = Operation(
     name="stock.inventories.edit",
     method="PUT",
     path="/v2/estoque/inventario",
-    section=STOCK_SECTION,
     body=InventoryChange,
     data=Inventory,
-    retryable=True,
+    repeatable=True,
 )
 INVENTORY_SHOW = Operation(
     name="stock.inventories.show",
     method="GET",
     path="/v2/estoque/inventario/{idInventario}",
-    section=STOCK_SECTION,
     data=Inventory,
-    retryable=True,
 )
 INVENTORY_ITEMS = Operation(
     name="stock.inventories.items",
     method="GET",
     path="/v2/estoque/inventario/{idInventario}/produtos",
-    section=STOCK_SECTION,
     data=list[InventoryItem],
-    retryable=True,
 )
 INVENTORY_START_COUNT = Operation(
     name="stock.inventories.start_count",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/contagem/{contagem}/iniciar",
-    section=STOCK_SECTION,
     data=Inventory,
 )
 INVENTORY_COUNT = Operation(
     name="stock.inventories.count",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/contagem/{contagem}",
-    section=STOCK_SECTION,
     body=InventoryCount,
     data=list[InventoryItem],
-    retryable=True,
+    repeatable=True,
 )
 INVENTORY_REFRESH = Operation(
     name="stock.inventories.refresh",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/atualizar-saldos",
-    section=STOCK_SECTION,
     data=list[InventoryItem],
-    retryable=True,
+    repeatable=True,
 )
 INVENTORY_VALIDATE = Operation(
     name="stock.inventories.validate",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/validar",
-    section=STOCK_SECTION,
     data=Inventory,
 )
 INVENTORY_PROCESS = Operation(
     name="stock.inventories.process",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/processar",
-    section=STOCK_SECTION,
     data=Inventory,
 )
 INVENTORY_CLOSE = Operation(
     name="stock.inventories.close",
     method="POST",
     path="/v2/estoque/inventario/{idInventario}/encerrar",
-    section=STOCK_SECTION,
     data=Inventory,
-)
-
-OPERATIONS = (
-    INVENTORY_LIST,
-    INVENTORY_OPEN,
-    INVENTORY_EDIT,
-    INVENTORY_SHOW,
-    INVENTORY_ITEMS,
-    INVENTORY_START_COUNT,
-    INVENTORY_COUNT,
-    INVENTORY_REFRESH,
-    INVENTORY_VALIDATE,
-    INVENTORY_PROCESS,
-    INVENTORY_CLOSE,
 )

@@ -230,18 +230,6 @@ MAX_LENGTHS: Mapping[str, int] = {
 """The most characters of every text that a caller may send, by the field's name."""
 
 
-PURCHASING_SECTION = "Purchasing"
-
-SALES_SECTION = "Sales and billing"
-
-FINANCIAL_SECTION = "Financial"
-
-REGISTRY_SECTION = "Registry"
-
-UTILITIES_SECTION = "Authentication and utilities"
-
-STOCK_SECTION = "Stock"
-
 UPLOAD_FIELD = "ArquivoExcel"
 """The field of a multipart form that carries a workbook."""
 
@@ -249,6 +237,18 @@ XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 """The content type of a workbook."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+_SECTIONS: Mapping[str, str] = {
+    "authenticate": "Authentication and utilities",
+    "system": "Authentication and utilities",
+    "imports": "Authentication and utilities",
+    "registry": "Registry",
+    "financial": "Financial",
+    "sales": "Sales and billing",
+    "purchasing": "Purchasing",
+    "stock": "Stock",
+}
+"""Sections of the interface's description, by the first part of their operations' names."""
 
 _PATH_PARAMETER = re.compile(r"{(\w+)}")
 
@@ -260,17 +260,15 @@ class Operation:
     ``path_types`` gives the type of each parameter in the path (``int`` where none is named).
     ``data`` is the type of the envelope's ``data``, or of the whole answer where ``enveloped`` is
     false. ``upload`` says that the request is a multipart form with one workbook.
-    ``retryable`` says that sending the request again, after its answer was lost, changes nothing
-    more and gets the same answer. A deletion is not: the second one is answered with a 404, as if
-    it had failed. ``single_record_filters`` are the fields of the
-    query that name a single record. ``refuses_in_data`` says that a success whose ``data`` has
-    notifications is a refusal.
+    ``repeatable`` says of a request that writes that sending it again changes nothing more and
+    gets the same answer. A deletion is not: the second one is answered with a 404, as if it had
+    failed. ``single_record_filters`` are the fields of the query that name a single record.
+    ``refuses_in_data`` says that a success whose ``data`` has notifications is a refusal.
     """
 
     name: str
     method: Method
     path: str
-    section: str
     data: Any
     path_types: Mapping[str, type] = field(default_factory=dict)
     query: type[WireModel] | None = None
@@ -278,9 +276,19 @@ class Operation:
     upload: bool = False
     enveloped: bool = True
     authenticated: bool = True
-    retryable: bool = False
+    repeatable: bool = False
     single_record_filters: tuple[str, ...] = ()
     refuses_in_data: bool = False
+
+    @property
+    def section(self) -> str:
+        """The section of the interface's description that shows the operation."""
+        return _SECTIONS[self.name.partition(".")[0]]
+
+    @property
+    def retryable(self) -> bool:
+        """True where the request may be sent again after its answer was lost."""
+        return self.repeatable or self.method == "GET"
 
     @property
     def path_parameters(self) -> dict[str, type]:

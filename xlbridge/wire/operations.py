@@ -1,11 +1,30 @@
 """Operations of the interface by name; the client and the sandbox both go by them."""
 
-from xlbridge.wire import financial, imports, inventory, purchasing, registry, sales, stock
+from xlbridge.wire import (
+    authentication,
+    budget,
+    financial,
+    imports,
+    inventory,
+    product_invoices,
+    products,
+    purchasing,
+    registry,
+    sales,
+    services,
+    stock,
+)
 from xlbridge.wire.model import Operation
 
+_AREAS = (
+    authentication, imports, registry, products, financial, sales, product_invoices, services,
+    purchasing, budget, stock, inventory,
+)  # fmt: skip
+
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for area in (imports, registry, financial, sales, purchasing, stock, inventory)
-    for operation in area.OPERATIONS
+    declared.name: declared
+    for area in _AREAS
+    for declared in vars(area).values()
+    if isinstance(declared, Operation)
 }
-"""Every operation, by its name."""
+"""Every operation that an area declares, by its name."""

@@ -9,7 +9,6 @@ from typing import Literal
 from pydantic import Field
 
 from xlbridge.wire.model import (
-    SALES_SECTION,
     Many,
     Moment,
     Number,
@@ -98,7 +97,6 @@ PRODUCT_INVOICE_CREATE = Operation(
     name="sales.product_invoices.create",
     method="POST",
     path="/v2/faturamento/nfe",
-    section=SALES_SECTION,
     body=ProductInvoiceInput,
     data=ProductInvoice,
 )
@@ -106,14 +104,11 @@ PRODUCT_INVOICE_PROCESS = Operation(
     name="sales.product_invoices.process",
     method="POST",
     path="/v2/faturamento/nfe/processar/{id}",
-    section=SALES_SECTION,
     data=ProductInvoice,
 )
 PRODUCT_INVOICE_GET = Operation(
     name="sales.product_invoices.get",
     method="GET",
     path="/v2/faturamento/nfe/{id}",
-    section=SALES_SECTION,
     data=ProductInvoice,
-    retryable=True,
 )

@@ -6,7 +6,7 @@ records say of a product, this project's choice (``docs/assumptions.md``).
 
 from decimal import Decimal
 
-from xlbridge.wire.model import REGISTRY_SECTION, Number, Operation, WireModel
+from xlbridge.wire.model import Number, Operation, WireModel
 
 
 class ProductTerms(WireModel):
@@ -55,7 +55,6 @@ PRODUCT_CREATE = Operation(
     name="registry.products.create",
     method="POST",
     path="/v2/produto",
-    section=REGISTRY_SECTION,
     body=ProductInput,
     data=Product,
 )
@@ -71,24 +70,19 @@ PRODUCT_UPDATE = Operation(
     name="registry.products.update",
     method="PUT",
     path="/v2/produto",
-    section=REGISTRY_SECTION,
     body=ProductChange,
     data=Product,
-    retryable=True,
+    repeatable=True,
 )
 PRODUCT_LIST = Operation(
     name="registry.products.list",
     method="GET",
     path="/v2/produto",
-    section=REGISTRY_SECTION,
     data=list[Product],
-    retryable=True,
 )
 PRODUCT_GET = Operation(
     name="registry.products.get",
     method="GET",
     path="/v2/produto/{idProduto}",
-    section=REGISTRY_SECTION,
     data=Product,
-    retryable=True,
 )

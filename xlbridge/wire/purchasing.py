@@ -9,14 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from xlbridge.wire.budget import (
-    SPENDING_LIMIT_CREATE,
-    SPENDING_LIMIT_DELETE,
-    SPENDING_LIMIT_LIST,
-    SPENDING_LIMIT_UPDATE,
-)
 from xlbridge.wire.model import (
-    PURCHASING_SECTION,
     Attachment,
     Many,
     Moment,
@@ -223,7 +216,6 @@ REQUISITION_CREATE = Operation(
     name="purchasing.requisitions.create",
     method="POST",
     path="/v2/compras/requisicao",
-    section=PURCHASING_SECTION,
     body=PurchaseRequisitionInput,
     data=PurchaseRequisition,
 )
@@ -231,7 +223,6 @@ REQUISITION_CREATE_SUFFIXED = Operation(
     name="purchasing.requisitions.create_suffixed",
     method="POST",
     path="/v2/compras/requisicao/create",
-    section=PURCHASING_SECTION,
     body=PurchaseRequisitionInput,
     data=PurchaseRequisition,
 )
@@ -239,33 +230,26 @@ REQUISITION_LIST_OPEN = Operation(
     name="purchasing.requisitions.list_open",
     method="GET",
     path="/v2/compras/requisicao/abertas",
-    section=PURCHASING_SECTION,
     query=RequisitionQuery,
     data=list[PurchaseRequisition],
-    retryable=True,
 )
 REQUISITION_LIST_CLOSED = Operation(
     name="purchasing.requisitions.list_closed",
     method="GET",
     path="/v2/compras/requisicao/encerradas",
-    section=PURCHASING_SECTION,
     query=RequisitionQuery,
     data=list[PurchaseRequisition],
-    retryable=True,
 )
 REQUISITION_GET = Operation(
     name="purchasing.requisitions.get",
     method="GET",
     path="/v2/compras/requisicao/{id}",
-    section=PURCHASING_SECTION,
     data=PurchaseRequisition,
-    retryable=True,
 )
 ORDER_CREATE = Operation(
     name="purchasing.orders.create",
     method="POST",
     path="/v2/compras/ordem",
-    section=PURCHASING_SECTION,
     body=BuyingOrderInput,
     data=BuyingOrder,
 )
@@ -273,31 +257,24 @@ ORDER_LIST_OPEN = Operation(
     name="purchasing.orders.list_open",
     method="GET",
     path="/v2/compras/ordem/abertas",
-    section=PURCHASING_SECTION,
     data=list[BuyingOrder],
-    retryable=True,
 )
 ORDER_LIST_CLOSED = Operation(
     name="purchasing.orders.list_closed",
     method="GET",
     path="/v2/compras/ordem/encerradas",
-    section=PURCHASING_SECTION,
     data=list[BuyingOrder],
-    retryable=True,
 )
 ORDER_GET = Operation(
     name="purchasing.orders.get",
     method="GET",
     path="/v2/compras/ordem/{id}",
-    section=PURCHASING_SECTION,
     data=BuyingOrder,
-    retryable=True,
 )
 PURCHASE_ORDER_CREATE = Operation(
     name="purchasing.purchase_orders.create",
     method="POST",
     path="/v2/compras/pedido",
-    section=PURCHASING_SECTION,
     body=PurchaseOrderInput,
     data=PurchaseOrderAnswer,
     refuses_in_data=True,
@@ -306,63 +283,31 @@ PURCHASE_ORDER_LIST_OPEN = Operation(
     name="purchasing.purchase_orders.list_open",
     method="GET",
     path="/v2/compras/pedido/abertos",
-    section=PURCHASING_SECTION,
     data=list[PurchaseOrder],
-    retryable=True,
 )
 PURCHASE_ORDER_LIST_CLOSED = Operation(
     name="purchasing.purchase_orders.list_closed",
     method="GET",
     path="/v2/compras/pedido/encerrados",
-    section=PURCHASING_SECTION,
     data=list[PurchaseOrder],
-    retryable=True,
 )
 PURCHASE_ORDER_GET = Operation(
     name="purchasing.purchase_orders.get",
     method="GET",
     path="/v2/compras/pedido/{numeroPedido}",
-    section=PURCHASING_SECTION,
     data=PurchaseOrder,
-    retryable=True,
 )
 PURCHASE_TYPE_LIST = Operation(
     name="purchasing.types.list",
     method="GET",
     path="/v2/compras/gerenciamento/tipodecompra",
-    section=PURCHASING_SECTION,
     query=ActiveQuery,
     data=list[PurchaseType],
-    retryable=True,
 )
 PURCHASE_REASON_LIST = Operation(
     name="purchasing.reasons.list",
     method="GET",
     path="/v2/compras/gerenciamento/motivo",
-    section=PURCHASING_SECTION,
     query=ActiveQuery,
     data=list[PurchaseReason],
-    retryable=True,
-)
-
-OPERATIONS = (
-    REQUISITION_CREATE,
-    REQUISITION_CREATE_SUFFIXED,
-    REQUISITION_LIST_OPEN,
-    REQUISITION_LIST_CLOSED,
-    REQUISITION_GET,
-    ORDER_CREATE,
-    ORDER_LIST_OPEN,
-    ORDER_LIST_CLOSED,
-    ORDER_GET,
-    PURCHASE_ORDER_CREATE,
-    PURCHASE_ORDER_LIST_OPEN,
-    PURCHASE_ORDER_LIST_CLOSED,
-    PURCHASE_ORDER_GET,
-    PURCHASE_TYPE_LIST,
-    PURCHASE_REASON_LIST,
-    SPENDING_LIMIT_LIST,
-    SPENDING_LIMIT_CREATE,
-    SPENDING_LIMIT_UPDATE,
-    SPENDING_LIMIT_DELETE,
 )

@@ -9,8 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from xlbridge.wire.model import REGISTRY_SECTION, Moment, Operation, QueryMoment, WireModel
-from xlbridge.wire.products import PRODUCT_CREATE, PRODUCT_GET, PRODUCT_LIST, PRODUCT_UPDATE
+from xlbridge.wire.model import Moment, Operation, QueryMoment, WireModel
 
 CLIENT_CAP = 500
 """Maximum records of a GET /v2/cliente without a single-record filter (the spec, Limits)."""
@@ -179,7 +178,6 @@ CLIENT_CREATE = Operation(
     name="registry.clients.create",
     method="POST",
     path="/v2/cliente",
-    section=REGISTRY_SECTION,
     body=ClientInput,
     data=Client,
 )
@@ -187,26 +185,22 @@ CLIENT_SET_IDWS = Operation(
     name="registry.clients.set_idws",
     method="PUT",
     path="/v2/cliente/idws",
-    section=REGISTRY_SECTION,
     body=ClientIdws,
     data=Client,
-    retryable=True,
+    repeatable=True,
 )
 CLIENT_LIST = Operation(
     name="registry.clients.list",
     method="GET",
     path="/v2/cliente",
-    section=REGISTRY_SECTION,
     query=ClientQuery,
     single_record_filters=("idws", "cnpjcpf"),
     data=list[Client] | Client | None,
-    retryable=True,
 )
 CONTACT_CREATE = Operation(
     name="registry.contacts.create",
     method="POST",
     path="/v2/clientecontato",
-    section=REGISTRY_SECTION,
     body=ContactInput,
     data=Contact,
 )
@@ -214,15 +208,12 @@ CONTACT_GET = Operation(
     name="registry.contacts.get",
     method="GET",
     path="/v2/clientecontato/{codcontato}/{seq}",
-    section=REGISTRY_SECTION,
     data=Contact,
-    retryable=True,
 )
 CLIENT_CATEGORY_CREATE = Operation(
     name="registry.client_categories.create",
     method="POST",
     path="/v2/categoriacliente",
-    section=REGISTRY_SECTION,
     body=ClientCategoryInput,
     data=ClientCategory,
 )
@@ -230,15 +221,12 @@ CLIENT_CATEGORY_LIST = Operation(
     name="registry.client_categories.list",
     method="GET",
     path="/v2/categoriacliente",
-    section=REGISTRY_SECTION,
     data=list[ClientCategory],
-    retryable=True,
 )
 CLIENT_TYPE_CREATE = Operation(
     name="registry.client_types.create",
     method="POST",
     path="/v2/tipocliente",
-    section=REGISTRY_SECTION,
     body=ClientTypeInput,
     data=ClientType,
 )
@@ -246,15 +234,12 @@ CLIENT_TYPE_LIST = Operation(
     name="registry.client_types.list",
     method="GET",
     path="/v2/tipocliente",
-    section=REGISTRY_SECTION,
     data=list[ClientType],
-    retryable=True,
 )
 PRODUCT_TYPE_CREATE = Operation(
     name="registry.product_types.create",
     method="POST",
     path="/v2/tipo-de-produto",
-    section=REGISTRY_SECTION,
     body=ProductTypeInput,
     data=ProductType,
 )
@@ -262,15 +247,12 @@ PRODUCT_TYPE_LIST = Operation(
     name="registry.product_types.list",
     method="GET",
     path="/v2/tipo-de-produto",
-    section=REGISTRY_SECTION,
     data=list[ProductType],
-    retryable=True,
 )
 SUPPLIER_CREATE = Operation(
     name="registry.suppliers.create",
     method="POST",
     path="/v2/fornecedor",
-    section=REGISTRY_SECTION,
     body=SupplierInput,
     data=Supplier,
 )
@@ -278,15 +260,12 @@ SUPPLIER_LIST = Operation(
     name="registry.suppliers.list",
     method="GET",
     path="/v2/fornecedor",
-    section=REGISTRY_SECTION,
     data=list[Supplier],
-    retryable=True,
 )
 COST_CENTRE_CREATE = Operation(
     name="registry.cost_centres.create",
     method="POST",
     path="/v2/centrodecusto",
-    section=REGISTRY_SECTION,
     body=CostCentreInput,
     data=CostCentre,
 )
@@ -294,29 +273,5 @@ COST_CENTRE_LIST = Operation(
     name="registry.cost_centres.list",
     method="GET",
     path="/v2/centrodecusto",
-    section=REGISTRY_SECTION,
     data=list[CostCentre],
-    retryable=True,
-)
-
-OPERATIONS = (
-    CLIENT_CREATE,
-    CLIENT_SET_IDWS,
-    CLIENT_LIST,
-    CONTACT_CREATE,
-    CONTACT_GET,
-    CLIENT_CATEGORY_CREATE,
-    CLIENT_CATEGORY_LIST,
-    CLIENT_TYPE_CREATE,
-    CLIENT_TYPE_LIST,
-    PRODUCT_TYPE_CREATE,
-    PRODUCT_TYPE_LIST,
-    PRODUCT_CREATE,
-    PRODUCT_UPDATE,
-    PRODUCT_LIST,
-    PRODUCT_GET,
-    SUPPLIER_CREATE,
-    SUPPLIER_LIST,
-    COST_CENTRE_CREATE,
-    COST_CENTRE_LIST,
 )

@@ -10,7 +10,6 @@ from typing import ClassVar
 from pydantic import Field
 
 from xlbridge.wire.model import (
-    SALES_SECTION,
     Many,
     Moment,
     Number,
@@ -18,25 +17,6 @@ from xlbridge.wire.model import (
     QueryMoment,
     WireModel,
     empty_list,
-)
-from xlbridge.wire.product_invoices import (
-    PRODUCT_INVOICE_CREATE,
-    PRODUCT_INVOICE_GET,
-    PRODUCT_INVOICE_PROCESS,
-)
-from xlbridge.wire.services import (
-    SERVICE_FORECAST_CREATE,
-    SERVICE_FORECAST_GET,
-    SERVICE_FORECAST_LIST,
-    SERVICE_FORECAST_UPDATE,
-    SERVICE_INVOICE_CHANGE,
-    SERVICE_INVOICE_CREATE,
-    SERVICE_INVOICE_GET,
-    SERVICE_INVOICE_LIST,
-    SERVICE_INVOICE_PROCESS,
-    SERVICE_INVOICE_REGISTER,
-    SERVICE_INVOICE_UPDATE,
-    SERVICE_INVOICE_UPDATE_BY_POST,
 )
 
 MAX_INSTALLMENTS = 360
@@ -269,7 +249,6 @@ SALES_ORDER_CREATE = Operation(
     name="sales.orders.create",
     method="POST",
     path="/v2/faturamento/pedido",
-    section=SALES_SECTION,
     body=SalesOrderInput,
     data=SalesOrder,
 )
@@ -277,36 +256,12 @@ SALES_ORDER_PROCESS = Operation(
     name="sales.orders.process",
     method="POST",
     path="/v2/faturamento/pedido/processar/{numeroPedido}",
-    section=SALES_SECTION,
     data=SalesOrder,
 )
 SALES_ORDER_LIST = Operation(
     name="sales.orders.list",
     method="GET",
     path="/v2/faturamento/pedido",
-    section=SALES_SECTION,
     query=SalesOrderQuery,
     data=list[SalesOrder],
-    retryable=True,
-)
-
-OPERATIONS = (
-    PRODUCT_INVOICE_CREATE,
-    PRODUCT_INVOICE_PROCESS,
-    PRODUCT_INVOICE_GET,
-    SERVICE_INVOICE_REGISTER,
-    SERVICE_INVOICE_PROCESS,
-    SERVICE_INVOICE_LIST,
-    SERVICE_INVOICE_CREATE,
-    SERVICE_INVOICE_CHANGE,
-    SERVICE_INVOICE_GET,
-    SERVICE_INVOICE_UPDATE,
-    SERVICE_INVOICE_UPDATE_BY_POST,
-    SALES_ORDER_CREATE,
-    SALES_ORDER_PROCESS,
-    SALES_ORDER_LIST,
-    SERVICE_FORECAST_LIST,
-    SERVICE_FORECAST_CREATE,
-    SERVICE_FORECAST_GET,
-    SERVICE_FORECAST_UPDATE,
 )

@@ -8,7 +8,7 @@ named. The rest is this project's choice (``docs/assumptions.md``).
 
 from pydantic import Field
 
-from xlbridge.wire.model import SALES_SECTION, Moment, Number, Operation, QueryMoment, WireModel
+from xlbridge.wire.model import Moment, Number, Operation, QueryMoment, WireModel
 
 
 class ServiceInvoiceTerms(WireModel):
@@ -64,7 +64,6 @@ SERVICE_INVOICE_REGISTER = Operation(
     name="sales.service_invoices.register",
     method="POST",
     path="/v2/faturamento/nfs",
-    section=SALES_SECTION,
     body=ServiceInvoiceInput,
     data=ServiceInvoice,
 )
@@ -72,7 +71,6 @@ SERVICE_INVOICE_PROCESS = Operation(
     name="sales.service_invoices.process",
     method="POST",
     path="/v2/faturamento/nfs/processar/{id}",
-    section=SALES_SECTION,
     data=ServiceInvoice,
 )
 
@@ -91,16 +89,13 @@ SERVICE_INVOICE_LIST = Operation(
     name="sales.service_invoices.list",
     method="GET",
     path="/v2/faturamento/nfse",
-    section=SALES_SECTION,
     query=ServiceInvoiceQuery,
     data=list[ServiceInvoice],
-    retryable=True,
 )
 SERVICE_INVOICE_CREATE = Operation(
     name="sales.service_invoices.create",
     method="POST",
     path="/v2/faturamento/nfse",
-    section=SALES_SECTION,
     body=ServiceInvoiceInput,
     data=ServiceInvoice,
 )
@@ -116,33 +111,28 @@ SERVICE_INVOICE_CHANGE = Operation(
     name="sales.service_invoices.change",
     method="PUT",
     path="/v2/faturamento/nfse",
-    section=SALES_SECTION,
     body=ServiceInvoiceChange,
     data=ServiceInvoice,
-    retryable=True,
+    repeatable=True,
 )
 SERVICE_INVOICE_GET = Operation(
     name="sales.service_invoices.get",
     method="GET",
     path="/v2/faturamento/nfse/{id}",
-    section=SALES_SECTION,
     data=ServiceInvoice,
-    retryable=True,
 )
 SERVICE_INVOICE_UPDATE = Operation(
     name="sales.service_invoices.update",
     method="PUT",
     path="/v2/faturamento/nfse/{id}",
-    section=SALES_SECTION,
     body=ServiceInvoiceInput,
     data=ServiceInvoice,
-    retryable=True,
+    repeatable=True,
 )
 SERVICE_INVOICE_UPDATE_BY_POST = Operation(
     name="sales.service_invoices.update_by_post",
     method="POST",
     path="/v2/faturamento/nfse/{id}",
-    section=SALES_SECTION,
     body=ServiceInvoiceInput,
     data=ServiceInvoice,
 )
@@ -198,10 +188,8 @@ SERVICE_FORECAST_LIST = Operation(
     name="sales.forecasts.list",
     method="GET",
     path="/v2/faturamento/previsao",
-    section=SALES_SECTION,
     query=ServiceForecastQuery,
     data=list[ServiceForecast],
-    retryable=True,
 )
 
 MONTHS_PER_YEAR = 12
@@ -225,7 +213,6 @@ SERVICE_FORECAST_CREATE = Operation(
     name="sales.forecasts.create",
     method="POST",
     path="/v2/faturamento/previsao",
-    section=SALES_SECTION,
     body=ServiceForecastInput,
     data=ServiceForecast,
 )
@@ -233,16 +220,13 @@ SERVICE_FORECAST_GET = Operation(
     name="sales.forecasts.get",
     method="GET",
     path="/v2/faturamento/previsao/{id}",
-    section=SALES_SECTION,
     data=ServiceForecast,
-    retryable=True,
 )
 SERVICE_FORECAST_UPDATE = Operation(
     name="sales.forecasts.update",
     method="PUT",
     path="/v2/faturamento/previsao/{id}",
-    section=SALES_SECTION,
     body=ServiceForecastInput,
     data=ServiceForecast,
-    retryable=True,
+    repeatable=True,
 )

@@ -8,7 +8,6 @@ items) is this project's choice (``docs/assumptions.md``).
 from pydantic import Field
 
 from xlbridge.wire.model import (
-    STOCK_SECTION,
     Many,
     Moment,
     Number,
@@ -264,7 +263,6 @@ STOCK_OUTPUT_CREATE = Operation(
     name="stock.outputs.create",
     method="POST",
     path="/v2/estoque/saida",
-    section=STOCK_SECTION,
     body=StockOutputInput,
     data=StockOutput,
 )
@@ -272,7 +270,6 @@ STOCK_OUTPUT_CHANGE = Operation(
     name="stock.outputs.change",
     method="PUT",
     path="/v2/estoque/saida",
-    section=STOCK_SECTION,
     body=StockOutputChange,
     data=StockOutput,
 )
@@ -280,7 +277,6 @@ STOCK_ENTRY_CREATE = Operation(
     name="stock.entries.create",
     method="POST",
     path="/v2/estoque/entrada",
-    section=STOCK_SECTION,
     body=StockEntryInput,
     data=StockEntry,
 )
@@ -288,82 +284,64 @@ STOCK_BALANCES = Operation(
     name="stock.balances.list",
     method="GET",
     path="/v2/estoque",
-    section=STOCK_SECTION,
     data=list[StockBalance],
-    retryable=True,
 )
 STOCK_BALANCE_OF_PRODUCT = Operation(
     name="stock.balances.of_product",
     method="GET",
     path="/v2/estoque/produto/{id}",
-    section=STOCK_SECTION,
     data=StockBalance,
-    retryable=True,
 )
 STOCK_BALANCES_OF_BRANCH = Operation(
     name="stock.balances.of_branch",
     method="GET",
     path="/v2/estoque/filial/{id}",
-    section=STOCK_SECTION,
     data=list[StockBalance],
-    retryable=True,
 )
 STOCK_MOVEMENTS_OF_PRODUCT = Operation(
     name="stock.movements.of_product",
     method="GET",
     path="/v2/estoque/movimentacoes/produto/{id}",
-    section=STOCK_SECTION,
     data=list[StockMovement],
-    retryable=True,
 )
 STOCK_REQUISITIONS_PENDING = Operation(
     name="stock.requisitions.list_pending",
     method="GET",
     path="/v2/estoque/requisicao/pendentes",
-    section=STOCK_SECTION,
     query=StockRequisitionQuery,
     data=list[StockRequisition],
-    retryable=True,
 )
 STOCK_REQUISITIONS_SETTLED = Operation(
     name="stock.requisitions.list_settled",
     method="GET",
     path="/v2/estoque/requisicao/finalizadas",
-    section=STOCK_SECTION,
     query=StockRequisitionQuery,
     data=list[StockRequisition],
-    retryable=True,
 )
 ADDRESSING_MAPPING = Operation(
     name="stock.addressings.mapping",
     method="GET",
     path="/v2/estoque/produto/mapeamento",
-    section=STOCK_SECTION,
     data=list[Addressing],
-    retryable=True,
 )
 ADDRESSING_LIST = Operation(
     name="stock.addressings.list",
     method="GET",
     path="/v2/estoque/enderecamento",
-    section=STOCK_SECTION,
     data=list[Addressing],
-    retryable=True,
 )
 ADDRESSING_CREATE = Operation(
     name="stock.addressings.create",
     method="POST",
     path="/v2/estoque/enderecamento",
-    section=STOCK_SECTION,
     body=AddressingInput,
     data=Addressing,
-    retryable=True,
+    repeatable=True,
 )
 ADDRESSING_ACTIVATE = Operation(
     name="stock.addressings.activate",
     method="PUT",
     path="/v2/estoque/enderecamento/ativar",
-    section=STOCK_SECTION,
     body=AddressingKey,
     data=Addressing,
 )
@@ -371,24 +349,6 @@ ADDRESSING_DEACTIVATE = Operation(
     name="stock.addressings.deactivate",
     method="PUT",
     path="/v2/estoque/enderecamento/desativar",
-    section=STOCK_SECTION,
     body=AddressingKey,
     data=Addressing,
-)
-
-OPERATIONS = (
-    STOCK_OUTPUT_CREATE,
-    STOCK_OUTPUT_CHANGE,
-    STOCK_ENTRY_CREATE,
-    STOCK_BALANCES,
-    STOCK_BALANCE_OF_PRODUCT,
-    STOCK_BALANCES_OF_BRANCH,
-    STOCK_MOVEMENTS_OF_PRODUCT,
-    STOCK_REQUISITIONS_PENDING,
-    STOCK_REQUISITIONS_SETTLED,
-    ADDRESSING_MAPPING,
-    ADDRESSING_LIST,
-    ADDRESSING_CREATE,
-    ADDRESSING_ACTIVATE,
-    ADDRESSING_DEACTIVATE,
 )
