@@ -1,7 +1,6 @@
 """``xlbridge batch``: many workbooks and exports, described once, run every month."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from xlbridge.cli.batch_common import (
     run_options,
 )
 from xlbridge.cli.completion import complete_batches
-from xlbridge.cli.consent import ask_for_token, ask_yes_or_no, yes_in_production
+from xlbridge.cli.consent import GivenConsent
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.lifecycle import heavy_imports
@@ -192,10 +191,11 @@ def _run(
         from xlbridge.batch import run_batch
         from xlbridge.parallel import cluster_executor, executor_for
 
+    given = GivenConsent(yes, confirm)
     options = BatchRunOptions(
-        consent=_BatchConsentPrompt(batch, yes, confirm),
+        consent=partial(_consent_to_sending, batch, given),
         upload=UploadOptions(consent=lambda _request: True),
-        consent_to_processing=_ProcessingConsentPrompt(yes, confirm),
+        consent_to_processing=partial(_consent_to_processing, given),
         all_or_nothing=all_or_nothing,
         executor_for=partial(executor_for, workers=workers, scheduler=scheduler),
         cluster_executor=None if scheduler is None else partial(cluster_executor, scheduler),
@@ -234,51 +234,28 @@ def _proof_exit_code(proofs: Sequence[WrittenProof]) -> ExitCode:
     return ExitCode.GOOD if settled else ExitCode.DATA_ERRORS
 
 
-@dataclass(frozen=True, slots=True)
-class _BatchConsentPrompt:
-    """Shows what will be sent and asks for consent, on the terminal or by what was given."""
-
-    batch: Batch
-    yes: bool
-    confirm: str | None
-
-    def __call__(self, request: ConsentRequest) -> bool:
-        for line in _request_lines(self.batch, request):
-            remark(line)
-        if self.confirm is not None:
-            _require_token(request, self.confirm)
-            return True
-        production = self._production(request)
-        if self.yes and production:
-            raise yes_in_production(_token_hint(request))
-        return self.yes or _ask(request, production)
-
-    def _production(self, request: ConsentRequest) -> bool:
-        profiles = {step.profile for step, _, _ in request.rows}
-        return any(
-            self.batch.environments.client(profile).target.production for profile in profiles
-        )
+def _consent_to_sending(batch: Batch, given: GivenConsent, request: ConsentRequest) -> bool:
+    """Show what will be sent and ask for consent."""
+    for line in _request_lines(batch, request):
+        remark(line)
+    profiles = {step.profile for step, _, _ in request.rows}
+    clients = (batch.environments.client(profile) for profile in profiles)
+    return given.agrees(
+        _token_hint(request),
+        production=lambda: any(client.target.production for client in clients),
+        accepts=partial(_is_token, request),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _ProcessingConsentPrompt:
-    """Shows the records that a step will process, and asks for consent as ``process`` does."""
-
-    yes: bool
-    confirm: str | None
-
-    def __call__(self, request: JobConsentRequest) -> bool:
-        for line in request.lines():
-            remark(line)
-        hint = _PROCESSING_HINT.format(token=request.token)
-        if self.confirm is not None:
-            return Confirmed(self.confirm)(request)
-        if not request.target.production:
-            return self.yes or ask_yes_or_no(hint)
-        if self.yes:
-            raise yes_in_production(hint)
-        answer = ask_for_token(hint)
-        return bool(answer) and Confirmed(answer)(request)
+def _consent_to_processing(given: GivenConsent, request: JobConsentRequest) -> bool:
+    """Show the records that a step will process, and ask for consent as ``process`` does."""
+    for line in request.lines():
+        remark(line)
+    return given.agrees(
+        _PROCESSING_HINT.format(token=request.token),
+        production=lambda: request.target.production,
+        accepts=lambda token: Confirmed(token)(request),
+    )
 
 
 _PROCESSING_HINT = Text(
@@ -309,15 +286,17 @@ def _request_lines(batch: Batch, request: ConsentRequest) -> Iterator[Text]:
     )
 
 
-def _require_token(request: ConsentRequest, given: str) -> None:
-    if given.strip().casefold() != request.token:
-        raise UsageError(
-            Text(
-                pt="A confirmação {given!r} não é a deste lote.",
-                en="The confirmation {given!r} is not that of this batch.",
-            ).format(given=given),
-            _token_hint(request),
-        )
+def _is_token(request: ConsentRequest, given: str) -> bool:
+    """Return True. Raises ``UsageError`` where what was given confirms another batch."""
+    if given.strip().casefold() == request.token:
+        return True
+    raise UsageError(
+        Text(
+            pt="A confirmação {given!r} não é a deste lote.",
+            en="The confirmation {given!r} is not that of this batch.",
+        ).format(given=given),
+        _token_hint(request),
+    )
 
 
 def _token_hint(request: ConsentRequest) -> Text:
@@ -325,16 +304,6 @@ def _token_hint(request: ConsentRequest) -> Text:
         pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
         en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",
     ).format(token=request.token)
-
-
-def _ask(request: ConsentRequest, production: bool) -> bool:
-    hint = _token_hint(request)
-    if not production:
-        return ask_yes_or_no(hint)
-    answer = ask_for_token(hint)
-    if answer:
-        _require_token(request, answer)
-    return bool(answer)
 
 
 @click.group(

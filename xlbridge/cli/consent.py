@@ -1,6 +1,8 @@
 """Consent asked on the terminal, for uploads and batches alike."""
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import click
 
@@ -39,6 +41,31 @@ def yes_in_production(hint: Text) -> UsageError:
         ),
         hint,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenConsent:
+    """Consent by the options of a command: ``--yes``, ``--confirm``; else asked on the terminal."""
+
+    yes: bool
+    confirm: str | None
+
+    def agrees(
+        self, hint: Text, *, production: Callable[[], bool], accepts: Callable[[str], bool]
+    ) -> bool:
+        """Tell whether there is consent; ``accepts`` judges a confirmation that is given or typed.
+
+        Raises ``UsageError`` with ``hint`` where production would be written to by ``--yes``, or
+        there is no terminal to ask on.
+        """
+        if self.confirm is not None:
+            return accepts(self.confirm)
+        if not production():
+            return self.yes or ask_yes_or_no(hint)
+        if self.yes:
+            raise yes_in_production(hint)
+        answer = ask_for_token(hint)
+        return bool(answer) and accepts(answer)
 
 
 def _prompt(question: Text) -> str:
