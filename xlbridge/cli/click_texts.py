@@ -14,160 +14,87 @@ import click
 
 from xlbridge.i18n import Text, untranslated
 
-_TEXTS = (
-    Text(en="Usage:", pt="Uso:"),
-    Text(en="Options", pt="Opções"),
-    Text(en="Positional arguments", pt="Argumentos"),
-    Text(en="Commands", pt="Comandos"),
-    Text(en="Show this message and exit.", pt="Mostra esta mensagem e sai."),
-    Text(en="default: {default}", pt="padrão: {default}"),
-    Text(en="env var: {var}", pt="variável de ambiente: {var}"),
-    Text(en="required", pt="obrigatório"),
-    Text(en="(dynamic)", pt="(dinâmico)"),
-    Text(en="deprecated", pt="em desuso"),
-    Text(
-        en="DeprecationWarning: The command {name!r} is deprecated.{extra_message}",
-        pt="Aviso: o comando {name!r} está em desuso.{extra_message}",
+_PORTUGUESE: Mapping[str, str] = {
+    "Usage:": "Uso:",
+    "Options": "Opções",
+    "Positional arguments": "Argumentos",
+    "Commands": "Comandos",
+    "Show this message and exit.": "Mostra esta mensagem e sai.",
+    "default: {default}": "padrão: {default}",
+    "env var: {var}": "variável de ambiente: {var}",
+    "required": "obrigatório",
+    "(dynamic)": "(dinâmico)",
+    "deprecated": "em desuso",
+    "DeprecationWarning: The command {name!r} is deprecated.{extra_message}": (
+        "Aviso: o comando {name!r} está em desuso.{extra_message}"
     ),
-    Text(
-        en="DeprecationWarning: The {param_type} {name!r} is deprecated.{extra_message}",
-        pt="Aviso: {param_type} {name!r} está em desuso.{extra_message}",
+    "DeprecationWarning: The {param_type} {name!r} is deprecated.{extra_message}": (
+        "Aviso: {param_type} {name!r} está em desuso.{extra_message}"
     ),
-    Text(en="Error: {message}", pt="Erro: {message}"),
-    Text(
-        en="Try '{command} {option}' for help.",
-        pt="Para ajuda: '{command} {option}'.",
+    "Error: {message}": "Erro: {message}",
+    "Try '{command} {option}' for help.": "Para ajuda: '{command} {option}'.",
+    "Aborted!": "Interrompido.",
+    "Missing command.": "Falta o comando.",
+    "Missing argument": "Falta o argumento",
+    "Missing option": "Falta a opção",
+    "Missing parameter": "Falta o parâmetro",
+    "Missing {param_type}": "Falta {param_type}",
+    "Missing parameter: {param_name}": "Falta o parâmetro: {param_name}",
+    "No such option {name!r}.": "Não há a opção {name!r}.",
+    "No such command {name!r}.": "Não há o comando {name!r}.",
+    "Did you mean {possibility}?": "Seria {possibility}?",
+    "(Did you mean one of: {possibilities}?)": "(Seria uma destas: {possibilities}?)",
+    "Got unexpected extra argument ({args})": "Há um argumento a mais ({args})",
+    "Got unexpected extra arguments ({args})": "Há argumentos a mais ({args})",
+    "Option {name!r} requires an argument.": "A opção {name!r} pede um valor.",
+    "Option {name!r} requires {nargs} arguments.": "A opção {name!r} pede {nargs} valores.",
+    "Option {name!r} does not take a value.": "A opção {name!r} não aceita um valor.",
+    "Argument {name!r} takes {nargs} values.": "O argumento {name!r} pede {nargs} valores.",
+    "Takes {nargs} values but 1 was given.": "Pede {nargs} valores, e um foi dado.",
+    "Takes {nargs} values but {len} were given.": "Pede {nargs} valores, e {len} foram dados.",
+    "{len_type} values are required, but {len_value} was given.": (
+        "São pedidos {len_type} valores, e {len_value} foi dado."
     ),
-    Text(en="Aborted!", pt="Interrompido."),
-    Text(en="Missing command.", pt="Falta o comando."),
-    Text(en="Missing argument", pt="Falta o argumento"),
-    Text(en="Missing option", pt="Falta a opção"),
-    Text(en="Missing parameter", pt="Falta o parâmetro"),
-    Text(en="Missing {param_type}", pt="Falta {param_type}"),
-    Text(en="Missing parameter: {param_name}", pt="Falta o parâmetro: {param_name}"),
-    Text(en="No such option {name!r}.", pt="Não há a opção {name!r}."),
-    Text(en="No such command {name!r}.", pt="Não há o comando {name!r}."),
-    Text(en="Did you mean {possibility}?", pt="Seria {possibility}?"),
-    Text(
-        en="(Did you mean one of: {possibilities}?)",
-        pt="(Seria uma destas: {possibilities}?)",
+    "{len_type} values are required, but {len_value} were given.": (
+        "São pedidos {len_type} valores, e {len_value} foram dados."
     ),
-    Text(
-        en="Got unexpected extra argument ({args})",
-        pt="Há um argumento a mais ({args})",
+    "Value must be an iterable.": "O valor deve ser uma lista.",
+    "Invalid value: {message}": "Valor inválido: {message}",
+    "Invalid value for {param_hint}: {message}": "Valor inválido em {param_hint}: {message}",
+    "{value!r} is not a valid {number_type}.": "{value!r} não é um número válido ({number_type}).",
+    "{value} is not in the range {range}.": "{value} está fora do intervalo {range}.",
+    "{value!r} is not {choice}.": "{value!r} não é {choice}.",
+    "{value!r} is not one of {choices}.": "{value!r} não é um destes: {choices}.",
+    "Choose from:\n\t{choices}": "Escolha entre:\n\t{choices}",
+    "{value!r} does not match the format {format}.": "{value!r} não tem a forma {format}.",
+    "{value!r} does not match the formats {formats}.": (
+        "{value!r} não tem nenhuma destas formas: {formats}."
     ),
-    Text(
-        en="Got unexpected extra arguments ({args})",
-        pt="Há argumentos a mais ({args})",
+    "{value!r} is not a valid boolean. Recognized values: {states}": (
+        "{value!r} não é verdadeiro nem falso. Valores aceitos: {states}"
     ),
-    Text(
-        en="Option {name!r} requires an argument.",
-        pt="A opção {name!r} pede um valor.",
+    "{value!r} is not a valid UUID.": "{value!r} não é um UUID válido.",
+    "file": "arquivo",
+    "directory": "pasta",
+    "path": "caminho",
+    "{name} {filename!r} does not exist.": "{name} {filename!r}: não existe.",
+    "{name} {filename!r} is a file.": "{name} {filename!r}: é um arquivo.",
+    "{name} {filename!r} is a directory.": "{name} {filename!r}: é uma pasta.",
+    "{name} {filename!r} is not readable.": "{name} {filename!r}: não pode ser lido.",
+    "{name} {filename!r} is not writable.": "{name} {filename!r}: não pode ser gravado.",
+    "{name} {filename!r} is not executable.": "{name} {filename!r}: não pode ser executado.",
+    "Could not open file {filename!r}: {message}": (
+        "Não foi possível abrir o arquivo {filename!r}: {message}"
     ),
-    Text(
-        en="Option {name!r} requires {nargs} arguments.",
-        pt="A opção {name!r} pede {nargs} valores.",
-    ),
-    Text(
-        en="Option {name!r} does not take a value.",
-        pt="A opção {name!r} não aceita um valor.",
-    ),
-    Text(
-        en="Argument {name!r} takes {nargs} values.",
-        pt="O argumento {name!r} pede {nargs} valores.",
-    ),
-    Text(
-        en="Takes {nargs} values but 1 was given.",
-        pt="Pede {nargs} valores, e um foi dado.",
-    ),
-    Text(
-        en="Takes {nargs} values but {len} were given.",
-        pt="Pede {nargs} valores, e {len} foram dados.",
-    ),
-    Text(
-        en="{len_type} values are required, but {len_value} was given.",
-        pt="São pedidos {len_type} valores, e {len_value} foi dado.",
-    ),
-    Text(
-        en="{len_type} values are required, but {len_value} were given.",
-        pt="São pedidos {len_type} valores, e {len_value} foram dados.",
-    ),
-    Text(en="Value must be an iterable.", pt="O valor deve ser uma lista."),
-    Text(en="Invalid value: {message}", pt="Valor inválido: {message}"),
-    Text(
-        en="Invalid value for {param_hint}: {message}",
-        pt="Valor inválido em {param_hint}: {message}",
-    ),
-    Text(
-        en="{value!r} is not a valid {number_type}.",
-        pt="{value!r} não é um número válido ({number_type}).",
-    ),
-    Text(
-        en="{value} is not in the range {range}.",
-        pt="{value} está fora do intervalo {range}.",
-    ),
-    Text(en="{value!r} is not {choice}.", pt="{value!r} não é {choice}."),
-    Text(
-        en="{value!r} is not one of {choices}.",
-        pt="{value!r} não é um destes: {choices}.",
-    ),
-    Text(en="Choose from:\n\t{choices}", pt="Escolha entre:\n\t{choices}"),
-    Text(
-        en="{value!r} does not match the format {format}.",
-        pt="{value!r} não tem a forma {format}.",
-    ),
-    Text(
-        en="{value!r} does not match the formats {formats}.",
-        pt="{value!r} não tem nenhuma destas formas: {formats}.",
-    ),
-    Text(
-        en="{value!r} is not a valid boolean. Recognized values: {states}",
-        pt="{value!r} não é verdadeiro nem falso. Valores aceitos: {states}",
-    ),
-    Text(en="{value!r} is not a valid UUID.", pt="{value!r} não é um UUID válido."),
-    Text(en="file", pt="arquivo"),
-    Text(en="directory", pt="pasta"),
-    Text(en="path", pt="caminho"),
-    Text(
-        en="{name} {filename!r} does not exist.",
-        pt="{name} {filename!r}: não existe.",
-    ),
-    Text(en="{name} {filename!r} is a file.", pt="{name} {filename!r}: é um arquivo."),
-    Text(
-        en="{name} {filename!r} is a directory.",
-        pt="{name} {filename!r}: é uma pasta.",
-    ),
-    Text(
-        en="{name} {filename!r} is not readable.",
-        pt="{name} {filename!r}: não pode ser lido.",
-    ),
-    Text(
-        en="{name} {filename!r} is not writable.",
-        pt="{name} {filename!r}: não pode ser gravado.",
-    ),
-    Text(
-        en="{name} {filename!r} is not executable.",
-        pt="{name} {filename!r}: não pode ser executado.",
-    ),
-    Text(
-        en="Could not open file {filename!r}: {message}",
-        pt="Não foi possível abrir o arquivo {filename!r}: {message}",
-    ),
-    Text(en="unknown error", pt="erro desconhecido"),
-    Text(en="Do you want to continue?", pt="Continuar?"),
-    Text(
-        en="Confirm the action without prompting.",
-        pt="Confirma sem perguntar.",
-    ),
-    Text(en="Repeat for confirmation", pt="Repita para confirmar"),
-    Text(
-        en="Error: The two entered values do not match.",
-        pt="Erro: os dois valores são diferentes.",
-    ),
-    Text(en="Error: invalid input", pt="Erro: resposta inválida"),
-    Text(en="Press any key to continue...", pt="Aperte uma tecla para continuar..."),
-)
-"""click's texts for users; those for programmers stay as they are."""
+    "unknown error": "erro desconhecido",
+    "Do you want to continue?": "Continuar?",
+    "Confirm the action without prompting.": "Confirma sem perguntar.",
+    "Repeat for confirmation": "Repita para confirmar",
+    "Error: The two entered values do not match.": "Erro: os dois valores são diferentes.",
+    "Error: invalid input": "Erro: resposta inválida",
+    "Press any key to continue...": "Aperte uma tecla para continuar...",
+}
+"""click's texts for users, by its own wording; those for programmers stay as they are."""
 
 _METAVARS = {
     value.en: value
@@ -199,7 +126,7 @@ _METAVARS = {
 } | dict.fromkeys(("INTEGER", "INTEGER RANGE"), untranslated("N"))
 """Names of the values of options and arguments in help texts."""
 
-BY_ENGLISH = {text.en: text for text in _TEXTS}
+BY_ENGLISH = {english: Text(pt=pt, en=english) for english, pt in _PORTUGUESE.items()}
 """The texts by click's own wording."""
 
 _original_dgettext = gettext.dgettext
