@@ -68,7 +68,10 @@ def fix_workbook(
     with as_xlsx(request.file, [sheet.sheet for sheet in sheets], limits) as workbook:
         read_as = sheets[0].read_as
         if workbook != request.file:
-            sheets = _validated_anew(sheets, replace(request, file=workbook), catalogue, limits)
+            # There the numbers and dates that a .csv has as texts can be told and fixed.
+            plain = validate_sheets(replace(request, file=workbook), catalogue, limits).sheets
+            named = {sheet.sheet: sheet for sheet in plain}
+            sheets = [named[sheet.sheet] for sheet in sheets]
         copies = write_fixed_copy(sheets, target)
     left = validate_sheets(replace(request, file=target), catalogue, limits).sheets
     by_name = {sheet.sheet: sheet for sheet in left}
@@ -77,18 +80,6 @@ def fix_workbook(
         for sheet, fixes in zip(sheets, copies, strict=True)
     ]
     return [*fixed, *(item for item in results if not isinstance(item, ValidatedSheet))]
-
-
-def _validated_anew(
-    sheets: Sequence[ValidatedSheet],
-    request: ValidationRequest,
-    catalogue: Catalogue,
-    limits: WorkbookLimits,
-) -> list[ValidatedSheet]:
-    """Return the sheets of the plain workbook that was made of a file of another kind: there the
-    numbers and dates that a .csv has as texts can be told and fixed."""
-    named = {sheet.sheet: sheet for sheet in validate_sheets(request, catalogue, limits).sheets}
-    return [named[sheet.sheet] for sheet in sheets]
 
 
 def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:

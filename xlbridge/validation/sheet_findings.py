@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from types import MappingProxyType
 from typing import overload
 
 import numpy as np
@@ -28,7 +27,6 @@ from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 Numbers = npt.NDArray[np.integer]
 _CHUNK = 4096
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NONE = np.empty(0, dtype=np.intc)
 _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
 
@@ -176,7 +174,7 @@ def findings_of_cells(
     problems: Mapping[str, CellProblems],
     columns: Mapping[str, int],
     cells: SheetCells,
-    headers: Mapping[str, str] = _NO_HEADERS,
+    headers: Mapping[str, str],
 ) -> CellFindings:
     """Return the findings of all cells.
 

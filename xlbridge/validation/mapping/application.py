@@ -29,6 +29,7 @@ from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.validation.cells.coercion import type_cells
+from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header, repeated_headers
@@ -74,12 +75,6 @@ def stated_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def typed_constant(column: Column, value: Scalar) -> object:
-    """Return a constant of the file, which has no mistakes, as the column's typed value."""
-    values, _ = type_cells(column, _cell(column, value), [1], ParseOptions())
-    return pd.Series(values).iat[0]
-
-
 def value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
     """Yield the constants and targets that the columns of the resource do not take."""
     for mapped in mapping.columns:
@@ -122,13 +117,12 @@ def _wrong_type(column: Column, value: Scalar) -> Text | None:
 
 def _broken_rule(column: Column, value: Scalar) -> Text | None:
     """Return what a rule of the column has against a value, None where it may be there."""
-    values, problems = type_cells(column, _cell(column, value), [1], ParseOptions())
+    series, problems = _typed(column, value)
     if len(problems):
         code = problems.finding_codes()[0]
         return CATALOGUE[code].message.format(**problems.remarks[problems.said[0]].details)
     if column.allowed and value not in column.allowed:
         return unknown_value(value, column.allowed)
-    series = pd.Series(values)
     for name, check in column_checks(column).items():
         rule = RULES[name]
         if not rule.whole_column and not np.all(check(series).check_output):
@@ -137,8 +131,11 @@ def _broken_rule(column: Column, value: Scalar) -> Text | None:
     return None
 
 
-def _cell(column: Column, value: Scalar) -> CellColumn:
-    return CellEncoder().encode([stated_cell(column, value)])
+def _typed(column: Column, value: Scalar) -> tuple[pd.Series, CellProblems]:
+    """Type a value of the file as a cell of the column."""
+    cell = CellEncoder().encode([stated_cell(column, value)])
+    values, problems = type_cells(column, cell, [1], ParseOptions())
+    return pd.Series(values), problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,14 +253,16 @@ class _Layout:
 
     def mapped(self) -> MappedSheet:
         cells, position = self.found.cells, self.found.position
-        self.raw = _copied(cells.raw)
+        errors, unvalued = dict(cells.raw.errors), set(cells.raw.unvalued)
+        self.raw = replace(cells.raw, errors=errors, unvalued=unvalued)
         self.header = Header(row=position + 1, columns={}, findings=list(self._missing()))
         for mapped in self.mapping.columns:
             if mapped.is_direct and mapped.source is not None:
                 self.header.columns[mapped.name] = self._place(mapped.source)
             elif not mapped.sources:
                 column = self.resource.by_name[mapped.name]
-                self.header.constants[mapped.name] = typed_constant(column, mapped.constant)
+                values, _ = _typed(column, mapped.constant)
+                self.header.constants[mapped.name] = values.iat[0]
             if mapped.sources:
                 self.header.names[mapped.name] = " + ".join(mapped.sources)
             if mapped.numbers is not None:
@@ -347,7 +346,3 @@ class _Layout:
         again = set(repeated_headers(header, self.found.cells))
         first = self.found.position + 2
         return [row for row in range(first, self.found.cells.height + 1) if row not in again]
-
-
-def _copied(raw: RawSheet) -> RawSheet:
-    return replace(raw, errors=dict(raw.errors), unvalued=set(raw.unvalued))

@@ -146,6 +146,7 @@ _MOSTLY = 0.8
 _FEWEST_OF_RECORD = 2
 _MOST_ROWS = 20_000
 _BY_RULES = 0.4
+_NO_TEXTS = frozenset({CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN})
 _LETTER = re.compile(r"[^\W\d_]")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _PT_CENTS = re.compile(r"\d,\d{2}\s*$")
@@ -251,7 +252,7 @@ def fit(column: Column, foreign: ForeignColumn) -> float | None:
     if column.kind in (Kind.CNPJ, Kind.CPF):
         kinds = [document_kind(value) for value in foreign.values]
         return kinds.count("cnpj" if column.kind is Kind.CNPJ else "cpf") / size
-    if column.kind.is_text and _are_of_other_kind(foreign):
+    if column.kind.is_text and not _NO_TEXTS.isdisjoint(foreign.cells.kinds):
         return 0.0
     share = max(_share(column, foreign.cells, reading) for reading in _readings(column, foreign))
     if column.required and foreign.filled < _MOSTLY:
@@ -286,11 +287,6 @@ def _share(column: Column, cells: CellColumn, reading: ParseOptions) -> float:
             good = good.copy()
             good[checked.index[~checked.to_numpy(dtype=bool, na_value=True)]] = False
     return float((1 - _BY_RULES) * typed.sum() + _BY_RULES * good.sum()) / size
-
-
-def _are_of_other_kind(foreign: ForeignColumn) -> bool:
-    kinds = {CellKind.DATE, CellKind.DATETIME, CellKind.TIME, CellKind.BOOLEAN}
-    return bool(kinds.intersection(map(CellKind, foreign.cells.kinds)))
 
 
 def listed_values(column: Column, foreign: ForeignColumn) -> dict[str, Scalar]:

@@ -57,9 +57,7 @@ _SHORT_FORMS: Mapping[str, str] = {
     "tit": "titulo",
     "val": "valor",
     "vct": "vencimento",
-    "vcto": "vencimento",
     "venc": "vencimento",
-    "vencto": "vencimento",
     "vend": "vendedor",
     "fone": "telefone",
     "emails": "email",
@@ -208,11 +206,6 @@ def mapping_words(header: str) -> Words:
     return words or (frozenset({"valor"}) if "$" in header else words)
 
 
-def telling_words(words: Words) -> Words:
-    """Return the words that tell a column from others of its kind."""
-    return words - _FILLERS
-
-
 @cache
 def phrases(column: str) -> tuple[tuple[Words, bool], ...]:
     """Return the names of a column as words, each with whether it is a usual one."""
@@ -294,7 +287,7 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
     "código", or with words more."""
     if words == phrase:
         return NameFit(0.92, _USUAL) if usual else NameFit(0.7, _POSSIBLE)
-    telling, wanted = telling_words(words), telling_words(phrase)
+    telling, wanted = words - _FILLERS, phrase - _FILLERS
     if not wanted or not telling:
         return None
     if telling == wanted:

@@ -97,15 +97,9 @@ class SheetReport:
         return self.sheet.resource.name if self.sheet.resource else None
 
     @property
-    def detailed(self) -> int:
-        """Number of findings that are detailed."""
-        total = len(self.sheet.findings)
-        return total if self.limit is None else min(self.limit, total)
-
-    @property
     def truncated(self) -> bool:
         """Return whether there are more findings than are detailed; counts are always of all."""
-        return self.detailed < len(self.sheet.findings)
+        return self.limit is not None and self.limit < len(self.sheet.findings)
 
     def groups(self) -> dict[RuleKey, Sequence[Finding]]:
         """Group all findings by column and rule, whatever the limit: see ``by_rule``."""

@@ -20,6 +20,7 @@ from xlbridge.workbook.edit.editable_package import (
     list_entries,
     local_name,
     parse_xml,
+    relation_id,
     to_xml,
 )
 from xlbridge.workbook.edit.sheets import ColumnWidths, insert_in_order, new_element
@@ -101,8 +102,9 @@ class _SheetComments:
         )
         self._widths = ColumnWidths(frame)
         self._shapes = {} if self._boxes is None else _shapes_by_position(self._boxes)
-        self._numbers = [int(m[1]) for shape in self._all_shapes() if (m := _shape_number(shape))]
-        self._next = max(self._numbers, default=_FIRST_SHAPE - 1) + 1
+        shapes = () if self._boxes is None else self._boxes.iter(f"{{{_V}}}shape")
+        named = (_SHAPE_NUMBER.search(shape.get("id") or "") for shape in shapes)
+        self._next = max((int(found[1]) for found in named if found), default=_FIRST_SHAPE - 1) + 1
         listing = [] if self._texts is None else list_entries(self._texts, "commentList")
         self._by_cell = {item.get("ref", "").replace("$", ""): item for item in listing}
 
@@ -153,7 +155,7 @@ class _SheetComments:
         named = find_child(self._frame, "legacyDrawing")
         if named is None:
             return None
-        return self._package.target(self._part, _relation_id(named))
+        return self._package.target(self._part, relation_id(named))
 
     def _name_drawing(self, identity: str) -> None:
         named = new_element(self._frame, "legacyDrawing")
@@ -213,9 +215,6 @@ class _SheetComments:
         edges = (column + 1, 15, top, 2, last, over, top + last_row, rest)
         anchor.text = ", ".join(map(str, edges))
 
-    def _all_shapes(self) -> list[Element]:
-        return [] if self._boxes is None else list(self._boxes.iter(f"{{{_V}}}shape"))
-
     def _count_shapes(self, boxes: Element) -> None:
         """Reserve the blocks of numbers that the boxes take."""
         for item in boxes.iter(f"{{{_O}}}idmap"):
@@ -232,14 +231,6 @@ def _shapes_by_position(boxes: Element) -> dict[tuple[int, int], Element]:
         if row is not None and column is not None:
             found[int(row.text) + 1, int(column.text)] = shape
     return found
-
-
-def _shape_number(shape: Element) -> re.Match[str] | None:
-    return _SHAPE_NUMBER.search(shape.get("id") or "")
-
-
-def _relation_id(element: Element) -> str | None:
-    return next((v for k, v in element.attrib.items() if k.endswith("}id")), None)
 
 
 def _text_elements(text: Element) -> list[Element]:

@@ -24,7 +24,7 @@ from xlbridge.workbook.edit.editable_package import (
     parse_xml,
 )
 from xlbridge.workbook.edit.sheets import SheetList
-from xlbridge.workbook.edit.styles import NumberFormatStyles, WorkbookStyles
+from xlbridge.workbook.edit.styles import WorkbookStyles
 
 
 def rich_texts(package: EditablePackage) -> frozenset[int]:
@@ -175,7 +175,6 @@ class EditableCells:
         self._package = package
         self._sheets = SheetList(package)
         self._looks = WorkbookStyles(package)
-        self._formats = NumberFormatStyles(self._looks)
         self._part = self._sheets.part(sheet)
         self._content = in_utf8(package.read(self._part))
         self._first_day = _FIRST_DAY[self._sheets.begins_in_1904]
@@ -258,15 +257,15 @@ class EditableCells:
                 kind = inner = ""
             case str():
                 was_text = element.attributes.get("t") in {"s", "inlineStr", "str"}
-                style = style if was_text else self._formats.for_text(style)
+                style = style if was_text else self._looks.for_text(style)
                 kind = ' t="inlineStr"'
                 text = f'<{prefix}t xml:space="preserve">{escape(escape_text(value))}</{prefix}t>'
                 inner = f"<{prefix}is>{text}</{prefix}is>"
             case Decimal():
-                style, kind = self._formats.for_number(style), ""
+                style, kind = self._looks.for_number(style), ""
                 inner = f"<{prefix}v>{value:f}</{prefix}v>"
             case date():
-                style, kind = self._formats.for_date(style), ""
+                style, kind = self._looks.for_date(style), ""
                 inner = f"<{prefix}v>{(value - self._first_day).days}</{prefix}v>"
         kept = {k: v for k, v in element.attributes.items() if k not in {"r", "s", "t"}}
         others = "".join(f" {name}={quoteattr(text)}" for name, text in kept.items())

@@ -102,6 +102,11 @@ def add_text(parent: Element, text: str) -> None:
     child.text = escape_text(allowed[:MAX_TEXT_LENGTH])
 
 
+def relation_id(element: Element) -> str | None:
+    """Return the id of the relation that an element names, in whichever namespace."""
+    return next((v for k, v in element.attrib.items() if k.endswith("}id")), None)
+
+
 def tag_like(element: Element, name: str) -> str:
     """Return a tag in the namespace of an element: strict and transitional files differ in it."""
     space = etree.QName(element).namespace

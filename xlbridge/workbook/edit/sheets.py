@@ -20,6 +20,7 @@ from xlbridge.workbook.edit.editable_package import (
     list_entries,
     local_name,
     parse_xml,
+    relation_id,
     tag_like,
     to_xml,
 )
@@ -255,10 +256,9 @@ class SheetList:
         return [item for item in self._sheets if local_name(item) == "sheet"]
 
     def _part_of(self, sheet: Element) -> str:
-        identity = next((v for k, v in sheet.attrib.items() if k.endswith("}id")), None)
-        part = self._package.target(WORKBOOK, identity)
+        part = self._package.target(WORKBOOK, relation_id(sheet))
         if part is None:
-            raise KeyError(identity)
+            raise KeyError(sheet.get("name"))
         return part
 
     def _owned(self) -> int | None:

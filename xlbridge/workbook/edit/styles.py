@@ -46,6 +46,10 @@ _ELEMENT_ORDER = [
     "extLst",
 ]
 
+_GENERAL, _DATE, _TEXT = 0, 14, 49
+_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+
 
 class WorkbookStyles:
     """The styles of a workbook, to which others are added."""
@@ -54,6 +58,7 @@ class WorkbookStyles:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
         self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
+        self._made: dict[tuple[int, int], int] = {}
         self._complete()
 
     def highlight(self, colour: str, font: str) -> str:
@@ -100,7 +105,28 @@ class WorkbookStyles:
         quoted.set("quotePrefix", "1")
         return self._add("cellXfs", quoted)
 
-    def number_format(self, style: int) -> tuple[int, str]:
+    def for_date(self, style: int) -> int:
+        """Return the style like another in which a date is shown as one."""
+        number, code = self._number_format(style)
+        letters = _LITERAL.sub("", code).lower()
+        shows_date = number in _DATE_FORMATS or ("d" in letters and "y" in letters)
+        return style if shows_date else self._with_number_format(style, _DATE)
+
+    def for_number(self, style: int) -> int:
+        """Return the style like another in which a number is taken, and seen, for nothing else."""
+        code = format_code(*map(str, self._number_format(style)))
+        is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
+        return self._with_number_format(style, _GENERAL) if is_other else style
+
+    def for_text(self, style: int) -> int:
+        """Return the style like another in which digits stay text when they are typed again."""
+        return style if self._shows_text(style) else self._with_number_format(style, _TEXT)
+
+    def _shows_text(self, style: int) -> bool:
+        number, code = self._number_format(style)
+        return number == _TEXT or code == "@"
+
+    def _number_format(self, style: int) -> tuple[int, str]:
         """Return the number format of a cell style: its id and its code, empty if built in."""
         styles = list_entries(self._root, "cellXfs")
         number = styles[style].get("numFmtId", "0") if style < len(styles) else "0"
@@ -110,15 +136,18 @@ class WorkbookStyles:
         }
         return int(number), codes.get(number, "")
 
-    def with_number_format(self, style: int, number: int) -> int:
-        """Return a cell style that has another number format and is else as it was.
+    def _with_number_format(self, style: int, number: int) -> int:
+        """Return a style like another but for its number format.
 
         Raises ``LookupError`` when there is no such style.
         """
-        changed = deepcopy(list_entries(self._root, "cellXfs")[style])
-        changed.set("numFmtId", str(number))
-        changed.set("applyNumberFormat", "1")
-        return int(self._add("cellXfs", changed))
+        key = style, number
+        if key not in self._made:
+            changed = deepcopy(list_entries(self._root, "cellXfs")[style])
+            changed.set("numFmtId", str(number))
+            changed.set("applyNumberFormat", "1")
+            self._made[key] = int(self._add("cellXfs", changed))
+        return self._made[key]
 
     def put_back(self) -> None:
         """Put the part back."""
@@ -188,45 +217,3 @@ class WorkbookStyles:
 def _canonical(element: Element) -> bytes:
     content: bytes = etree.tostring(element, method="c14n", exclusive=True, with_tail=False)
     return content
-
-
-_GENERAL, _DATE, _TEXT = 0, 14, 49
-_DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
-
-
-class NumberFormatStyles:
-    """The cell styles of a workbook, by their index as cells carry it."""
-
-    def __init__(self, styles: WorkbookStyles) -> None:
-        self._styles = styles
-        self._made: dict[tuple[int, int], int] = {}
-
-    def for_date(self, style: int) -> int:
-        """Return the style in which a date is shown as one."""
-        return style if self._shows_date(style) else self._with(style, _DATE)
-
-    def for_number(self, style: int) -> int:
-        """Return the style in which a number is taken, and seen, for no other value."""
-        code = format_code(*map(str, self._styles.number_format(style)))
-        is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
-        return self._with(style, _GENERAL) if is_other else style
-
-    def for_text(self, style: int) -> int:
-        """Return the style in which digits stay text when they are typed again."""
-        return style if self._shows_text(style) else self._with(style, _TEXT)
-
-    def _shows_date(self, style: int) -> bool:
-        number, code = self._styles.number_format(style)
-        letters = _LITERAL.sub("", code).lower()
-        return number in _DATE_FORMATS or ("d" in letters and "y" in letters)
-
-    def _shows_text(self, style: int) -> bool:
-        number, code = self._styles.number_format(style)
-        return number == _TEXT or code == "@"
-
-    def _with(self, style: int, number: int) -> int:
-        key = style, number
-        if key not in self._made:
-            self._made[key] = self._styles.with_number_format(style, number)
-        return self._made[key]

@@ -80,19 +80,6 @@ class AnnotationSummary:
         return _SUBJECT_OF_SEVERAL.format(file=self.file, sheets=sheets)
 
 
-@dataclass(frozen=True, slots=True)
-class _StyleIds:
-    """The ids of the styles that the sheet uses."""
-
-    title: str
-    place: str
-    counts: str
-    header: str
-    text: str
-    link: str
-    severity: dict[Severity, str]
-
-
 def replace_summary_sheet(
     package: EditablePackage,
     sheets: SheetList,
@@ -119,29 +106,27 @@ def replace_summary_sheet(
     sheets.show(name)
 
 
-def _add_styles(looks: WorkbookStyles) -> _StyleIds:
+def _add_styles(looks: WorkbookStyles) -> dict[str, str]:
+    """Return the ids of the styles that the sheet uses, those of severities by their names."""
     size = str(style.FONT_SIZE)
     wrapped = {"wrapText": "1"}
-    return _StyleIds(
-        title=looks.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
-        place=looks.cell(font={"sz": size, "color": style.QUIET}),
-        counts=looks.cell(font={"sz": size, "b": ""}),
-        header=looks.cell(
-            font={"sz": size, "b": "", "color": "FFFFFF"},
-            fill=style.STRONG,
-            alignment={"vertical": "center"},
-        ),
-        text=looks.cell(font={"sz": size}, alignment=wrapped, quoted=True),
-        link=looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
-        severity={
-            severity: looks.cell(
-                font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
-                fill=colour,
-                alignment=wrapped,
-            )
-            for severity, colour in style.SEVERITY_FILLS.items()
-        },
-    )
+    white = {"sz": size, "b": "", "color": "FFFFFF"}
+    centred = {"vertical": "center"}
+    return {
+        "title": looks.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
+        "place": looks.cell(font={"sz": size, "color": style.QUIET}),
+        "counts": looks.cell(font={"sz": size, "b": ""}),
+        "header": looks.cell(font=white, fill=style.STRONG, alignment=centred),
+        "text": looks.cell(font={"sz": size}, alignment=wrapped, quoted=True),
+        "link": looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
+    } | {
+        severity: looks.cell(
+            font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
+            fill=colour,
+            alignment=wrapped,
+        )
+        for severity, colour in style.SEVERITY_FILLS.items()
+    }
 
 
 def _write_sheet_start(root: Element, summary: AnnotationSummary) -> None:
@@ -181,7 +166,7 @@ def _write_sheet_end(
 
 
 def _write_summary(
-    rows: Element, styles: _StyleIds, shown: int, summary: AnnotationSummary
+    rows: Element, styles: Mapping[str, str], shown: int, summary: AnnotationSummary
 ) -> None:
     total = summary.errors + summary.warnings
     counts = str(
@@ -193,13 +178,13 @@ def _write_summary(
         add_child(rows, "row", r="1", ht="24", customHeight="1"),
         0,
         str(SUMMARY_TITLE),
-        styles.title,
+        styles["title"],
     )
-    _write_text(add_child(rows, "row", r="2"), 0, str(summary.place), styles.place)
-    _write_text(add_child(rows, "row", r="3"), 0, counts, styles.counts)
+    _write_text(add_child(rows, "row", r="2"), 0, str(summary.place), styles["place"])
+    _write_text(add_child(rows, "row", r="3"), 0, counts, styles["counts"])
     header = add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
     for index, (title, _) in enumerate(summary.headers):
-        _write_text(header, index, str(title), styles.header)
+        _write_text(header, index, str(title), styles["header"])
 
 
 def _write_finding(
@@ -208,7 +193,7 @@ def _write_finding(
     sheet: str,
     finding: Finding,
     summary: AnnotationSummary,
-    styles: _StyleIds,
+    styles: Mapping[str, str],
 ) -> None:
     severity = finding.kind.severity
     widths = [width for _, width in summary.headers]
@@ -227,11 +212,11 @@ def _write_finding(
     line = add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
     line.set("customHeight", "1")
     looks = [
-        *[styles.text] * len(names),
-        styles.link,
-        styles.text,
-        styles.severity[severity],
-        *[styles.text] * 4,
+        *[styles["text"]] * len(names),
+        styles["link"],
+        styles["text"],
+        styles[severity],
+        *[styles["text"]] * 4,
     ]
     for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
         _write_text(line, index, text, look)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from textwrap import shorten
-from types import MappingProxyType
 from typing import Any
 
 import xlsxwriter
@@ -37,10 +36,6 @@ _KIND_NAMES: Mapping[Kind, str] = {
     Kind.BOOLEAN: f"{TRUE} ou {FALSE}",
 }
 
-_KIND_RULES: Mapping[Kind, tuple[str, ...]] = {
-    Kind.DATE: ("dd/mm/aaaa",),
-}
-
 
 def kind_name(column: Column) -> str:
     """Return what the column's values are, such as ``número inteiro``."""
@@ -55,7 +50,7 @@ def obligation(column: Column) -> str:
 def rules_in_words(column: Column) -> str:
     """Return the rules of the column's own values, separated by semicolons."""
     checks = [RULES[name].wording(statistics).pt for name, statistics in column.checks.items()]
-    return "; ".join((*_KIND_RULES.get(column.kind, ()), *checks))
+    return "; ".join(["dd/mm/aaaa", *checks] if column.kind is Kind.DATE else checks)
 
 
 def row_rules_in_words(resource: Resource) -> list[str]:
@@ -200,12 +195,12 @@ REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_colo
 """Formats of the headers of required, optional and added columns, as in the legend."""
 
 
-def add_data_sheet(
+def _add_data_sheet(
     book: xlsxwriter.Workbook,
     resource: Resource,
     remarks: Mapping[str, int],
-    first_list: int = 1,
-    offers: Mapping[str, str] = MappingProxyType({}),
+    first_list: int,
+    offers: Mapping[str, str],
 ) -> Worksheet:
     """Add the sheet of the resource's columns, followed by our ``remarks`` (names and widths).
 
@@ -245,13 +240,13 @@ def add_data_sheets(
     book: xlsxwriter.Workbook,
     resource: Resource,
     remarks: Mapping[str, int],
-    offers: Mapping[str, str] = MappingProxyType({}),
+    offers: Mapping[str, str],
 ) -> dict[str, Worksheet]:
     """Add the main sheet of a resource and its child sheets; return them by their names."""
     sheets, first_list = {}, 1
     for one in (resource, *resource.children):
         own = remarks if one is resource else {}
-        sheets[one.sheet] = add_data_sheet(book, one, own, first_list, offers)
+        sheets[one.sheet] = _add_data_sheet(book, one, own, first_list, offers)
         first_list += len(_limited_columns(one))
     return sheets
 
