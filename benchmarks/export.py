@@ -20,6 +20,7 @@ from pathlib import Path
 
 from processes import resident
 from replay import Recorder
+from seed import fill_database
 
 from xlbridge.sandbox import sandbox_process
 
@@ -64,8 +65,11 @@ def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict
     took while they were, from a sandbox of as many orders, in thousands of two."""
     folder.mkdir(exist_ok=True)
     environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
-    seed = ["--seed", "demo", "--scale", str(max(1, orders // 2_000))]
-    with sandbox_process(folder / "home", seed, os.environ | environment) as sandbox:
+    # To fill a large database, and to answer from it, may take longer than a user would wait.
+    environment["XLBRIDGE_TIMEOUT"] = "600"
+    database = str(folder / "seeded.db")
+    fill_database(folder, database, max(1, orders // 2_000))
+    with sandbox_process(folder / "home", ["--db", database], os.environ | environment) as sandbox:
         recorder = Recorder(folder, sandbox.base_url)
         environment |= {
             "XLBRIDGE_BASE_URL": recorder.url,

@@ -27,7 +27,7 @@ def main() -> None:
     scale = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     with tempfile.TemporaryDirectory() as folder:
         database = sys.argv[2] if len(sys.argv) > 2 else str(Path(folder) / "seeded.db")
-        seconds = _fill(Path(folder), database, scale)
+        seconds = fill_database(Path(folder), database, scale)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
         counts = _counts(database)
     print(f"scale {scale}: {seconds:.1f} s, {peak} MB")
@@ -36,7 +36,8 @@ def main() -> None:
     print(f"{sum(counts.values()):12,} rows in all")
 
 
-def _fill(folder: Path, database: str, scale: int) -> float:
+def fill_database(folder: Path, database: str, scale: int) -> float:
+    """Seed a new database, and return the seconds until a sandbox answers."""
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database]
     command += ["--scale", str(scale), "--ready-file", str(ready)]

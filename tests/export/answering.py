@@ -1,13 +1,16 @@
-"""A remote system that answers each path as a test says, whatever it is asked."""
+"""Remote systems that answer as a test says."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+Query = dict[str, list[str]]
 
 
 @dataclass
@@ -15,7 +18,7 @@ class AnsweringSystem:
     """``asked`` are the calls: path and query."""
 
     base_url: str
-    asked: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
+    asked: list[tuple[str, Query]]
 
     def environment(self, **more: str) -> dict[str, str]:
         """The environment that points the command line at the system."""
@@ -28,47 +31,68 @@ class AnsweringSystem:
         }
 
 
+@dataclass(frozen=True)
+class Reply:
+    """``missing`` counts bytes that the reply says it has, and that never come."""
+
+    body: bytes
+    status: int = 200
+    missing: int = 0
+
+
+@contextmanager
+def replying(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
+    """Run a system that lets everybody in, and asks a test for its replies to path and query.
+
+    Its address is given.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(Reply(b'{"authenticated": true, "accessToken": "token"}'))
+
+        def do_GET(self) -> None:
+            url = urlsplit(self.path)
+            self._send(reply(url.path, parse_qs(url.query), self.headers))
+
+        def _send(self, sent: Reply) -> None:
+            self.send_response(sent.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(sent.body) + sent.missing))
+            self.end_headers()
+            self.wfile.write(sent.body)
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @contextmanager
 def answering(answers: Mapping[str, Any]) -> Iterator[AnsweringSystem]:
     """Run a system that gives the ``data`` of each path, or what it returns for the query.
 
     Any other path is not found.
     """
+    asked: list[tuple[str, Query]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(200, {"authenticated": True, "accessToken": "token"})
+    def reply(path: str, query: Query, _headers: Message) -> Reply:
+        asked.append((path, query))
+        if path not in answers:
+            refused = {"success": False, "errors": [{"key": "id", "value": "?"}]}
+            return Reply(json.dumps(refused).encode(), 404)
+        answer = answers[path]
+        data = answer(query) if callable(answer) else answer
+        return Reply(json.dumps({"success": True, "data": data}).encode())
 
-        def do_GET(self) -> None:
-            url = urlsplit(self.path)
-            query = parse_qs(url.query)
-            system.asked.append((url.path, query))
-            if url.path not in answers:
-                self._send(404, {"success": False, "errors": [{"key": "id", "value": "?"}]})
-                return
-            answer = answers[url.path]
-            data = answer(query) if callable(answer) else answer
-            self._send(200, {"success": True, "data": data})
-
-        def _send(self, status: int, document: object) -> None:
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    system = AnsweringSystem(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield system
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with replying(reply) as address:
+        yield AnsweringSystem(address, asked)

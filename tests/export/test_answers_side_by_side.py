@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 from zipfile import ZipFile
 
 import pytest
+from answering import Query, Reply, replying
 from exporting import export
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -72,35 +72,15 @@ def system() -> System:
 
 @pytest.fixture
 def client(system: System) -> Iterator[Client]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(b'{"authenticated": true, "accessToken": "token"}')
+    def reply(_path: str, query: Query, _headers: Message) -> Reply:
+        start = query["dataInferior"][0]
+        return Reply(system.answer(start), missing=system.cut and start == WEIRD_MONTH)
 
-        def do_GET(self) -> None:
-            start = parse_qs(urlsplit(self.path).query)["dataInferior"][0]
-            self._send(system.answer(start), cut=system.cut and start == WEIRD_MONTH)
-
-        def _send(self, body: bytes, *, cut: bool = False) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body) + cut))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    target = Target("t", f"http://127.0.0.1:{server.server_address[1]}", "a@example.com", "unused")
-    with Client(target, retry_policy=RetryPolicy(tries=1)) as opened:
-        yield opened
-    system.held.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with replying(reply) as address:
+        target = Target("t", address, "a@example.com", "unused")
+        with Client(target, retry_policy=RetryPolicy(tries=1)) as opened:
+            yield opened
+        system.held.set()
 
 
 def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:

@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from answering import Query, Reply, replying
 from exporting import export
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -84,44 +83,14 @@ def business() -> Business:
 
 @pytest.fixture
 def address(business: Business) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(
-                json.dumps(
-                    {
-                        "authenticated": True,
-                        "created": "2026-01-01 00:00:00",
-                        "expiration": "2027-01-01 00:00:00",
-                        "accessToken": "token",
-                    }
-                ).encode()
-            )
+    def reply(path: str, query: Query, headers: Message) -> Reply:
+        if path in business.files:
+            assert "Authorization" not in headers
+            return Reply(business.files[path])
+        return Reply(business.answer(query), business.status)
 
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            if parts.path in business.files:
-                assert "Authorization" not in self.headers
-                self._send(business.files[parts.path])
-                return
-            self._send(business.answer(parse_qs(parts.query)), business.status)
-
-        def _send(self, body: bytes, status: int = 200) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with replying(reply) as served:
+        yield served
 
 
 @pytest.fixture
