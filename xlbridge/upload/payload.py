@@ -28,7 +28,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Digests, claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import ItemPlaces, Job
-from xlbridge.upload.lookup.row_table import RowValues, column_values, rows_of
+from xlbridge.upload.lookup.row_table import MadeItems, RowTable, RowValues, column_values
 from xlbridge.upload.results.verdict import parse_item_column
 from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
 from xlbridge.validation.headers import match_header
@@ -120,21 +120,27 @@ def load_payload(folder: Path, content: str) -> bytes:
     return payload
 
 
-def sent_frame(context: UploadContext, job: Job) -> pd.DataFrame:
-    """Return the typed rows of a job as they are sent, read from its stored payload.
-
-    Raises ``LocalFailure`` when the payload is gone or no longer the same.
-    """
-    return frame_of_payload(context, context.catalogue.named(job.spec.resource), job.spec.payload)
-
-
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
     """Return the typed rows of a stored payload. Raises as ``load_payload`` does."""
+    frame, lists = _typed_payload(context, resource, content)
+    return _with_lists(frame, lists)
+
+
+def _rows_of_payload(context: UploadContext, resource: Resource, content: str) -> RowTable:
+    """Return the rows of a stored payload, whose lists are made when they are asked for."""
+    frame, lists = _typed_payload(context, resource, content)
+    return RowTable.of(frame, lists=lists)
+
+
+def _typed_payload(
+    context: UploadContext, resource: Resource, content: str
+) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
+    """Return the typed main sheet of a stored payload, and its records' lists by their names."""
     load_payload(context.settings.payloads, content)
     path = payload_path(context.settings.payloads, content)
     sheets = read_workbook(path, WorkbookLimits()).sheets
     cells = {one.name: one for one in sheets}
-    frame, *lists = (
+    frame, *children = (
         type_rows(
             one, match_header(cells[one.sheet], 0, one), cells[one.sheet], ParseOptions()
         ).frame
@@ -142,18 +148,22 @@ def frame_of_payload(context: UploadContext, resource: Resource, content: str) -
         if one.sheet in cells
     )
     names = (child.sheet for child in resource.children if child.sheet in cells)
-    return join_lists(frame, dict(zip(names, lists, strict=True))) if lists else frame
+    return frame, {
+        name: ItemLists(child, positions_of_keys(frame[KEY], child[KEY]), len(frame))
+        for name, child in zip(names, children, strict=True)
+    }
 
 
-def sent_rows(context: UploadContext, job: Job) -> list[RowValues]:
+def sent_rows(context: UploadContext, job: Job) -> RowTable:
     """Return the rows of a job as they are sent, in order."""
-    return rows_of(sent_frame(context, job))
+    resource = context.catalogue.named(job.spec.resource)
+    return _rows_of_payload(context, resource, job.spec.payload)
 
 
-def planned_rows(context: UploadContext, job: Job) -> list[RowValues]:
+def planned_rows(context: UploadContext, job: Job) -> RowTable:
     """Return all rows of a job's sheet, in order, those that are not sent too."""
     resource = context.catalogue.named(job.spec.resource)
-    return rows_of(frame_of_payload(context, resource, job.spec.planned or job.spec.payload))
+    return _rows_of_payload(context, resource, job.spec.planned or job.spec.payload)
 
 
 def file_hash(path: Path) -> str:
@@ -172,38 +182,46 @@ ListItem = Mapping[str, Any]
 
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
     """Return the frame of a validated sheet with the lists of its records."""
-    children = {
-        name: (child.frame, sheet.parents_of(child)) for name, child in sheet.children.items()
+    count = len(sheet.frame)
+    children = sheet.children.items()
+    lists = {n: ItemLists(child.frame, sheet.parents_of(child), count) for n, child in children}
+    return _with_lists(sheet.frame, lists)
+
+
+class ItemLists(MadeItems[list[ListItem] | None]):
+    """Lists of the records of a sheet, from the rows of a child sheet; None where one has no item.
+
+    ``parents`` has the position of each row's record, below 0 where it has none. A list is made
+    when it is asked for: as dicts the items take many times the memory of their columns.
+    """
+
+    def __init__(self, child: pd.DataFrame, parents: npt.NDArray[np.intp], count: int) -> None:
+        filled = [name for name in child if name != KEY and child[name].notna().any()]
+        self._columns = {str(name): column_values(child[name]) for name in filled}
+        self._order = np.argsort(parents, kind="stable")
+        self._ends = np.searchsorted(parents[self._order], np.arange(count + 1))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def _made(self, at: int) -> list[ListItem] | None:
+        places = self._order[self._ends[at] : self._ends[at + 1]].tolist()
+        columns = self._columns.items()
+        return [
+            {name: values[place] for name, values in columns if values[place] is not None}
+            for place in places
+        ] or None
+
+
+def _with_lists(frame: pd.DataFrame, lists: Mapping[str, ItemLists]) -> pd.DataFrame:
+    """Return a frame with a column of each list that any record has."""
+    columns = {name: list(of_list) for name, of_list in lists.items()}
+    filled = {
+        name: pd.Series(found, index=frame.index, dtype=object)
+        for name, found in columns.items()
+        if any(found)
     }
-    return _with_lists(sheet.frame, children)
-
-
-def join_lists(frame: pd.DataFrame, children: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the frame of a main sheet with the lists that the frames of child sheets hold."""
-    joined = {
-        name: (child, positions_of_keys(frame[KEY], child[KEY])) for name, child in children.items()
-    }
-    return _with_lists(frame, joined)
-
-
-def _with_lists(
-    frame: pd.DataFrame, children: Mapping[str, tuple[pd.DataFrame, npt.NDArray[np.intp]]]
-) -> pd.DataFrame:
-    """Return a frame with a column of each list, None where a record has no item of it."""
-    lists = {}
-    for name, (child, parents) in children.items():
-        filled = [column for column in child if column != KEY and child[column].notna().any()]
-        found: list[list[ListItem] | None] = [None] * len(frame)
-        for parent, row in zip(parents.tolist(), rows_of(child[filled]), strict=True):
-            if parent < 0:
-                continue
-            items = found[parent]
-            if items is None:
-                items = found[parent] = []
-            items.append({column: value for column, value in row.items() if value is not None})
-        if any(items is not None for items in found):
-            lists[name] = pd.Series(found, index=frame.index, dtype=object)
-    return frame.assign(**lists) if lists else frame
+    return frame.assign(**filled) if filled else frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +242,20 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
         if child.sheet not in frame:
             continue
         keys = frame[KEY].tolist()
-        places, rows = [], []
-        for position, items in enumerate(frame[child.sheet]):
-            for number, item in enumerate(items if isinstance(items, list) else ()):
-                places.append((position, number))
-                rows.append({KEY: keys[position], **item})
-        if rows:
-            columns = {c.name: [row.get(c.name) for row in rows] for c in child.columns}
-            dtypes = {c.name: c.dtype for c in child.columns}
-            yield ChildRows(child, pd.DataFrame(columns).astype(dtypes), places)
+        lists = [items if isinstance(items, list) else () for items in frame[child.sheet]]
+        places = [(at, number) for at, items in enumerate(lists) for number in range(len(items))]
+        if not places:
+            continue
+        columns = {
+            c.name: pd.Series(
+                [keys[at] for at, _ in places]
+                if c.name == KEY
+                else [item.get(c.name) for items in lists for item in items],
+                dtype=c.dtype,
+            )
+            for c in child.columns
+        }
+        yield ChildRows(child, pd.DataFrame(columns), places)
 
 
 def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
@@ -261,8 +284,9 @@ def item_places(main: ValidatedSheet) -> dict[str, ItemPlaces]:
     found = {}
     for name, child in main.children.items():
         rows: defaultdict[int, list[int]] = defaultdict(list)
-        for own, (position, _) in record_positions(main, child).items():
-            rows[main.rows[position]].append(own)
+        for own, position in zip(child.rows, main.parents_of(child).tolist(), strict=True):
+            if position >= 0:
+                rows[main.rows[position]].append(own)
         found[name] = ItemPlaces(child.sheet, child.columns, rows)
     return found
 

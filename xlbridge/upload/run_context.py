@@ -69,7 +69,7 @@ class RunContext:
         """Return the resource that a job is of."""
         return self.environment.catalogue.named(job.spec.resource)
 
-    def rows(self, job: Job) -> list[RowValues]:
+    def rows(self, job: Job) -> Sequence[RowValues]:
         """Return the rows of a job as they are sent."""
         return sent_rows(self.environment, job)
 

@@ -16,7 +16,7 @@ from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.lookup.row_lookup import lookups_for
-from xlbridge.upload.lookup.row_table import rows_of
+from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import RowSnapshot
 from xlbridge.upload.options import Progress
 from xlbridge.validation import ValidatedSheet
@@ -107,7 +107,7 @@ class OnlineCheck:
             return
         wrong = {finding.row for finding in judged.error_findings()}
         positions = [i for i, row in enumerate(judged.rows) if row not in wrong]
-        rows = rows_of(judged.frame.iloc[positions])
+        rows = RowTable.of(judged.frame.iloc[positions])
         if not rows:
             return
         self._progress(Text(pt="Procurando os registros", en="Looking for the records"))

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class MadeItems(Sequence[_Item], ABC):
         if isinstance(positions, range):
             return [self._made(one) for one in positions]
         return self._made(positions)
+
+
+_NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 class ColumnsRow(Mapping[str, Any]):
@@ -65,27 +69,34 @@ class ColumnsRow(Mapping[str, Any]):
         return _dict_row(self._columns, self._at).items()
 
 
-class RowTable:
-    """Typed rows, kept as their columns; a row is made when it is asked for."""
+class RowTable(MadeItems[RowValues]):
+    """Typed rows, kept as their columns: a row is made when it is asked for.
+
+    Dicts of all rows would take many times the memory, as most columns of most rows are empty.
+    """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], count: int) -> None:
         self._columns = columns
         self._count = count
 
     @classmethod
-    def of(cls, *frames: "pd.DataFrame") -> "RowTable":
-        """Return the rows of typed frames side by side."""
-        columns = {str(name): column_values(one[name]) for one in frames for name in one}
-        return cls(columns, len(frames[0]))
+    def of(
+        cls, *frames: "pd.DataFrame", lists: Mapping[str, Sequence[Any]] = _NO_LISTS
+    ) -> "RowTable":
+        """Return the rows of typed frames side by side, with the ``lists`` of their records."""
+        blank: Sequence[Any] = [None] * len(frames[0])
+        columns = {
+            str(name): column_values(one[name]) if one[name].notna().any() else blank
+            for one in frames
+            for name in one
+        }
+        return cls({**columns, **lists}, len(blank))
 
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, at: int) -> RowValues:
+    def _made(self, at: int) -> RowValues:
         return ColumnsRow(self._columns, at)
-
-    def __iter__(self) -> Iterator[RowValues]:
-        return (ColumnsRow(self._columns, at) for at in range(self._count))
 
     def has(self, name: str) -> bool:
         """Tell whether the rows have a column."""
@@ -122,7 +133,7 @@ class RecordTable:
         return self.columns.get(name, [None] * len(self.listings))
 
 
-TypedRows = Sequence[RowValues] | RowTable
+TypedRows = Sequence[RowValues]
 """Rows as they are sent, in order."""
 
 
@@ -147,13 +158,6 @@ def row_maker(
 
 def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
     return {name: column[at] for name, column in columns.items()}
-
-
-def rows_of(frame: "pd.DataFrame") -> list[RowValues]:
-    """Return the rows of a typed frame."""
-    names = list(map(str, frame))
-    columns = [column_values(frame[name]) for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def column_values(series: "pd.Series") -> list[Any]:

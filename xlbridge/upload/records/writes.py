@@ -6,7 +6,7 @@ are. Source: the upload protocol, Record by record.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -83,21 +83,47 @@ CREATION = RecordTask("", expected={}, wanted={}, values={}, creates=True)
 class RecordWrite:
     """Write of the record of one row, by its position in the job, and its newest state.
 
-    ``attempts`` is how often it was announced; ``before`` are the JSON values that it replaced,
-    ``problems`` what is to be said of it, each with its column where there is one. ``record`` is
-    the code of its record, as far as it is known, ``given`` what the system answered of it.
-    ``detail`` is all that its newest state was recorded with.
+    ``attempts`` is how often it was announced. What was recorded with its newest state, and when it
+    was announced last, stays the text that the journal has: read, it takes four times the memory.
     """
 
     position: int
     task: RecordTask
     state: WriteState
     attempts: int
-    before: Mapping[str, Any]
-    problems: Sequence[tuple[str | None, str]] = ()
-    record: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    stored: str
+    announced: str = "{}"
+
+    @property
+    def detail(self) -> Mapping[str, Any]:
+        """All that its newest state was recorded with."""
+        detail: Mapping[str, Any] = json.loads(self.stored)
+        return detail
+
+    @property
+    def before(self) -> Mapping[str, Any]:
+        """The JSON values that it replaced."""
+        before: Mapping[str, Any] = json.loads(self.announced).get("before", {})
+        return before
+
+    @property
+    def record(self) -> str:
+        """The code of its record, as far as it is known."""
+        return self.detail.get("record") or self.task.record
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What the system answered of its record."""
+        given: Mapping[str, Any] = self.detail.get("given", {})
+        return given
+
+    @property
+    def problems(self) -> Sequence[tuple[str | None, str]]:
+        """What is to be said of it, each with its column; earlier versions noted one message."""
+        detail = self.detail
+        if "message" in detail:
+            return [(detail.get("column"), detail["message"])]
+        return [(column, message) for column, message in detail.get("problems", ())]
 
 
 class NewState(NamedTuple):
@@ -144,7 +170,7 @@ class RecordWrites:
         )
         # One history at a time: those of all records take more memory than what is made of them.
         return [
-            _write(position, [(WriteState(state), json.loads(detail)) for _, state, detail in told])
+            _write(position, [(WriteState(state), detail) for _, state, detail in told])
             for position, told in groupby(found, key=itemgetter(0))
         ]
 
@@ -164,28 +190,10 @@ class RecordWrites:
         )
 
 
-def _write(position: int, known: Sequence[tuple[WriteState, Mapping[str, Any]]]) -> RecordWrite:
-    newest, detail = known[-1]
-    announced = [one for state, one in known if state is WriteState.SENDING]
-    task = RecordTask.of_json(known[0][1]["task"])
-    return RecordWrite(
-        position,
-        task,
-        newest,
-        attempts=len(announced),
-        before=announced[-1].get("before", {}) if announced else {},
-        problems=_problems(detail),
-        record=detail.get("record") or task.record,
-        given=detail.get("given", {}),
-        detail=detail,
-    )
-
-
-def _problems(detail: Mapping[str, Any]) -> list[tuple[str | None, str]]:
-    """Return what is to be said of a write; earlier versions noted one message for a column."""
-    if "message" in detail:
-        return [(detail.get("column"), detail["message"])]
-    return [(column, message) for column, message in detail.get("problems", ())]
+def _write(position: int, known: Sequence[tuple[WriteState, str]]) -> RecordWrite:
+    announced = [detail for state, detail in known if state is WriteState.SENDING]
+    task = RecordTask.of_json(json.loads(known[0][1])["task"])
+    return RecordWrite(position, task, known[-1][0], len(announced), known[-1][1], *announced[-1:])
 
 
 def plain_json(value: Any) -> Any:

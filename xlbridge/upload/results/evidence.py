@@ -190,7 +190,7 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
     from xlbridge.upload.payload import sent_rows
 
     if job.spec.mode is Mode.PROCESS:
-        sent: list[RowValues] = [
+        sent: Sequence[RowValues] = [
             {"id": write.task.record} for write in context.journal.writes.of(job.id)
         ]
     else:
