@@ -55,6 +55,10 @@ def is_total(text: str) -> bool:
     return _TOTAL.fullmatch(text.strip()) is not None
 
 
+def _is_statistic(text: str) -> bool:
+    return _STATISTIC.fullmatch(text.strip()) is not None
+
+
 def note_non_records(
     resource: Resource,
     header: "Header",
@@ -183,8 +187,7 @@ def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) ->
         if CellKind.TEXT not in column.kinds:
             continue
         positions, which, texts = ColumnCells(column, numbers).distinct_texts()
-        total = [_TOTAL.fullmatch(text.strip()) is not None for text in texts]
-        statistic = [_STATISTIC.fullmatch(text.strip()) is not None for text in texts]
+        total, statistic = list(map(is_total, texts)), list(map(_is_statistic, texts))
         name = names.get(place)
         own = name is not None and not marks.resource.by_name[name].kind.is_number
         for at, text in zip(positions.tolist(), which.tolist(), strict=True):
@@ -200,13 +203,8 @@ def _mark_sums(marks: _Marks) -> None:
             continue
         for position in sums:
             text = marks.value(position, name)
-            if isinstance(text, str) and _says_total(text):
+            if isinstance(text, str) and (is_total(text) or _is_statistic(text)):
                 marks.add([position], "row-total", name)
-
-
-def _says_total(text: str) -> bool:
-    bare = text.strip()
-    return any(form.fullmatch(bare) for form in (_TOTAL, _STATISTIC))
 
 
 def _positions_of_sums(marks: _Marks) -> list[int]:

@@ -68,7 +68,7 @@ class _CellRule:
         return self.code == _REPEATED, bool(self.others)
 
 
-def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None = None) -> None:
+def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
     """Add to the columns' problems what the resource's rules find in the typed values.
 
     With a ``memo``, a rule is asked again only where a column that it reads has changed.

@@ -79,7 +79,7 @@ class SchemaProposal:
 
 
 def propose_schema(
-    path: str | Path, limits: WorkbookLimits, sheet: str | None = None, name: str | None = None
+    path: str | Path, limits: WorkbookLimits, sheet: str | None, name: str | None
 ) -> SchemaProposal:
     """Propose a schema file from the header row and the rows of a workbook.
 

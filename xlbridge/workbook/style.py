@@ -1,5 +1,6 @@
 """Colours, fonts and number formats of the workbooks that xlbridge writes."""
 
+import datetime as dt
 from collections.abc import Mapping
 
 from xlbridge.resources import Kind
@@ -17,6 +18,14 @@ NUMBER_FORMATS: Mapping[Kind, str] = {
     Kind.BOOLEAN: "General",
 }
 """Number formats by kind. Text is ``@``, so that leading zeros survive the typing."""
+
+TIME_FORMATS: Mapping[type, str] = {
+    dt.datetime: f"{NUMBER_FORMATS[Kind.DATE]} hh:mm:ss",
+    dt.date: NUMBER_FORMATS[Kind.DATE],
+    dt.time: "hh:mm:ss",
+    dt.timedelta: "[h]:mm:ss",
+}
+"""Number formats of dates and times, by the type of the value."""
 
 FONT = "Calibri"
 FONT_SIZE = 11

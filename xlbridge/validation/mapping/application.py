@@ -172,9 +172,7 @@ class _Passed:
     rows: Collection[int] | None
 
 
-def require_fitting(
-    mapping: SheetMapping, catalogue: Catalogue, resource: str | None = None
-) -> Resource:
+def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str | None) -> Resource:
     """Return the resource of a mapping.
 
     Raises ``UsageError`` where it is not the ``resource`` that was asked for, and naming the line

@@ -181,7 +181,7 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
 
 
 def mapping_for(
-    workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None = None
+    workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None
 ) -> SheetMapping | None:
     """Return the latest mapping whose header stands in a sheet of a workbook."""
     headers = [

@@ -116,8 +116,8 @@ def propose(
     resource: Resource,
     sheet: str,
     columns: Sequence[ForeignColumn],
-    repeated: Sequence[str] = (),
-    earlier: Sequence[SheetMapping] = (),
+    repeated: Sequence[str],
+    earlier: Sequence[SheetMapping],
 ) -> MappingProposal:
     """Propose which columns of a foreign sheet are which of a resource.
 

@@ -28,12 +28,6 @@ from xlbridge.workbook.write.template import template_sheets
 
 _EXTRA_COLUMN_WIDTH = 20
 _NEUTRAL_FORMATS = frozenset({"General", "@"})
-_TIME_FORMATS: Mapping[type, str] = {
-    dt.datetime: "dd/mm/yyyy hh:mm:ss",
-    dt.date: "dd/mm/yyyy",
-    dt.time: "hh:mm:ss",
-    dt.timedelta: "[h]:mm:ss",
-}
 
 CellLook = Mapping[str, Any]
 """The properties of a cell's format, as xlsxwriter calls them; ``num_format`` of filled cells."""
@@ -171,8 +165,8 @@ def _number_format(kind: Kind | None, value: object, own: str) -> str:
             return own
         # In the template's format the number would turn into a date.
         return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
-    if type(value) in _TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
-        return _TIME_FORMATS[type(value)]
+    if type(value) in style.TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
+        return style.TIME_FORMATS[type(value)]
     return "General" if kind is None else style.NUMBER_FORMATS[kind]
 
 

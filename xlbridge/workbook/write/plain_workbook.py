@@ -14,11 +14,10 @@ from typing import Any
 
 import xlsxwriter
 
-from xlbridge.resources import Kind
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.read import FileKind, SheetCells, kind_of_file, read_workbook
-from xlbridge.workbook.style import NUMBER_FORMATS
+from xlbridge.workbook.style import TIME_FORMATS
 
 _UNVALUED = "#N/A"
 """Error that stands for a formula without a result: nobody takes it for an empty cell."""
@@ -33,8 +32,8 @@ _MOST_IN_MEMORY = 1_000_000
 @contextmanager
 def as_xlsx(
     path: Path,
-    sheets: Collection[str] = (),
-    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
+    sheets: Collection[str],
+    limits: WorkbookLimits,
 ) -> Iterator[Path]:
     """Give an .xlsx workbook with the content of a file: the file itself where it is one.
 
@@ -125,16 +124,7 @@ class _SheetWriter:
 
     def _format_of(self, place: CellPosition, value: object) -> Any:
         style = self._styles.get(place, -1)
-        code = self._cells.raw.formats.get(style, "")
-        match value:
-            case dt.datetime():
-                code = f"{NUMBER_FORMATS[Kind.DATE]} hh:mm:ss"
-            case dt.date():
-                code = NUMBER_FORMATS[Kind.DATE]
-            case dt.time():
-                code = "hh:mm:ss"
-            case dt.timedelta():
-                code = "[h]:mm:ss"
+        code = TIME_FORMATS.get(type(value)) or self._cells.raw.formats.get(style, "")
         struck = style in self._cells.raw.struck
         if not code and not struck:
             return None

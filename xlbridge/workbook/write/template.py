@@ -88,7 +88,7 @@ _PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command
 
 
 def add_instructions_sheet(
-    book: xlsxwriter.Workbook, resource: Resource, lists: RegistryLists = NO_LISTS
+    book: xlsxwriter.Workbook, resource: Resource, lists: RegistryLists
 ) -> None:
     """Add the instructions: how to fill in, the colours, every column, and what to do next."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
