@@ -248,7 +248,7 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
 _OTHER_KINDS: Mapping[CellKind, re.Pattern[bytes]] = {
     kind: re.compile(b"[^%c]" % kind, re.DOTALL) for kind in CellKind if kind is not CellKind.EMPTY
 }
-_TEXTS = re.compile(b"%c" % CellKind.TEXT)
+_IS_TEXT = bytes(kind == CellKind.TEXT for kind in range(256))
 SHARED_MARK = "\ue000"
 """Character before the index of a shared text; no text of the same file has it."""
 
@@ -288,7 +288,7 @@ class CellColumn:
         """Return the cells at some places as a column of their own."""
         kinds, whole = bytearray(map(self.kinds.__getitem__, places)), self._whole
         content, texts = array("q", map(whole.__getitem__, places)), list[str]()
-        for at in (found.start() for found in _TEXTS.finditer(kinds)):
+        for at in compress(range(len(kinds)), kinds.translate(_IS_TEXT)):
             texts.append(self.texts[content[at]])
             content[at] = len(texts) - 1
         return CellColumn(kinds, bytearray(content), texts)
@@ -368,8 +368,8 @@ class CellEncoder:
         texts_at: Sequence[int] = range(len(kinds))
         indexes: Iterable[int] = whole
         if rest or common is not CellKind.TEXT:
-            texts_at = [found.start() for found in _TEXTS.finditer(kinds)]
-            indexes = [whole[place] for place in texts_at]
+            texts_at = list(compress(range(len(kinds)), kinds.translate(_IS_TEXT)))
+            indexes = map(whole.__getitem__, texts_at)
         learnt = self._learnt_since(before, len(texts_at))
         lengths = list(map(self._lengths.__getitem__, indexes))
         for place in compress(texts_at, map(not_, lengths)) if 0 in lengths else ():
@@ -395,15 +395,10 @@ class CellEncoder:
 
     def _texts(self, found: list[str]) -> list[str]:
         """Return texts as the cells show them, shared ones in place of their marked indexes."""
-        # The mark stands nowhere but before an index.
-        indexes = "".join(found).split(SHARED_MARK)[1:]
+        shared = self._shared
         try:
-            if len(indexes) == len(found):
-                return list(map(self._shared.__getitem__, map(int, indexes)))
-            return [
-                self._shared[int(text[1:])] if text.startswith(SHARED_MARK) else text
-                for text in found
-            ]
+            # The mark stands nowhere but before an index.
+            return [shared[int(text[1:])] if text[:1] == SHARED_MARK else text for text in found]
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error
 

@@ -3,9 +3,7 @@
 Runs only where memory and time are limited, or on files that are known to be safe.
 """
 
-import io
 import struct
-import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,32 +53,6 @@ from xlbridge.workbook.signature import (
     is_name_of_ours,
     starts_like_ours,
 )
-
-_SHEETS_FOLDER = "xl/worksheets/"
-
-
-def _workbook_with_known_errors(archive: WorkbookArchive, part: str) -> bytes | None:
-    """Return a workbook for the parser in which a sheet's unknown errors are ``#N/A``.
-
-    It has no other sheet than that of ``part``; None where the sheet has no such error.
-    """
-    sheet = archive.read(part)
-    readable = with_known_errors(sheet)
-    if readable == sheet:
-        return None
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
-        for name in archive.names:
-            if name == part:
-                copy.writestr(name, readable)
-            elif _is_needed_part(name.lower()):
-                copy.writestr(name, archive.read(name))
-    return stream.getvalue()
-
-
-def _is_needed_part(name: str) -> bool:
-    return name.endswith((".xml", ".rels")) and not name.startswith(_SHEETS_FOLDER)
-
 
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan takes less time than to set up the quick one."""
@@ -159,20 +131,24 @@ class _WorkbookParser:
         return raw
 
     def _open_whole(self, sheet: str) -> CalamineSheet:
+        """Open a sheet; where the parser does not know an error in it, as ``#N/A``."""
         try:
             return self._book.get_sheet_by_name(sheet)
         except CalamineError:
-            part = self._package.sheet_part(sheet)
-            readable = None if part is None else _workbook_with_known_errors(self._archive, part)
-            if readable is None:
+            package = self._package
+            content = b"".join(package.sheet_pieces(sheet))
+            readable = with_known_errors(content)
+            if readable == content:
                 raise
-        return CalamineWorkbook.from_filelike(io.BytesIO(readable)).get_sheet_by_name(sheet)
+        shared = {package.shared_part or "": b"".join(package.shared_pieces())}
+        parts = {**package.parser_parts(), **shared, package.sheet_part(sheet) or "": readable}
+        return CalamineWorkbook.from_filelike(packed(parts)).get_sheet_by_name(sheet)
 
     @cached_property
     def _book(self) -> CalamineWorkbook:
         # The parser unpacks what it likes by itself.
         self._archive.unpack()
-        return CalamineWorkbook.from_filelike(io.BytesIO(self._archive.content))
+        return CalamineWorkbook.from_filelike(BytesIO(self._archive.content))
 
 
 @contextmanager
