@@ -1,19 +1,17 @@
 """Messages from the parser process to its parent, plain data only, and what they make up.
 
-A message is a line of JSON that gives the lengths of the buffers after it. So the parent runs
-nothing that a parser process, were it ever taken over by a file, could send.
+A message is a line with its type and length, and its fields as MessagePack. They are decoded by the
+declared types alone: the parent runs nothing that a parser process, were it ever taken over by a
+file, could send.
 """
 
-import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells, SheetLayout
+from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,25 @@ class SheetEnded:
 ParserMessage = WorkbookStarted | SheetStarted | RowsRead | SheetEnded
 """Message from the parser process to its caller."""
 
-_MAX_LINE_LENGTH = 1 << 28
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The error that ended the messages; ``code`` is that of a refusal, None of a wrong request."""
+
+    code: str | None
+    texts: Sequence[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The end of all messages."""
+
+
+_TYPES = {
+    kind.__name__.encode(): kind
+    for kind in (WorkbookStarted, SheetStarted, RowsRead, SheetEnded, _Failed, _Ended)
+}
+_MAX_LINE_LENGTH = 64
 
 
 class BrokenStream(Exception):
@@ -66,13 +82,22 @@ class BrokenStream(Exception):
 
 def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
     """Write all messages, then the end; an ``XlbridgeError`` among them is a message too."""
+    # Here, not above: most files are small, and read without messages.
+    from msgspec import msgpack
+
+    def send(message: ParserMessage | _Failed | _Ended) -> None:
+        content = msgpack.encode(message)
+        stream.write(b"%s %d\n" % (type(message).__name__.encode(), len(content)))
+        stream.write(content)
+
     try:
         for message in messages:
-            _write_message(stream, *_pack(message))
+            send(message)
     except XlbridgeError as error:
-        _write_message(stream, _pack_error(error))
+        code = error.code if isinstance(error, WorkbookRefused) else None
+        send(_Failed(code, [error.message, *([error.hint] if error.hint else [])]))
     else:
-        _write_message(stream, {"end": True})
+        send(_Ended())
     stream.flush()
 
 
@@ -81,140 +106,24 @@ def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
 
     Raises the ``XlbridgeError`` that was met there, ``BrokenStream`` when the end is missing.
     """
+    from msgspec import DecodeError, msgpack
+
     while True:
-        head = _read_head(stream)
-        if head.get("end"):
-            return
-        if "error" in head:
-            raise _unpack_error(head)
-        buffers = [_read_exactly(stream, size) for size in head["sizes"]]
-        yield _unpack(head, buffers)
-
-
-def _write_message(
-    stream: BinaryIO, head: dict[str, Any], buffers: Sequence[bytes | bytearray] = ()
-) -> None:
-    head["sizes"] = [len(buffer) for buffer in buffers]
-    stream.write(json.dumps(head).encode() + b"\n")
-    stream.writelines(buffers)
-
-
-def _read_head(stream: BinaryIO) -> dict[str, Any]:
-    line = stream.readline(_MAX_LINE_LENGTH)
-    if not line.endswith(b"\n"):
-        raise BrokenStream
-    try:
-        head: dict[str, Any] = json.loads(line)
-    except ValueError as error:
-        raise BrokenStream from error
-    return head
-
-
-def _read_exactly(stream: BinaryIO, size: int) -> bytes:
-    buffer = stream.read(size)
-    if len(buffer) != size:
-        raise BrokenStream
-    return buffer
-
-
-def _pack(message: ParserMessage) -> tuple[dict[str, Any], list[bytes | bytearray]]:
-    match message:
-        case WorkbookStarted():
-            said = None if message.read_as is None else (message.read_as.pt, message.read_as.en)
-            return {"workbook": message.fingerprint, "hidden": message.hidden, "as": said}, []
-        case SheetStarted():
-            return {"sheet": message.name}, []
-        case RowsRead():
-            buffers = [part for column in message.columns for part in _pack_column(column)]
-            return {"top": message.top, "left": message.left}, buffers
-        case SheetEnded():
-            return {"raw": _pack_raw_sheet(message.raw)}, []
-
-
-def _unpack(head: dict[str, Any], buffers: Sequence[bytes]) -> ParserMessage:
-    if "workbook" in head:
-        said = None if head["as"] is None else Text(*head["as"])
-        return WorkbookStarted(head["workbook"], head["hidden"], said)
-    if "sheet" in head:
-        return SheetStarted(head["sheet"])
-    if "raw" in head:
-        return SheetEnded(_unpack_raw_sheet(head["raw"]))
-    parts = zip(*[iter(buffers)] * 4, strict=True)
-    return RowsRead(head["top"], head["left"], [_unpack_column(*part) for part in parts])
-
-
-def _pack_column(column: CellColumn) -> tuple[bytes | bytearray, ...]:
-    lengths = array("I", map(len, column.texts))
-    return column.kinds, column.content, lengths.tobytes(), "".join(column.texts).encode()
-
-
-def _unpack_column(kinds: bytes, content: bytes, lengths: bytes, letters: bytes) -> CellColumn:
-    text = letters.decode()
-    ends = accumulate(memoryview(lengths).cast("I"), initial=0)
-    texts = [text[begin:end] for begin, end in pairwise(ends)]
-    return CellColumn(bytearray(kinds), bytearray(content), texts)
-
-
-def _pack_raw_sheet(raw: RawSheet) -> dict[str, Any]:
-    return {
-        "errors": [(*place, error) for place, error in raw.errors.items()],
-        "unvalued": list(raw.unvalued),
-        "scaled": [(*place, times) for place, times in raw.scaled.items()],
-        "hidden_rows": list(raw.layout.hidden_rows),
-        "hidden_columns": raw.layout.hidden_columns,
-        "merged": raw.layout.merged,
-        "formulas": list(raw.layout.formulas.items()),
-        "totals_rows": list(raw.layout.totals_rows),
-        "summed_rows": list(raw.layout.summed_rows),
-        "part": raw.part,
-        "struck": list(raw.struck),
-        "struck_texts": list(raw.struck_texts),
-        "formats": list(raw.formats.items()),
-        "from_1904": raw.counts_from_1904,
-        "only_texts": raw.only_texts,
-        "styles": list(raw.styles.items()),
-    }
-
-
-def _unpack_raw_sheet(raw: dict[str, Any]) -> RawSheet:
-    return RawSheet(
-        errors={(row, column): error for row, column, error in raw["errors"]},
-        unvalued={(row, column) for row, column in raw["unvalued"]},
-        scaled={(row, column): times for row, column, times in raw["scaled"]},
-        layout=SheetLayout(
-            hidden_rows=set(raw["hidden_rows"]),
-            hidden_columns=[(first, last) for first, last in raw["hidden_columns"]],
-            merged=[(top, left, bottom, right) for top, left, bottom, right in raw["merged"]],
-            formulas={
-                column: [(first, last) for first, last in runs] for column, runs in raw["formulas"]
-            },
-            totals_rows=set(raw["totals_rows"]),
-            summed_rows=set(raw["summed_rows"]),
-        ),
-        part=raw["part"],
-        struck=frozenset(raw["struck"]),
-        struck_texts={(row, column) for row, column in raw["struck_texts"]},
-        formats=dict(raw["formats"]),
-        counts_from_1904=raw["from_1904"],
-        only_texts=raw["only_texts"],
-        styles={
-            column: [(first, last, style) for first, last, style in runs]
-            for column, runs in raw["styles"]
-        },
-    )
-
-
-def _pack_error(error: XlbridgeError) -> dict[str, Any]:
-    code = error.code if isinstance(error, WorkbookRefused) else None
-    texts = [error.message, *([error.hint] if error.hint else [])]
-    return {"error": code, "texts": [(text.pt, text.en) for text in texts]}
-
-
-def _unpack_error(head: dict[str, Any]) -> XlbridgeError:
-    texts = [Text(pt=pt, en=en) for pt, en in head["texts"]]
-    if head["error"] is None:
-        return UsageError(*texts)
-    return WorkbookRefused(head["error"], *texts)
+        try:
+            name, size = stream.readline(_MAX_LINE_LENGTH).split()
+            content = stream.read(int(size))
+            message = msgpack.decode(content, type=_TYPES[name])
+        except (ValueError, KeyError, DecodeError) as error:
+            raise BrokenStream from error
+        match message:
+            case _Ended():
+                return
+            case _Failed(None, texts):
+                raise UsageError(*texts)
+            case _Failed(str() as code, texts):
+                raise WorkbookRefused(code, *texts)
+            case WorkbookStarted() | SheetStarted() | RowsRead() | SheetEnded():
+                yield message
 
 
 @dataclass(frozen=True, slots=True)
