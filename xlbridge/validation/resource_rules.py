@@ -74,7 +74,7 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -
     With a ``memo``, a rule is asked again only where a column that it reads has changed.
     """
     problems = typed.problems
-    for number, rule in enumerate(sorted(_rules(typed.frame, resource), key=lambda it: it.turn)):
+    for number, rule in enumerate(sorted(_rules(typed, resource), key=lambda it: it.turn)):
         column = problems[rule.column]
         positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
         for name in (rule.column, *rule.others) if len(positions) else ():
@@ -113,8 +113,11 @@ def _found_again(
     return memo.result(topic, versions, find)
 
 
-def _rules(frame: pd.DataFrame, resource: Resource) -> Iterator[_CellRule]:
+def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
+    frame = typed.frame
     for column in resource.columns:
+        if column.name in typed.absent and not column.required:
+            continue
         values = frame[column.name]
         if column.required:
             yield _CellRule(column.name, "required-missing", partial(_missing, values), {})

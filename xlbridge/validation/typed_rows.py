@@ -106,13 +106,15 @@ class TypedRows:
 
     ``frame`` has one typed column for each of the resource's and a RangeIndex; ``rows`` gives
     Excel's number of each of its rows; ``problems`` has an entry for each column;
-    ``versions`` tells a column's values from those that it had when the sheet was validated before.
+    ``versions`` tells a column's values from those that it had when the sheet was validated before;
+    ``absent`` are the columns that the sheet lacks and no mapping fills.
     """
 
     frame: pd.DataFrame
     rows: Sequence[int]
     problems: Mapping[str, CellProblems]
     versions: dict[str, Hashable]
+    absent: set[str]
 
 
 def type_rows(
@@ -137,8 +139,9 @@ def type_rows(
         memo.begin(*basis)
     sheet = _RowsToType(header, cells, rows, numbers, headers, reading, formats)
     arrays, problems = {}, {}
-    absent = {c.dtype for c in resource.columns if c.name not in header.columns}
-    blank = {dtype: _blank_column(len(rows), dtype) for dtype in absent}
+    absent = resource.by_name.keys() - header.columns.keys()
+    dtypes = {resource.by_name[name].dtype for name in absent}
+    blank = {dtype: _blank_column(len(rows), dtype) for dtype in dtypes}
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
@@ -152,7 +155,7 @@ def type_rows(
                 versions[column.name] = memo.version(column.name)
     _note_repeated_headers(header, headers, problems)
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
-    return _without_blank_rows(TypedRows(frame, rows, problems, versions), memo)
+    return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
 
 
 def _blank_column(height: int, dtype: Any) -> Any:
@@ -263,6 +266,7 @@ def fill_constants(
         values = [None if row in not_records else value for row in typed.rows]
         typed.frame[name] = pd.Series(values, index=typed.frame.index, dtype=dtype)
         typed.versions[name] = typed.versions[name], frozenset(not_records)
+        typed.absent.discard(name)
 
 
 def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
@@ -281,4 +285,5 @@ def _without_blank_rows(typed: TypedRows, memo: ColumnMemo | None) -> TypedRows:
         rows=_numbers_of(np.array(typed.rows)[filled]),
         problems={name: column.keep(filled) for name, column in typed.problems.items()},
         versions={name: (version, left) for name, version in typed.versions.items()},
+        absent=typed.absent,
     )
