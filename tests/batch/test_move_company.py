@@ -133,13 +133,12 @@ def fill_company(running: RunningSandbox) -> None:
         for amount in (150.0, 320.5):
             invoice = system.post("/v2/faturamento/nfs", **service, valorDoServico=amount)
         system.post(f"/v2/faturamento/nfs/processar/{invoice['idNF']}")
-        opened = system.post(
-            "/v2/estoque/inventario",
-            codigoDaFilial=1,
-            codigoDoAlmoxarifado=1,
-            descricaoDoInventario="Anual",
-            carregarBaseDeProdutos=True,
+        warehouse = {"codigoDaFilial": 1, "codigoDoAlmoxarifado": 1, "carregarBaseDeProdutos": True}
+        closed = system.post(
+            "/v2/estoque/inventario", **warehouse, descricaoDoInventario="Do ano passado"
         )
+        system.post(f"/v2/estoque/inventario/{closed['idInventario']}/encerrar")
+        opened = system.post("/v2/estoque/inventario", **warehouse, descricaoDoInventario="Anual")
         count = f"/v2/estoque/inventario/{opened['idInventario']}/contagem/1"
         system.post(f"{count}/iniciar")
         system.post(count, itens=[{"idProd": products[0], "quantidade": 6}])
@@ -182,9 +181,12 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
         listed = system.get(f"/v2/estoque/inventario/{inventory['idInventario']}/produtos")
         (counted,) = (one for one in listed if one["quantidadeContagem1"] == 6)
         assert counted["idProd"] < _OLD_CODES + 2001
-        # The comparison must see what differs: a client and a title that only one side has.
+        # The comparison must see what differs: a client that only one side has, its code, a count.
         before.post("/v2/cliente", nomeComercial="Chegou Depois")
         before.post("/v2/cliente/idws", "PUT", codigoDoCliente=_OLD_CODES + 1001, idws="WS-2")
+        _, counted_before = before.get("/v2/estoque/inventario")
+        count = f"/v2/estoque/inventario/{counted_before['idInventario']}/contagem/1"
+        before.post(count, itens=[{"idProd": _OLD_CODES + 2001, "quantidade": 7}])
     (tmp_path / "mudanca" / "provas" / "comparacao.xlsx").unlink()
     again = report(xlbridge("batch", "run", plan, "--yes", "--format", "json"), 1)
     assert states(again)["prova"] == "partial"
@@ -195,6 +197,9 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     assert book.sheetnames == ["Listings", "Differences", "Not compared"]
     differences = list(book["Differences"].iter_rows(values_only=True))
     assert ("clientes", "11222333000181", "idws", "WS-1", "WS-2") in differences
+    (counts,) = (row[3:] for row in differences if row[2] == "contagens")
+    assert [text.rpartition(", quantidade=")[2] for text in counts] == ["6", "7"]
+    assert counts[0].startswith("contagem=1, idProd=Farinha")
     apart = {row[:3] for row in book["Not compared"].iter_rows(values_only=True)}
     given = "the system gives out this number or code"
     assert ("clientes", "codigoDoCliente", given) in apart

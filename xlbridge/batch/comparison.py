@@ -7,16 +7,17 @@ beside each other. What is not compared is named, with the reason.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.plan import ComparedListing
 from xlbridge.client import Client
-from xlbridge.export import ExportRequest, Listing, export_frames, find_listing
+from xlbridge.export import LISTINGS, ExportRequest, Listing, export_frames, find_listing
 from xlbridge.i18n import Text
 from xlbridge.resources import REFERENCES, Catalogue, Kind, Resource, key_fields, registry_called
 
@@ -147,8 +148,8 @@ class EnvironmentComparison:
             request = ExportRequest(listing=name, filters=wanted.filters, known=())
             result, frames = export_frames(side.client, request, lambda: self._catalogue)
             complete &= result.complete
-            records = _records(listing, frames, _dates(resource))
-            for record in records:
+            apart = self._lists_apart(side, resource)
+            for record in _records(listing, frames, apart, _dates(resource)):
                 filled.update(_filled(record))
                 compared = self._compared_fields(side, wanted, record)
                 fields.append(compared)
@@ -157,6 +158,19 @@ class EnvironmentComparison:
         if resource is not None and (registry := registry_called(resource.name)) is not None:
             side.names[registry] = dict(zip(codes, labels, strict=True))
         return _Records(fields, labels, codes, filled, complete)
+
+    def _lists_apart(
+        self, side: _Side, resource: Resource | None
+    ) -> Iterator[tuple[str, Iterator[dict[str, str]]]]:
+        """Yield each list of the records that has a listing of its own, with the rows of all."""
+        declared = None if resource is None else resource.read_back
+        listings = {one.operation.name: one.name for one in LISTINGS.values()}
+        for name, apart in {} if declared is None else declared.lists.items():
+            request = ExportRequest(listing=listings[apart.operation_name], known=())
+            _, frames = export_frames(side.client, request, lambda: self._catalogue)
+            items = _rows(frames[request.listing], frozenset())
+            filled = ({column: text for column, text in item.items() if text} for item in items)
+            yield name, ({c: str(v) for c, v in row.items()} for row in apart.rows(filled))
 
     def _resource(self, wanted: ComparedListing) -> Resource | None:
         return None if wanted.resource is None else self._catalogue[wanted.resource]
@@ -242,18 +256,22 @@ def carried_fields(resource: Resource) -> frozenset[str]:
 
 
 def _records(
-    listing: Listing, frames: "Mapping[str, pd.DataFrame]", dates: frozenset[str]
+    listing: Listing,
+    frames: "Mapping[str, pd.DataFrame]",
+    lists_apart: Iterable[tuple[str, Iterable[dict[str, str]]]],
+    dates: frozenset[str],
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of an export as texts, each with its lists."""
     lists: dict[str, defaultdict[tuple[str, ...], list[dict[str, str]]]] = {}
-    for name, frame in frames.items():
-        if name != listing.name:
-            of_key: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
-            for row in _rows(frame, frozenset(f.split(".")[1] for f in dates if "." in f)):
-                of_key[tuple(row.get(part, "") for part in listing.key)].append(
-                    {column: text for column, text in row.items() if column not in listing.key}
-                )
-            lists[name] = of_key
+    days = frozenset(f.split(".")[1] for f in dates if "." in f)
+    within = ((name, _rows(frame, days)) for name, frame in frames.items() if name != listing.name)
+    for name, rows in chain(within, lists_apart):
+        of_key: defaultdict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+        for row in rows:
+            of_key[tuple(row.get(part, "") for part in listing.key)].append(
+                {column: text for column, text in row.items() if column not in listing.key}
+            )
+        lists[name] = of_key
     for row in _rows(frames[listing.name], dates):
         key = tuple(row.get(part, "") for part in listing.key)
         yield {**row, **{name: of_key.get(key, []) for name, of_key in lists.items()}}

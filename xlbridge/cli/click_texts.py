@@ -254,7 +254,7 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
             {"--from", "--to", "--branch", "--client", "--supplier", "--product", "--account"}
             | {"--cost-centre", "--category", "--project", "--year", "--document", "--idws"}
             | {"--id", "--active", "--with-balance", "--not-emitted", "--settled", "--since-last"}
-            | {"--keep-unknown"}
+            | {"--keep-unknown", "--unfinished"}
         ),
     ),
     (

@@ -33,6 +33,7 @@ class Filter(StrEnum):
     ACTIVE = "active"
     WITH_BALANCE = "with-balance"
     NOT_EMITTED = "not-emitted"
+    UNFINISHED = "unfinished"
     LIMIT = "limit"
 
 
@@ -60,7 +61,7 @@ class FilterType:
 
     ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it;
     with ``is_nonzero`` a record passes where it shows another number than zero there, with
-    ``is_empty`` where it shows that there is nothing.
+    ``is_empty`` where it shows that there is nothing in any of them.
     """
 
     kind: ValueKind
@@ -189,6 +190,15 @@ FILTERS: Mapping[Filter, FilterType] = {
         ValueKind.FLAG,
         Text(pt="Só notas ainda não emitidas.", en="Only invoices that are not emitted yet."),
         of_record=("numeroDaNotaFiscalEletronica",),
+        is_empty=True,
+    ),
+    Filter.UNFINISHED: FilterType(
+        ValueKind.FLAG,
+        Text(
+            pt="Só inventários nem processados nem encerrados.",
+            en="Only inventories that are neither processed nor closed.",
+        ),
+        of_record=("idProcessamento", "dataDeEncerramento"),
         is_empty=True,
     ),
     Filter.LIMIT: FilterType(

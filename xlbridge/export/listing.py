@@ -266,8 +266,8 @@ def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
 def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
     fields = listing.model.model_fields
     for name, value in filters.given.items():
-        field_name = next((one for one in FILTERS[name].of_record if one in fields), None)
-        if field_name is not None:
+        shown = [one for one in FILTERS[name].of_record if one in fields]
+        for field_name in shown if FILTERS[name].is_empty else shown[:1]:
             values = value if isinstance(value, tuple) else (value,)
             yield Criterion(
                 name=name.value,

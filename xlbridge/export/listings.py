@@ -84,6 +84,7 @@ _INVENTORIES = Listing(
     title=_title("Inventários", "Inventories"),
     operation=inventory.INVENTORY_LIST,
     of={Filter.ID: inventory.INVENTORY_SHOW},
+    local=frozenset({Filter.UNFINISHED}),
     key=("idInventario",),
 )
 _CLIENTS = Listing(

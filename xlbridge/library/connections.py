@@ -299,6 +299,7 @@ class Connection:
         active: bool = False,
         with_balance: bool = False,
         not_emitted: bool = False,
+        unfinished: bool = False,
         limit: int | None = None,
         flat: str | None = None,
         as_template: str | None = None,
@@ -345,6 +346,7 @@ class Connection:
             Filter.ACTIVE: active,
             Filter.WITH_BALANCE: with_balance,
             Filter.NOT_EMITTED: not_emitted,
+            Filter.UNFINISHED: unfinished,
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
