@@ -70,11 +70,6 @@ def plan_format() -> Schema:
     }
 
 
-def keys_of(kind: str) -> tuple[str, ...]:
-    """Return the keys that a step of a kind may have."""
-    return tuple(_BLOCKS[kind])
-
-
 def _step() -> Schema:
     return {
         "type": "object",

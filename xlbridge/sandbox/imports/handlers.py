@@ -332,7 +332,7 @@ class ImportWorker:
             queue.record_lines(connection, log_id, piece, len(sheet.lines))
             more = done + len(piece.lines) < len(sheet.lines)
             if not more:
-                queue.finish_file(connection, log_id, self._now())
+                queue.end_file(connection, log_id, self._now())
         return more
 
     def _give_up(self, file: Row[Any], error: Exception) -> None:
@@ -342,7 +342,7 @@ class ImportWorker:
         else:
             _logger.exception("file %s could not be processed", file.id)
         with self._sandbox.storage.transaction(writing=True) as connection:
-            queue.fail_file(connection, file.id, message, self._now())
+            queue.end_file(connection, file.id, self._now(), message)
 
     def _now(self) -> datetime:
         return self._sandbox.clock().replace(microsecond=0)

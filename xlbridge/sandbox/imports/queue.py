@@ -226,23 +226,17 @@ def record_lines(connection: Connection, log_id: int, piece: UploadedSheet, tota
         connection.execute(insert(rejected_lines), [_rejection(log_id, line) for line in failed])
 
 
-def finish_file(connection: Connection, log_id: int, now: datetime) -> None:
-    """Write the end of a file's processing."""
-    _end(connection, log_id, now)
-
-
-def fail_file(connection: Connection, log_id: int, message: str, now: datetime) -> None:
-    """Write that a file could not be processed at all."""
-    _end(connection, log_id, now, message=message)
-
-
 def _is_running(log_id: int) -> ColumnElement[bool]:
     return (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
 
 
-def _end(connection: Connection, log_id: int, now: datetime, **values: object) -> None:
-    statement = update(import_logs).where(_is_running(log_id))
-    ended = connection.execute(statement.values(state=ImportState.FINISHED, finished=now, **values))
+def end_file(
+    connection: Connection, log_id: int, now: datetime, message: str | None = None
+) -> None:
+    """Write the end of a file's processing; ``message`` says why it could not be processed."""
+    ending = update(import_logs).where(_is_running(log_id))
+    values = {"state": ImportState.FINISHED, "finished": now, "message": message}
+    ended = connection.execute(ending.values(values))
     if ended.rowcount != 1:
         return
     owner = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)

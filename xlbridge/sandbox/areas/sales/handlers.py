@@ -11,8 +11,7 @@ from xlbridge.sandbox.areas.sales.invoices import (
     ServiceInvoiceRegistration,
     change_forecast,
     change_service_invoice,
-    emit_product_invoice,
-    emit_service_invoice,
+    emit_invoice,
     register_forecast,
 )
 from xlbridge.sandbox.areas.sales.orders import load_orders, process_order, register_order
@@ -112,7 +111,7 @@ handle_creation(SERVICE_INVOICE_CREATE, ServiceInvoiceRegistration)
 
 @handles(PRODUCT_INVOICE_PROCESS)
 def process_product_invoice(call: Call) -> ProductInvoice:
-    emit_product_invoice(call.connection, call.path["id"], call.now)
+    emit_invoice(call.connection, product_invoices, call.path["id"], call.now)
     return show_product_invoice(call)
 
 
@@ -149,7 +148,7 @@ def update_service_invoice(call: Call) -> ServiceInvoice:
 
 @handles(SERVICE_INVOICE_PROCESS)
 def process_service_invoice(call: Call) -> ServiceInvoice:
-    emit_service_invoice(call.connection, call.path["id"], call.now)
+    emit_invoice(call.connection, service_invoices, call.path["id"], call.now)
     return _service_invoice(call, call.path["id"])
 
 

@@ -5,7 +5,7 @@ Product invoice (NF-e), Service invoice (NFS-e), States, Sales and billing (prev
 """
 
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -130,9 +130,6 @@ def _products_total(data: ProductInvoiceInput) -> Decimal:
     return sum(map(_item_total, data.produtos), Decimal(0))
 
 
-NumberAssignment = Callable[[CodeLookup, Numbers, Row[Any], datetime], tuple[int, str]]
-
-
 def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
     """Return an invoice that is still pending.
 
@@ -147,22 +144,23 @@ def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Ro
     return invoice
 
 
-def emit_product_invoice(connection: Connection, invoice_id: int, now: datetime) -> None:
-    """Emit a pending product invoice. Raises ``RequestError`` as ``pending_invoice`` does."""
-    _emit(connection, product_invoices, invoice_id, now, _product_invoice_number)
+def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: datetime) -> None:
+    """Emit a pending invoice of products or services, as the table tells.
 
-
-def emit_service_invoice(connection: Connection, invoice_id: int, now: datetime) -> None:
-    """Emit a pending service invoice. Raises ``RequestError`` as ``pending_invoice`` does."""
-    _emit(connection, service_invoices, invoice_id, now, _service_invoice_number)
-
-
-def _emit(
-    connection: Connection, table: Table, invoice_id: int, now: datetime, numbered: NumberAssignment
-) -> None:
+    Raises ``RequestError`` as ``pending_invoice`` does.
+    """
     invoice = pending_invoice(connection, table, invoice_id)
-    numbers = Numbers(connection)
-    number, key = numbered(CodeLookup(connection), numbers, invoice, now)
+    known, numbers = CodeLookup(connection), Numbers(connection)
+    branch = invoice.codigoDaFilial
+    entry = known.required(issuers, branch)
+    issuer = Issuer(entry.cnpj, entry.municipality)
+    if table is product_invoices:
+        series = known.required(invoice_models, invoice.codigoDaNotaFiscal).series
+        number = numbers.next(product_invoice_scope(branch, series))
+        key = product_invoice_key(issuer, series, number, now)
+    else:
+        number = numbers.next(service_invoice_scope(branch))
+        key = service_invoice_key(issuer, number, now)
     numbers.write()
     connection.execute(
         update(table)
@@ -176,34 +174,12 @@ def _emit(
     )
 
 
-def _product_invoice_number(
-    known: CodeLookup, numbers: Numbers, invoice: Row[Any], now: datetime
-) -> tuple[int, str]:
-    series = known.required(invoice_models, invoice.codigoDaNotaFiscal).series
-    number = numbers.next(product_invoice_scope(invoice.codigoDaFilial, series))
-    issuer = _issuer(known, invoice)
-    return number, product_invoice_key(issuer, series, number, now)
-
-
-def _service_invoice_number(
-    known: CodeLookup, numbers: Numbers, invoice: Row[Any], now: datetime
-) -> tuple[int, str]:
-    number = numbers.next(service_invoice_scope(invoice.codigoDaFilial))
-    issuer = _issuer(known, invoice)
-    return number, service_invoice_key(issuer, number, now)
-
-
 @dataclass(frozen=True, slots=True)
 class Issuer:
     """Issuer of an invoice: its CNPJ, and the IBGE code of its municipality."""
 
     cnpj: str
     municipality: str
-
-
-def _issuer(known: CodeLookup, invoice: Row[Any]) -> Issuer:
-    entry = known.required(issuers, invoice.codigoDaFilial)
-    return Issuer(entry.cnpj, entry.municipality)
 
 
 def product_invoice_scope(branch: int, series: int) -> str:
