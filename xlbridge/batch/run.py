@@ -7,7 +7,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -71,34 +71,25 @@ _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, U
 _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
 
 
-@dataclass(slots=True)
-class BatchRunResult:
-    """Result of a run; ``worked`` says that something was sent or exported in it.
-
-    ``failure`` is how this computer failed at one of the units, if it did.
-    """
-
-    steps: list[StepOverview] = field(default_factory=list)
-    checked: CheckResult = field(default_factory=CheckResult)
-    agreed: bool = True
-    worked: bool = False
-    failure: LocalFailure | None = None
-
-
 class BatchRun:
-    """One run of a batch, from where ledger and journal have it."""
+    """One run of a batch, from where ledger and journal have it.
+
+    ``checked`` is the result of its checks; ``worked`` says that something was sent or exported in
+    it, ``failure`` how this computer failed at one of the units, if it did.
+    """
 
     def __init__(self, batch: Batch, options: BatchRunOptions) -> None:
         self._batch = batch
         self._options = options
-        self._worked = False
+        self.checked = CheckResult()
+        self.worked = False
+        self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
         self._unreachable: dict[str | None, XlbridgeError] = {}
         self._blocked: frozenset[str] = frozenset()
-        self._failure: LocalFailure | None = None
 
-    def run(self) -> BatchRunResult:
-        """Check, send and export as far as possible.
+    def run(self) -> list[StepOverview]:
+        """Check, send and export as far as possible; return the status of each step then.
 
         A workbook that fails stops the steps that depend on its own, and nothing else.
         Raises ``ConfigError`` where an environment cannot be used at all.
@@ -107,20 +98,12 @@ class BatchRun:
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.own_schemas)
         self._batch.ledger.forget_failures(self._batch.id)
         self._export_sources()
-        result = BatchRunResult(checked=self._check())
-        self._blocked = frozenset(blocked_steps(self._overview()))
-        request = self._consent_request(result.checked)
-        held = self._options.all_or_nothing and bool(result.checked.failed)
-        if not held:
-            result.agreed = not request.total or self._options.consent(request)
-        if result.agreed and not held:
+        self.checked = self._check()
+        self._blocked = frozenset(blocked_steps(overview(self._batch)))
+        request = self._consent_request()
+        held = self._options.all_or_nothing and bool(self.checked.failed)
+        if not held and (not request.total or self._options.consent(request)):
             self._do_steps()
-        result.steps = self._overview()
-        result.worked = self._worked
-        result.failure = self._failure
-        return result
-
-    def _overview(self) -> list[StepOverview]:
         return overview(self._batch)
 
     def _export_sources(self) -> None:
@@ -174,7 +157,7 @@ class BatchRun:
             for workbook, state in workbook_overviews(self._batch, step)
         ]
 
-    def _consent_request(self, checked: CheckResult) -> ConsentRequest:
+    def _consent_request(self) -> ConsentRequest:
         digest = hashlib.sha256()
         rows: dict[str, tuple[WorkbookStep, int, int]] = {}
         for target, state in self._targets():
@@ -186,13 +169,14 @@ class BatchRun:
             digest.update(f"{target.step.name}\0{target.workbook.sha256}\0{unit_rows}\n".encode())
             _, files, before = rows.get(target.step.name, (target.step, 0, 0))
             rows[target.step.name] = target.step, files + 1, before + unit_rows
-        return ConsentRequest(tuple(rows.values()), len(checked.failed), digest.hexdigest())
+        failed = len(self.checked.failed)
+        return ConsentRequest(tuple(rows.values()), failed, digest.hexdigest())
 
     def _do_steps(self) -> None:
         steps = self._batch.plan.ordered
         before: dict[str, StepOverview] = {}
         doing = Text(pt="Enviando e exportando", en="Sending and exporting")
-        units = sum(len(state.units) for state in self._overview())
+        units = sum(len(state.units) for state in overview(self._batch))
         with self._options.progress(doing, units) as progress:
             sender = WorkbookSender(
                 self._batch, replace(self._options.upload, progress=progress.tell)
@@ -228,7 +212,7 @@ class BatchRun:
             ]
         if not ready:
             return
-        self._worked = True
+        self.worked = True
         with cluster_executor() as executor:
             for export, error in run_exports_on_cluster(self._batch, ready, executor):
                 if error is not None:
@@ -261,24 +245,24 @@ class BatchRun:
     def _note_failure(self, step: AnyStep, unit: str, sha256: str, error: XlbridgeError) -> None:
         self._failed.add((step.name, unit))
         if isinstance(error, LocalFailure):
-            self._failure = error
+            self.failure = error
         profile = self._batch.environments.name(step.profile)
         failure = FailureRecord(error.message, sha256, isinstance(error, ApiError))
         self._batch.ledger.failed(self._batch.id, step.name, unit, profile, failure)
 
     def _do_unit(self, sender: WorkbookSender, step: AnyStep, unit: UnitOverview) -> None:
         if isinstance(step, CompareStep):
-            self._worked = True
+            self.worked = True
             run_comparison(self._batch, step, unit.sha256, self._options.upload.progress)
         elif isinstance(step, ProcessStep):
-            self._worked = True
+            self.worked = True
             consent = self._options.consent_to_processing
             run_processing(self._batch, step, replace(self._options.upload, consent=consent))
         elif isinstance(step, ExportStep):
-            self._worked = True
+            self.worked = True
             run_export(self._batch, PendingExport(step, unit.sha256), lambda _advance: None)
         elif step.sending is not None and (unit.jobs or unit.status is UnitStatus.NEW):
-            self._worked = True
+            self.worked = True
             path = self._batch.plan.folder / unit.name
             sender.send(StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256)))
 
@@ -314,13 +298,13 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
     require_proof_folder(batch)
     held = _ALREADY_RUNNING.format(id=batch.id)
     with lock_or_fail(batch.environments.settings.home, f"batch-{batch.id}", held):
-        result = BatchRun(batch, options).run()
-    outcome = BatchOutcome(result.steps, failure=result.failure)
+        run = BatchRun(batch, options)
+        outcome = BatchOutcome(run.run(), failure=run.failure)
     try:
-        outcome.findings_page = _write_findings_page(batch, result.checked)
+        outcome.findings_page = _write_findings_page(batch, run.checked)
     except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
-    if result.worked:
+    if run.worked:
         _write_proofs(batch, outcome, options.progress)
     return outcome
 

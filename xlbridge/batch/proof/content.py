@@ -1,7 +1,7 @@
 """Content of a proof in reading order: facts, counts, control totals, then the other tables."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, astuple
 
 from xlbridge import __version__
 from xlbridge.batch.proof.detail_grids import (
@@ -51,6 +51,7 @@ _STEP_HEADINGS = (
     Heading(Text(pt="Sem leitura possível", en="Cannot be read back"), 12),
     Heading(Text(pt="Observação", en="Note"), 28, words=True),
 )
+"""Between resource and note the fields of ``ProofCounts``, in their order."""
 
 
 def step_grid(proof: Proof) -> Grid:
@@ -90,19 +91,7 @@ def _step_line(
         (
             name,
             resource,
-            counts.read,
-            counts.accepted,
-            counts.unchanged,
-            counts.held,
-            counts.rejected,
-            counts.not_written,
-            counts.unsent,
-            counts.unknown,
-            counts.same,
-            counts.differs,
-            counts.missing,
-            counts.doubled,
-            counts.unread,
+            *astuple(counts),
             note,
         ),
         tone,
@@ -245,10 +234,7 @@ def proof_title(proof: Proof) -> Text:
 
 def proof_facts(proof: Proof) -> Iterator[tuple[Text, Text | str]]:
     """Yield what is proven, of what, and when."""
-    counts = {
-        field.name: grouped_number(getattr(proof.counts, field.name))
-        for field in fields(ProofCounts)
-    }
+    counts = {name: grouped_number(count) for name, count in asdict(proof.counts).items()}
     yield Text(pt="Linhas", en="Rows"), _ROW_COUNTS.format(**counts)
     yield Text(pt="Lidas de volta", en="Read back"), _READ_BACK_COUNTS.format(**counts)
     yield Text(pt="Ambiente", en="Environment"), proof.profile
