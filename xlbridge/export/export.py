@@ -77,7 +77,17 @@ class OutputFile:
 
     def require_writable(self) -> None:
         """Raise ``UsageError`` when the file is a folder, or its folder does not exist."""
-        require_writable(self.path)
+        path = self.path
+        if not path.parent.is_dir():
+            raise UsageError(
+                Text(
+                    pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
+                ).format(folder=path.parent)
+            )
+        if path.is_dir():
+            raise UsageError(
+                Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=path)
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +298,7 @@ def export_listing(
     """
     check_filters(listing, filters, known)
     layout.check(listing)
-    require_writable(output)
+    OutputFile(output).require_writable()
     wanted = listing.in_detail() if layout.in_detail else listing
     sheets = layout.sheets(wanted)
     begun = datetime.now()
@@ -384,17 +394,3 @@ def _filter_text(value: object) -> str:
     if isinstance(value, datetime):
         return f"{value:%d/%m/%Y %H:%M}"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def require_writable(output: Path) -> None:
-    """Raise ``UsageError`` when an output file is a folder, or its folder does not exist."""
-    if not output.parent.is_dir():
-        raise UsageError(
-            Text(
-                pt="A pasta {folder} não existe.", en="The folder {folder} does not exist."
-            ).format(folder=output.parent)
-        )
-    if output.is_dir():
-        raise UsageError(
-            Text(pt="{file} é uma pasta.", en="{file} is a folder.").format(file=output)
-        )

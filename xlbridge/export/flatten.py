@@ -15,15 +15,13 @@ from typing import Any
 from xlbridge.client import Record
 from xlbridge.errors import TransportError, UsageError, XlbridgeError
 from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
-from xlbridge.export.sheets import ExportColumn, Sheet, as_json, key_column, naive_moment
+from xlbridge.export.sheets import ExportColumn, Sheet, as_json, encode_json, naive_moment
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Kind, RecordToRow, Resource
 
 _TIME_OF = "{field}.time"
 """Name of the time of day of a date, of which an import sheet has no more than the day."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class ImportRow:
                 left = (f"{name}.{f}" for f, v in item.items() if f not in columns and _filled(v))
                 counts.update(left)
         counts |= {_TIME_OF.format(field=n): 1 for n in self.days if _has_time(record.get(n))}
-        return [_encode(counts) + "\n"] if counts else []
+        return [encode_json(counts) + "\n"] if counts else []
 
 
 def import_row(resource: Resource) -> ImportRow | None:
@@ -315,7 +313,7 @@ UNKNOWN_FIELDS = "outrosCampos"
 def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
     """Return the sheets with a last column for the fields that the interface does not show."""
     return tuple(
-        replace(sheet, columns=(*sheet.columns, key_column(UNKNOWN_FIELDS, text=True)))
+        replace(sheet, columns=(*sheet.columns, ExportColumn(UNKNOWN_FIELDS, Kind.TEXT)))
         for sheet in sheets
     )
 

@@ -6,7 +6,7 @@ has the field's own name.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xlbridge.client.listings import shape_of
 from xlbridge.errors import UsageError
@@ -192,9 +192,4 @@ def line_spec(
 
 def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
     """Return how answers to a listing become the keys of its records."""
-    return LineSpec(
-        shape=shape_of(listing.model),
-        key=listing.key,
-        is_dated=listing.cap is not None,
-        wanted=record_filter(listing, filters),
-    )
+    return replace(line_spec(listing, (), (), filters=filters), totals=None)

@@ -12,6 +12,7 @@ from xlbridge.export.sheets import (
     Cell,
     ExportColumn,
     UnexpectedValue,
+    encode_json,
     moment_suffix,
     value_reader,
 )
@@ -70,12 +71,9 @@ class LineFormat:
     after: str = "\n"
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 def _cell_as_json(column: ExportColumn, _place: int) -> WriteValue:
     read = value_reader(column)
-    return lambda value: _encode(read(value))
+    return lambda value: encode_json(read(value))
 
 
 def _quotes(_column: ExportColumn, _place: int) -> tuple[str, str]:

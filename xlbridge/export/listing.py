@@ -18,7 +18,7 @@ from xlbridge.export.filters import (
     query_field,
 )
 from xlbridge.export.record_filter import Criterion, Period, RecordFilter, comparable
-from xlbridge.export.sheets import ExportColumn, Sheet, key_column
+from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
@@ -147,7 +147,7 @@ class Listing:
     def sheets(self) -> tuple[Sheet, ...]:
         """The records' own sheet, then one for each list of objects within a record."""
         names = set(self.model.model_fields)
-        lacking = tuple(key_column(name) for name in self.key if name not in names)
+        lacking = tuple(ExportColumn(name, Kind.INTEGER) for name in self.key if name not in names)
         own = Sheet(self.name, (*lacking, *columns_of(self.model)), (), self.key)
         return (own, *self._children(self.model, (), own.columns, self.key))
 

@@ -22,7 +22,7 @@ from xlbridge.errors import TransportError
 from xlbridge.export.flatten import SURROGATE_ERRORS, Flattener, ImportRow, Lines, Rearrange
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.record_filter import RecordFilter
-from xlbridge.export.sheets import MarkedDigits, Sheet
+from xlbridge.export.sheets import MarkedDigits, Sheet, encode_json
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
@@ -34,8 +34,6 @@ _BUFFER_SIZE = 2**16
 
 _RECORDS_PER_READ = 1_000
 """The sizes of so many records are read at once."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Part:
@@ -165,7 +163,7 @@ class Part:
             each = iter(map(len, written))
             sizes += [[sum(islice(each, count)) for count in counts], counts]
         self._records.writelines(starmap(self._sizes.pack, zip(*sizes, strict=True)))
-        self._keys.writelines(_encode(key) + "\n" for key in keys)
+        self._keys.writelines(encode_json(key) + "\n" for key in keys)
         self.records += len(keys)
 
     def refuse(self, reason: str, *, was_sent: bool) -> None:

@@ -46,11 +46,6 @@ class ExportColumn:
         return self.source or self.name
 
 
-def key_column(name: str, *, text: bool = False) -> ExportColumn:
-    """Return a column for a part of a key that the records themselves do not carry, or a text."""
-    return ExportColumn(name, Kind.TEXT if text else Kind.INTEGER)
-
-
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """Sheet of a listing.
@@ -127,6 +122,10 @@ def value_reader(column: ExportColumn) -> ReadValue:
     if column.is_secret:
         return _without_query
     return _read_texts if column.is_list else _READERS.get(column.kind, _read_text)
+
+
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Writes a value as JSON without a blank, for files of our own."""
 
 
 def as_json(value: Any) -> str:
