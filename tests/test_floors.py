@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,7 @@ def test_imports_point_down_the_floors() -> None:
 
 
 def imported_modules(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             yield node.module
         elif isinstance(node, ast.Import):
@@ -81,9 +83,20 @@ FOR_OWN_CHECKS = {"column_check", "row_check", "text_check", "error", "warning"}
 """What checks of own resources are made of: docs/how-to/own-resource.md."""
 
 
-def names_taken(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the modules that a source imports from, each with a name that it takes from there."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def names_taken(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the modules that a source imports from, each with a name that it takes from there;
+    without ``types`` what is imported for type checkers only is left out."""
+    body = [node for node in tree_of(path).body if types or not is_for_types(node)]
+    tree = ast.Module(body, [])
     package = ".".join(path.relative_to(ROOT).parent.parts)
     modules = {}
     for node in ast.walk(tree):
@@ -109,11 +122,39 @@ def test_faces_list_nothing_that_only_their_own_rooms_use() -> None:
     assert {face: names for face, names in unused.items() if names - FOR_OWN_CHECKS} == {}
 
 
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
+DEEPEST = 15
+"""Modules in the longest chain of imports, late ones counted, as docs/architecture.md says."""
+
+
+def module_that_gives(source: str, name: str) -> str:
+    """Return the module that a name comes from, which a module imports from another or a face."""
+    if f"{source}.{name}" in MODULES or source not in FACES:
+        return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
+    stub = ROOT.joinpath(*source.split("."), "__init__.pyi")
+    for inner, given in names_taken(stub):
+        if given == name:
+            return module_that_gives(inner, name)
+    return f"{source}.{name}"  # a room within the room
+
+
+def test_imports_go_in_no_circle_and_not_deep() -> None:
+    imported = {
+        module: {module_that_gives(*taken) for taken in names_taken(path, types=False)}
+        & MODULES.keys()
+        for module, path in MODULES.items()
+    }
+    depth: dict[str, int] = {}
+    for module in TopologicalSorter(imported).static_order():  # CycleError names a circle
+        depth[module] = 1 + max((depth[below] for below in imported[module]), default=0)
+    assert max(depth.values()) <= DEEPEST
+
+
 INSIDE = re.compile(r"^Inside: (.+)\.$", re.MULTILINE)
 
 
 def rooms_said(path: Path) -> set[str]:
-    told = INSIDE.search(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    told = INSIDE.search(ast.get_docstring(tree_of(path)) or "")
     return set(told[1].split(", ")) if told else set()
 
 

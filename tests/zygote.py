@@ -36,7 +36,7 @@ from xlbridge.client import session
 from xlbridge.pages import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.reports import Report
+from xlbridge.validation.reports import Report, report_forms
 from xlbridge.wire import WireModel
 from xlbridge.workbook.write import write_template
 
@@ -192,7 +192,7 @@ def warm_up() -> None:
     for sample in ("cliente", "contasreceber-com-erros"):
         judged = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
         for form in PRINTABLE_FORMS:
-            "".join(Report.of([judged]).forms.render(form))
+            "".join(report_forms(Report.of([judged])).render(form))
     with TemporaryDirectory(prefix="xlbridge-") as folder:
         write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
 

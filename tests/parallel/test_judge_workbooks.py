@@ -23,7 +23,7 @@ from xlbridge.validation import (
     ValidationProgress,
     ValidationRequest,
 )
-from xlbridge.validation.reports import Report
+from xlbridge.validation.reports import Report, report_forms
 
 _NAMES = (
     "contasreceber-com-erros.xlsx",
@@ -94,7 +94,7 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
     with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
         there = list(validate_files(asked, own, limits, workers))
     told_there, told_here = (
-        Report.of(chain(*found)).forms.render("json") for found in (there, here)
+        report_forms(Report.of(chain(*found))).render("json") for found in (there, here)
     )
     assert "".join(told_there) == "".join(told_here)
     judged, refused = (items[0] for items in there)

@@ -21,6 +21,7 @@ from xlbridge.validation import RefusedFile, ValidatedSheet, row_numbers, valida
 from xlbridge.validation.reports import (
     Report,
     by_rule,
+    report_forms,
     report_lines,
 )
 from xlbridge.validation.reports.model import rule_key
@@ -110,7 +111,7 @@ def test_the_json_report_tells_each_finding_up_to_its_limit(
     )
     items = [refused, judged, SkippedSheet(Path("a.xlsx"), '"findings": []')]
     report = Report.of(items, limit)
-    document = json.loads("".join(report.forms.render("json")))
+    document = json.loads("".join(report_forms(report).render("json")))
     total = ROWS * len(COLUMNS)
     (untold, file) = document["files"]
     assert (untold["file"], untold["findings"]) == ('"findings": [].xlsx', [])

@@ -22,7 +22,7 @@ from sheets import (
 from xlbridge.resources import Catalogue
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.pipeline import validate_all_sheets
-from xlbridge.validation.reports import Report
+from xlbridge.validation.reports import Report, report_forms
 from xlbridge.workbook import COVER_SHEET
 from xlbridge.workbook.write import write_template
 
@@ -84,7 +84,7 @@ def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
 ) -> None:
     path = write_records(tmp_path / "a.xlsx", "cliente", [{}])
     copy = tmp_path / "b.xlsx"
-    Report.of([validate_workbook(path, catalogue)]).forms.workbook(copy)
+    report_forms(Report.of([validate_workbook(path, catalogue)])).workbook(copy)
     book = openpyxl.load_workbook(copy)
     if renamed:
         book[SUMMARY_SHEET].title = "Achados"

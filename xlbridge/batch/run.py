@@ -65,7 +65,7 @@ from xlbridge.files import lock_or_fail, report_local_failures, report_write_err
 from xlbridge.i18n import Text, untranslated
 from xlbridge.parallel import Executor, validate_files
 from xlbridge.settings import CsvForm
-from xlbridge.validation.reports import Report
+from xlbridge.validation.reports import Report, report_forms
 
 _TO_CHECK = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.INVALID, UnitStatus.REFUSED})
 _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
@@ -336,7 +336,7 @@ def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    Report.of(checked.failed).forms.write("html", page)
+    report_forms(Report.of(checked.failed)).write("html", page)
     return page
 
 

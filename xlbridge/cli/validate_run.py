@@ -19,6 +19,7 @@ from xlbridge.validation.cross_sheet import registered_codes
 from xlbridge.validation.headers import NoFittingResource
 from xlbridge.validation.reports import (
     Report,
+    report_forms,
 )
 
 
@@ -44,7 +45,7 @@ def report_results(
     report = Report.of(results, task.limit, reading_options(request, settings.limits.csv))
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
-        write_report(report.forms, task.form, task.output)
+        write_report(report_forms(report), task.form, task.output)
     _mention_names(report.sheets, online=task.online)
     if task.annotated is not None and report.sheets:
         with failures.noted():
@@ -197,5 +198,5 @@ def _fix(
 
 def _write_marked_copy(report: Report, target: Path) -> None:
     with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-        report.forms.write("workbook", target)
+        report_forms(report).write("workbook", target)
     remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

@@ -34,7 +34,7 @@ from xlbridge.validation import (
     ParseOptions,
     ValidatedSheet,
     ValidationRequest,
-    reports as forms,
+    reports,
     validate_sheets,
 )
 from xlbridge.validation.mapping import SheetMapping, read_mapping
@@ -149,7 +149,7 @@ class Report:
                 self._origin.write(file)
                 sheet = replace(sheet, file=file)
             sheets = (replace(one, file=sheet.file) for one in sheet.with_children)
-            forms.Report.of(sheets).forms.write("workbook", target)
+            reports.report_forms(reports.Report.of(sheets)).write("workbook", target)
 
     def __repr__(self) -> str:
         rows = f"{self.resource}, {len(self._sheet.rows)} rows"

@@ -21,7 +21,7 @@ from xlbridge.resources import Catalogue
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation import RefusedFile, ValidatedSheet, validate_workbook
-from xlbridge.validation.reports import Report, without_cells
+from xlbridge.validation.reports import Report, report_forms, without_cells
 from xlbridge.validation.reports.model import SheetReport
 from xlbridge.validation.results import FixedCell, FixedCopy
 
@@ -39,7 +39,7 @@ def written(
     tmp_path: Path, *judged: ValidatedSheet | RefusedFile, limit: int | None = None
 ) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(Report.of(judged, limit).forms.page(), encoding="utf-8")
+    path.write_text(report_forms(Report.of(judged, limit)).page(), encoding="utf-8")
     return path
 
 
@@ -325,7 +325,7 @@ def test_a_remark_on_most_of_a_column_is_told_once_with_its_count(
     last = page.run("document.querySelector('tbody tr:last-child').innerText")
     assert "12 cells of the column" in last
 
-    Report.of([judged], limit=1).forms.workbook(tmp_path / "marked.xlsx")
+    report_forms(Report.of([judged], limit=1)).workbook(tmp_path / "marked.xlsx")
     book = openpyxl.load_workbook(tmp_path / "marked.xlsx")
     sheet = book[judged.sheet]
     assert "12 cells of the column" in sheet["A2"].comment.text

@@ -1,3 +1,4 @@
+from .forms import report_forms as report_forms
 from .model import (
     Report as Report,
     RuleKey as RuleKey,
