@@ -11,7 +11,7 @@ from sheets import GOOD, write_workbook
 from update_parts import Run
 
 from xlbridge.client import Client
-from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN
+from xlbridge.wire.financial import PAYABLE_LIST_OPEN, RECEIVABLE_LIST_OPEN, PayableChange
 
 HALVES = (
     {"codigoDoCentroDeCusto": "01.001", "valor": 60},
@@ -74,6 +74,27 @@ def test_titles_arrive_with_their_splits(
     reasons = {one["row"]: one["reason"] for one in held["not_created"]}
     assert reasons == {2: "cannot-change", 3: "same"}
     assert parts_of(titles_of(client, resource, split)[0])[0] == ("01.001", 60)
+
+
+def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(
+    client: Client, run: Run, parties: Mapping[str, Mapping[str, int]], tmp_path: Path
+) -> None:
+    documents = ("undo-A", "undo-B")
+    rows = [title("contaspagar", document, **parties["contaspagar"]) for document in documents]
+    parts = [{"chave": document, **part} for document in documents for part in HALVES]
+    path = write_workbook(tmp_path / "t.xlsx", contaspagar=rows, rateio=parts)
+    _, told = run("upload", path, "--yes")
+    (other,) = titles_of(client, "contaspagar", "undo-B")
+    key = ("codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao")
+    names = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), (other[name] for name in key), strict=True))
+    found = client.financial.payables.get(**names)
+    fields = found.model_dump(include=set(PayableChange.model_fields))
+    split = [{"codigoDoCentroDeCusto": "01.001", "valor": 100}]
+    client.financial.payables.update(**fields | {"rateio": split})
+    code, undone = run("undo", told["job"], "--yes")
+    assert (code, undone["rows"]) == (1, {"read": 2, "undone": 1, "left": 1, "unknown": 0}), undone
+    assert [(one["row"], one["reason"]) for one in undone["left"]] == [(3, "changed")]
+    assert [len(titles_of(client, "contaspagar", one)) for one in documents] == [0, 1]
 
 
 def test_a_sheet_without_splits_is_imported_as_before(

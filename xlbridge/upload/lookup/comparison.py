@@ -256,6 +256,14 @@ class _Comparison:
                     self._items[place] = (*self._items.get(place, ()), *items)
 
 
+def is_same_list(
+    child: Resource, own: Sequence[Mapping[str, Any]], there: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Tell whether a record's list is the one that its row has."""
+    kinds = {name: column.kind for name, column in child.by_name.items()}
+    return _differing_items(child.sheet, kinds, own, there, []) is None
+
+
 def _differing_items(
     name: str,
     kinds: Mapping[str, Kind],

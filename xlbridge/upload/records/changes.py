@@ -24,6 +24,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import ReadBack, RecordChange, Resource, operation_named
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
+from xlbridge.upload.lookup.comparison import is_same_list
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
@@ -80,10 +81,14 @@ class PresentRecord:
         """Tell whether the record has these comparable values."""
         return all(self.values.get(name) == value for name, value in values.items())
 
-    @property
-    def has_parts(self) -> bool:
-        """True where the record has lists of its own, such as files or a split."""
-        return any(isinstance(value, list) and value for value in (self.whole or {}).values())
+    def has_other_parts(self, resource: Resource, row: RowValues) -> bool:
+        """Tell whether the record has lists that its row has not: files, or another split."""
+        children = {child.sheet: child for child in resource.children}
+        return any(
+            name not in children or not is_same_list(children[name], row.get(name) or (), value)
+            for name, value in (self.whole or {}).items()
+            if isinstance(value, list) and value
+        )
 
     def json_of(self, columns: Mapping[str, object]) -> dict[str, Any]:
         """Return the JSON values of some columns."""
@@ -215,7 +220,8 @@ class RecordChanger:
         if present is None or not _is_as_expected(write.task, present):
             remark, changed = _what_changed(write.task, present)
             return with_reason(WriteState.CHANGED, remark, changed)
-        if write.task.wanted is None and present.has_parts:
+        row = self._rows[write.position]
+        if write.task.wanted is None and present.has_other_parts(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
         before = present.json_of(write.task.wanted or {})
         request = RecordRequest(
