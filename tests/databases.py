@@ -1,6 +1,8 @@
 """Which database the sandboxes of a test run have: SQLite, or PostgreSQL with ``--db postgresql``.
 
 The tests are the same on both; a sandbox's home folder tells which database is its own.
+
+Inside: sandbox.
 """
 
 import os
@@ -14,9 +16,13 @@ from postgresql_server import PostgresqlServer, is_installed, postgresql_server
 from sqlalchemy import Connection
 
 from xlbridge.sandbox import open_database
+from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import Storage, database_url
 
 KINDS = ("sqlite", "postgresql")
+TABLES = metadata.tables
+"""Tables of any sandbox by name, for what looks into its database or changes it unseen."""
+
 _MISSING = "no PostgreSQL server is installed (apt-get install postgresql)"
 
 _at_end = ExitStack()

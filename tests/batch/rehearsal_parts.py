@@ -1,7 +1,4 @@
-"""What the tests of rehearsals are made of: a month, and databases that do what none should.
-
-Inside: sandbox.
-"""
+"""What the tests of rehearsals are made of: a month, and databases that do what none should."""
 
 import json
 import sqlite3
@@ -13,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from batch_parts import new_cnpj
+from databases import TABLES
 from environment import clean_environment
 from forked import shared_zygote
 from sheets import write_records, write_rows
 from sqlalchemy import insert
 
 from xlbridge.sandbox import SeedKind, open_database, seed_database
-from xlbridge.sandbox.areas.financial.tables import receivables
-from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.storage import database_url
 from xlbridge.wire.financial import Receivable
 from xlbridge.wire.registry import Client
+
+clients = TABLES["clients"]
+receivables = TABLES["receivables"]
 
 PLAN = """\
 name: month

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pytest
+from databases import TABLES
 from rehearsal_parts import Month, make_database
 from sheets import GOOD
 from sqlalchemy import select
@@ -20,10 +21,12 @@ from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import FaultPlan, SeedKind, open_database, seed_database
 from xlbridge.sandbox.areas.registry.codes import Numbers
-from xlbridge.sandbox.areas.registry.tables import clients, suppliers
 from xlbridge.sandbox.rehearsal import StandIns
 from xlbridge.sandbox.storage import database_url
 from xlbridge.settings import Settings
+
+clients = TABLES["clients"]
+suppliers = TABLES["suppliers"]
 
 
 @pytest.fixture

@@ -1,7 +1,4 @@
-"""No password and no token is in anything that any command shows or leaves behind.
-
-Inside: cli.
-"""
+"""No password and no token is in anything that any command shows or leaves behind."""
 
 import io
 import json
@@ -16,7 +13,6 @@ from environment import ROOT, clean_environment
 from sandboxes import sandbox_process
 from sheets import write_rows
 
-from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.main import _COMMANDS, main
 from xlbridge.sandbox import RunningSandbox
 
@@ -32,6 +28,7 @@ steps:
     output: listing.xlsx
 """
 REHEARSED = "name: r\nsteps:\n  r:\n    upload: two.xlsx\n    resource: cliente\n"
+CRASHED = 70
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox", "ui"}
 """``sandbox`` shows its user the password that it made for them; ``ui`` has a test of its own."""
@@ -126,7 +123,7 @@ def test_no_command_lets_a_secret_out(
     for line in command_lines(running, tmp_path):
         used |= {word for word in line if word in _COMMANDS}
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{running.password}\n"))
-        assert main(line) != ExitCode.CRASHED, line
+        assert main(line) != CRASHED, line
         captured = capfd.readouterr()
         shown += f"\n$ {line[:2]}\n{captured.out}{captured.err}"
     monkeypatch.setenv("XLBRIDGE_PASSWORD", running.password)

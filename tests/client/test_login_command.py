@@ -1,7 +1,4 @@
-"""Profiles by the command line: made, checked, listed, removed.
-
-Inside: profiles.
-"""
+"""Profiles by the command line: made, checked, listed, removed."""
 
 import io
 import json
@@ -12,7 +9,6 @@ from scripted_server import EMAIL, PASSWORD, ScriptedServer, answer, ok
 
 from xlbridge.cli.main import main
 from xlbridge.profiles import read_profile_file
-from xlbridge.profiles.profile import profile_file_path
 
 INFO = {"codigoDaEmpresa": 1, "nomeComercial": "Padaria São João", "email": EMAIL}
 
@@ -66,7 +62,7 @@ def test_a_profile_that_is_made_again_keeps_its_settle_time(
     server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_in(server, monkeypatch, "dev", "--no-production")
-    path = profile_file_path(home)
+    path = home / "profiles.toml"
     path.write_text(path.read_text(encoding="utf-8") + "settle_seconds = 30\n", encoding="utf-8")
     assert log_in(server, monkeypatch, "dev", "--no-production") == 0
     assert read_profile_file(home).profiles["dev"].settle_seconds == 30
@@ -89,7 +85,7 @@ def test_refused_credentials_leave_nothing_behind(
 ) -> None:
     server.login = answer(200, {"authenticated": False, "message": "Senha incorreta"})
     assert log_in(server, monkeypatch, "dev", "--no-production") == 4
-    assert not profile_file_path(home).exists()
+    assert not (home / "profiles.toml").exists()
     assert not (home / "secrets").exists()
 
 
@@ -128,7 +124,7 @@ def test_a_password_that_is_not_to_be_kept_is_not(
 )
 def test_what_cannot_be_asked_ends_with_2(home: Path, arguments: list[str]) -> None:
     assert main(["login", *arguments]) == 2
-    assert not profile_file_path(home).exists()
+    assert not (home / "profiles.toml").exists()
 
 
 def test_the_doctor_says_what_is_kept_where(
@@ -149,6 +145,6 @@ def test_the_doctor_explains_a_broken_profile_file(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home.mkdir()
-    profile_file_path(home).write_text("default = 3\n", encoding="utf-8")
+    (home / "profiles.toml").write_text("default = 3\n", encoding="utf-8")
     assert main(["doctor"]) == 2
     assert "profiles.toml" in capsys.readouterr().out

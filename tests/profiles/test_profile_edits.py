@@ -1,7 +1,4 @@
-"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written.
-
-Inside: profiles.
-"""
+"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written."""
 
 from pathlib import Path
 
@@ -16,7 +13,6 @@ from xlbridge.profiles import (
     save_profile,
     set_default,
 )
-from xlbridge.profiles.profile import profile_file_path
 
 DEV = Profile("dev", "https://dev.erp.example.com", "int@example.com", settle_seconds=60)
 PROD = Profile("prod", "https://erp.example.com", "int@example.com", production=True)
@@ -42,7 +38,7 @@ def test_a_certificate_file_is_kept_by_its_full_path(home: Path, tmp_path: Path)
 
 def test_comments_and_order_stay(home: Path) -> None:
     home.mkdir()
-    path = profile_file_path(home)
+    path = home / "profiles.toml"
     text = f'{COMMENT}[profiles.zeta]\nemail = "z@example.com" # hers\nbase_url = "https://z"\n'
     path.write_text(text, encoding="utf-8")
     save_profile(home, DEV)
@@ -72,7 +68,7 @@ def test_the_default_goes_with_its_profile(home: Path) -> None:
 )
 def test_what_cannot_be_is_not_written(home: Path, profile: Profile) -> None:
     save_profile(home, PROD)
-    before = profile_file_path(home).read_bytes()
+    before = (home / "profiles.toml").read_bytes()
     for change in (check_profile, save_profile):
         with pytest.raises(ConfigError):
             change(home, profile)
@@ -82,4 +78,4 @@ def test_what_cannot_be_is_not_written(home: Path, profile: Profile) -> None:
         set_default(home, "none")
     with pytest.raises(UsageError):
         remove_profile(home, "none")
-    assert profile_file_path(home).read_bytes() == before
+    assert (home / "profiles.toml").read_bytes() == before

@@ -15,7 +15,7 @@ from xlbridge.profiles import (
     read_profile_file,
     settings_for,
 )
-from xlbridge.profiles.profile import is_profile_name, profile_file_path
+from xlbridge.profiles.profile import is_profile_name
 from xlbridge.settings import Settings
 
 TWO = """
@@ -36,7 +36,7 @@ production = true
 
 def write(home: Path, text: str) -> None:
     home.mkdir(exist_ok=True)
-    profile_file_path(home).write_text(text, encoding="utf-8")
+    (home / "profiles.toml").write_text(text, encoding="utf-8")
 
 
 def test_without_a_file_there_are_no_profiles(home: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_named_with_its_place(home: Path, text: str, said: str
 
 def test_a_file_that_is_no_utf8_is_refused(home: Path) -> None:
     home.mkdir()
-    profile_file_path(home).write_bytes(b"\xff\xfe\x00")
+    (home / "profiles.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="UTF-8"):
         read_profile_file(home)
 

@@ -1,7 +1,4 @@
-"""Report whether all tables of a sandbox fit one another: sums, orders of dates, references.
-
-Inside: sandbox.
-"""
+"""Report whether all tables of a sandbox fit one another: sums, orders of dates, references."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,10 +8,9 @@ from itertools import pairwise
 import consistency_of_sales  # noqa: F401 (its checks register themselves)
 import consistency_of_stock  # noqa: F401
 from consistency_checks import CHECKS, Finding, Report, Tables, check, told
+from databases import metadata
 from sqlalchemy import Connection
 from stdnum.br import cnpj, cpf
-
-from xlbridge.sandbox.seed import metadata
 
 _REGISTRIES = {
     "codigoDaFilial": "branches", "codigoDaFilialDoRateio": "branches",

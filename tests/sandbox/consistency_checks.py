@@ -1,7 +1,4 @@
-"""All tables of a sandbox, and the checks whether they fit one another.
-
-Inside: sandbox.
-"""
+"""All tables of a sandbox, and the checks whether they fit one another."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from databases import metadata
 from sqlalchemy import Connection, select
-
-from xlbridge.sandbox.seed import metadata
 
 Row = Mapping[str, Any]
 Finding = str | None

@@ -9,33 +9,37 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from databases import TABLES
 from load_clerks import ROWS_OF_A_FILE, Ledger
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from xlbridge.sandbox.areas.financial.tables import TITLE_KEY, receivables
-from xlbridge.sandbox.areas.purchasing.tables import (
-    buying_order_items,
-    buying_orders,
-    purchase_orders,
-    purchase_requisition_items,
-    purchase_requisitions,
-)
-from xlbridge.sandbox.areas.registry.codes import counters
-from xlbridge.sandbox.areas.registry.tables import clients
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoices,
-    sales_order_installments,
-    sales_orders,
-)
 from xlbridge.sandbox.areas.stock.movements import balances_of
-from xlbridge.sandbox.areas.stock.tables import inventories, movements
-from xlbridge.sandbox.imports.queue import import_logs, outbox
+from xlbridge.wire.financial import TitleKey
 from xlbridge.wire.imports import ImportState
+
+buying_order_items = TABLES["buying_order_items"]
+buying_orders = TABLES["buying_orders"]
+clients = TABLES["clients"]
+counters = TABLES["counters"]
+import_logs = TABLES["import_logs"]
+inventories = TABLES["inventories"]
+movements = TABLES["movements"]
+outbox = TABLES["outbox"]
+product_invoices = TABLES["product_invoices"]
+purchase_orders = TABLES["purchase_orders"]
+purchase_requisition_items = TABLES["purchase_requisition_items"]
+purchase_requisitions = TABLES["purchase_requisitions"]
+receivables = TABLES["receivables"]
+sales_order_installments = TABLES["sales_order_installments"]
+sales_orders = TABLES["sales_orders"]
 
 Column = ColumnElement[Any]
 
 _MARKED: dict[str, tuple[tuple[Column, ...], Column]] = {
-    "title": (tuple(receivables.c[name] for name in TITLE_KEY), receivables.c.historico),
+    "title": (
+        tuple(receivables.c[name] for name in TitleKey.model_fields),
+        receivables.c.historico,
+    ),
     "client": ((clients.c.codigoDoCliente,), clients.c.nomeComercial),
     "order": ((sales_orders.c.numeroDoPedido,), sales_orders.c.observacao),
     "entry": ((movements.c.number,), movements.c.documento),

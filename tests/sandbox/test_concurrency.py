@@ -1,18 +1,16 @@
-"""Several clients at once, and what a defect of the sandbox looks like from outside.
-
-Inside: sandbox.
-"""
+"""Several clients at once, and what a defect of the sandbox looks like from outside."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-from databases import connected
+from databases import TABLES, connected
 from servers import Start, log_in
 from sqlalchemy import delete
 
-from xlbridge.sandbox.areas.registry.tables import companies
+companies = TABLES["companies"]
+
 
 CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
 

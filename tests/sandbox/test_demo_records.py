@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import open_storage
+from databases import TABLES, metadata, open_storage
 from sqlalchemy import Connection, Table, select
 
 from xlbridge.sandbox import SeedKind, seed_database
-from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.sandbox.areas.registry.seed_demo import TODAY
-from xlbridge.sandbox.areas.registry.tables import branches, clients, portfolios
-from xlbridge.sandbox.areas.sales.tables import (
-    product_invoices,
-    sales_orders,
-    service_forecasts,
-    service_invoices,
-)
 from xlbridge.sandbox.areas.stock.movements import balances_of
-from xlbridge.sandbox.areas.stock.tables import movements
-from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import Storage
+
+branches = TABLES["branches"]
+clients = TABLES["clients"]
+movements = TABLES["movements"]
+portfolios = TABLES["portfolios"]
+product_invoices = TABLES["product_invoices"]
+receivables = TABLES["receivables"]
+sales_orders = TABLES["sales_orders"]
+service_forecasts = TABLES["service_forecasts"]
+service_invoices = TABLES["service_invoices"]
 
 Rows = list[dict[str, Any]]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from databases import connected
+from databases import TABLES, connected
 from environment import without_coverage
 from servers import Start, log_in, sandbox_on
 from sqlalchemy import select
@@ -21,7 +21,8 @@ from workbooks import upload
 
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.sandbox.embedded import read_ready_file
-from xlbridge.sandbox.imports.queue import outbox
+
+outbox = TABLES["outbox"]
 
 INVOICE = ["codigoDaFilial", "codigoDoCliente", "codigoDoServicoPrestado", "valorDoServico"]
 QUEUED = [["nomeComercial", "seuCodigo"], *(["Da fila", "FILA"] for _ in range(200))]

@@ -13,18 +13,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from databases import connected, database_of, open_storage
+from databases import TABLES, connected, database_of, metadata, open_storage
 from environment import Xlbridge, clean_environment
 from sqlalchemy import Column, Integer, MetaData, func, select, text
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox import SeedKind, open_database, seed_database
-from xlbridge.sandbox.areas.registry.tables import companies
-from xlbridge.sandbox.areas.sales.tables import sales_orders
-from xlbridge.sandbox.seed import metadata
 from xlbridge.sandbox.storage import database_url, engines
 from xlbridge.sandbox.storage.database import fingerprint
+
+companies = TABLES["companies"]
+sales_orders = TABLES["sales_orders"]
 
 
 @pytest.fixture(autouse=True)

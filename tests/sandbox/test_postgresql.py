@@ -11,6 +11,7 @@ from pathlib import Path
 
 import databases
 import pytest
+from databases import TABLES
 from environment import Xlbridge
 from postgresql_server import PASSWORD, PostgresqlServer, postgresql_server
 from servers import log_in, sandbox_on
@@ -22,9 +23,10 @@ from xlbridge.errors import ConfigError
 from xlbridge.i18n import set_language
 from xlbridge.sandbox import open_database
 from xlbridge.sandbox.areas.registry.codes import Numbers
-from xlbridge.sandbox.areas.registry.tables import abc_costs
 from xlbridge.sandbox.storage import Storage, database_url, engines as dialect
 from xlbridge.wire import OPERATIONS
+
+abc_costs = TABLES["abc_costs"]
 
 pytestmark = pytest.mark.one_database
 

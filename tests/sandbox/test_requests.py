@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from databases import connected
+from databases import connected, metadata
 from servers import Start, log_in
 from sqlalchemy import select
 from workbooks import upload, workbook
 
 from xlbridge.sandbox import RunningSandbox, handlers
 from xlbridge.sandbox.call import HANDLERS, handles
-from xlbridge.sandbox.seed import metadata
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import OPERATIONS
 from xlbridge.wire.registry import CLIENT_LIST

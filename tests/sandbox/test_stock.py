@@ -14,14 +14,13 @@ from typing import Any
 
 import httpx
 import pytest
-from databases import open_storage
+from databases import TABLES, open_storage
 from hypothesis import given, settings, strategies as st
 from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.registry.seed_demo import make_products, product_rows
-from xlbridge.sandbox.areas.registry.tables import products
 from xlbridge.sandbox.areas.stock.inventories import (
     find_inventory,
     open_inventory,
@@ -33,11 +32,13 @@ from xlbridge.sandbox.areas.stock.inventories import (
 from xlbridge.sandbox.areas.stock.inventory_items import record_counts
 from xlbridge.sandbox.areas.stock.movements import Balance, BalanceKey, balances_of, register_entry
 from xlbridge.sandbox.areas.stock.outputs import change_output, register_output
-from xlbridge.sandbox.areas.stock.tables import movements
 from xlbridge.sandbox.problems import RequestError
 from xlbridge.sandbox.storage import Storage
 from xlbridge.wire.inventory import CountedProduct, InventoryCount, InventoryInput
 from xlbridge.wire.stock import StockEntryInput, StockOutputChange, StockOutputInput
+
+movements = TABLES["movements"]
+products = TABLES["products"]
 
 NOW = datetime(2026, 11, 21, 10)
 CENT = Decimal("0.01")

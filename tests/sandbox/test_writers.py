@@ -13,19 +13,21 @@ from threading import Thread
 import httpx
 import pytest
 import uvicorn
-from databases import open_storage
+from databases import TABLES, open_storage
 from sheets import write_rows
 from sqlalchemy import select
 
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import prepare_account, seed_database
-from xlbridge.sandbox.areas.registry.tables import clients, users
 from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports import handlers, queue
 from xlbridge.sandbox.storage import Storage, database, engines
 from xlbridge.settings import Settings
 from xlbridge.wire.imports import ImportLog, ImportState
+
+clients = TABLES["clients"]
+users = TABLES["users"]
 
 MORE_THAN_THREADS = 40
 LINES = 20

@@ -1,7 +1,4 @@
-"""What the tests of processing are made of: pending records, and what the database has of them.
-
-Inside: sandbox.
-"""
+"""What the tests of processing are made of: pending records, and what the database has of them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
-from databases import connected
+from databases import TABLES, connected
 from lossy_proxy import LossyProxy
 from sheets import write_records
 from sqlalchemy import func, select
@@ -19,12 +16,13 @@ from update_parts import writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client, UploadFile
-from xlbridge.sandbox.areas.financial.tables import payables, receivables
-from xlbridge.sandbox.areas.sales import tables
-from xlbridge.sandbox.areas.stock.tables import inventories
-from xlbridge.sandbox.imports.queue import import_logs
 from xlbridge.upload import processing
 from xlbridge.wire.imports import IMPORT_QUEUE
+
+import_logs = TABLES["import_logs"]
+inventories = TABLES["inventories"]
+payables = TABLES["payables"]
+receivables = TABLES["receivables"]
 
 
 def new_order(client: Client, customer: int, _folder: Path) -> int:
@@ -126,10 +124,14 @@ def _written_rows(connection: Any, number: int) -> int:
 
 ORDERS = Kind("pedidos", new_order, "/pedido/processar/", "/faturamento/pedido?", _titles_of_order)
 PRODUCT_INVOICES = Kind(
-    "nfe", new_product_invoice, "/nfe/processar/", "/nfe/", _numbers_of(tables.product_invoices)
+    "nfe", new_product_invoice, "/nfe/processar/", "/nfe/", _numbers_of(TABLES["product_invoices"])
 )
 SERVICE_INVOICES = Kind(
-    "nfse", new_service_invoice, "/nfs/processar/", "/nfse/", _numbers_of(tables.service_invoices)
+    "nfse",
+    new_service_invoice,
+    "/nfs/processar/",
+    "/nfse/",
+    _numbers_of(TABLES["service_invoices"]),
 )
 INVENTORIES = Kind("inventario", new_inventory, "/processar", "/inventario/", _adjustments)
 FILES = Kind(

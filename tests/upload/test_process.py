@@ -1,14 +1,11 @@
-"""Records are taken to their next state once each: planned, confirmed; what is refused.
-
-Inside: sandbox.
-"""
+"""Records are taken to their next state once each: planned, confirmed; what is refused."""
 
 import json
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from databases import connected
+from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import LossyProxy
 from process_parts import (
@@ -30,9 +27,9 @@ from upload_parts import new_cnpj
 
 from xlbridge.client import Client, UploadFile
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.sandbox.areas.registry.tables import clients
-from xlbridge.sandbox.areas.sales import tables
 from xlbridge.wire.imports import IMPORT_QUEUE
+
+clients = TABLES["clients"]
 
 
 @each_exercised_kind
@@ -152,7 +149,7 @@ def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed
     inactive = client.registry.clients.create(nomeComercial="Bia", cnpj=new_cnpj()).codigoDoCliente
     refused = ORDERS.create(client, int(inactive), tmp_path)
     with connected(sandbox_home, writing=True) as connection:
-        order = tables.sales_orders
+        order = TABLES["sales_orders"]
         connection.execute(
             update(order)
             .where(order.c.numeroDoPedido == cancelled)

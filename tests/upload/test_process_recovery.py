@@ -1,14 +1,11 @@
-"""Processing under lost answers, kills and doubts: proven by the records' state, never twice.
-
-Inside: sandbox.
-"""
+"""Processing under lost answers, kills and doubts: proven by the records' state, never twice."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from databases import connected
+from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from process_parts import (
@@ -24,7 +21,6 @@ from sqlalchemy import update
 from update_parts import Run
 
 from xlbridge.client import Client
-from xlbridge.sandbox.areas.sales import tables
 
 
 @each_kind
@@ -190,7 +186,7 @@ def test_what_was_processed_from_here_and_is_pending_again_needs_a_reason(
     number = PRODUCT_INVOICES.create(client, customer, tmp_path)
     run("process", "nfe", "--id", number, "--yes")
     with connected(sandbox_home, writing=True) as connection:
-        table = tables.product_invoices
+        table = TABLES["product_invoices"]
         pending = {"numeroDaNotaFiscalEletronica": None, "chaveDaNotaFiscalEletronica": None}
         connection.execute(update(table).where(table.c.idNF == number).values(pending))
     code, report = run("process", "nfe", "--id", number, "--yes")

@@ -1,33 +1,34 @@
-"""A refusal that names a field of the record is told at the sheet's own column and cell.
-
-Inside: sandbox.
-"""
+"""A refusal that names a field of the record is told at the sheet's own column and cell."""
 
 from pathlib import Path
-from random import Random
 
 import pytest
 from sheets import write_rows
+from stdnum.br import cpf
 from upload_parts import YES, new_cnpj, write_job
 
 from xlbridge.client import Client
-from xlbridge.sandbox.areas.registry.seed_demo import cpf_number
 from xlbridge.upload import RequestedMode, UploadContext, Uploads
 from xlbridge.upload.results import job_json
+
+
+def new_cpf() -> str:
+    """A CPF that no other test has used."""
+    base = new_cnpj()[:8].zfill(9)
+    return next(n for n in (f"{base}{last:02}" for last in range(100)) if cpf.is_valid(n))
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct"])
 def test_a_number_that_is_registered_is_told_at_its_cell(
     context: UploadContext, client: Client, tmp_path: Path, mode: RequestedMode
 ) -> None:
-    random = Random(new_cnpj())
-    firm, person, other = new_cnpj(), cpf_number(random), cpf_number(random)
+    firm, person, other = new_cnpj(), new_cpf(), new_cpf()
     client.registry.clients.create(nomeComercial="Antiga", cnpj=firm)
     client.registry.clients.create(nomeComercial="Antiga", natureza="F", cpf=person)
     client.registry.clients.create(nomeComercial="Antiga", natureza="F", cpf=other)
     header = ["nomeComercial", "natureza", "cnpj", "cpf"]
     rows = [
-        ["Nova", "J", firm, cpf_number(random)],
+        ["Nova", "J", firm, new_cpf()],
         ["Nova", "F", new_cnpj(), person],
         ["Nova", "F", None, other],
     ]

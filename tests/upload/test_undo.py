@@ -1,31 +1,32 @@
-"""What an upload wrote is reversed, once, where nobody touched it since; all else is named.
-
-Inside: sandbox.
-"""
+"""What an upload wrote is reversed, once, where nobody touched it since; all else is named."""
 
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from databases import connected
+from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from sheets import write_records
-from sqlalchemy import update
+from sqlalchemy import Update, update
 from update_parts import Run, cell, differing, edit, titles, writes
 from upload_parts import new_cnpj
 
 from xlbridge.client import Client
-from xlbridge.sandbox.areas.financial import tables
-from xlbridge.sandbox.areas.financial.handlers import title_condition
-from xlbridge.wire.financial import PayableChange
+from xlbridge.wire.financial import PayableChange, TitleKey
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 
 
 def newest_job(run: Run, mode: str) -> str:
     """Return the id of the newest job of a mode."""
     return str(next(j["job"] for j in run("jobs")[1]["jobs"] if j["mode"] == mode))
+
+
+def update_title(key: tuple[object, ...]) -> Update:
+    """Return a statement that changes a title behind the system's back."""
+    names = dict(zip(TitleKey.model_fields, key, strict=True))
+    return update(TABLES["payables"]).filter_by(**names)
 
 
 def touch(client: Client, key: tuple[object, ...], **values: object) -> None:
@@ -119,7 +120,7 @@ def test_a_settled_title_is_left_and_named(
 ) -> None:
     job, before = newest_job(run, "queue"), titles(client)
     first, second, third = sorted(before)[-3:]
-    settle = update(tables.payables).where(title_condition(tables.payables, second))
+    settle = update_title(second)
     with connected(sandbox_home, writing=True) as connection:
         connection.execute(settle.values(dataDeBaixa=datetime(2026, 10, 31), valorBaixado=95))
     code, report = run("undo", job, "--yes")
@@ -301,7 +302,7 @@ def test_what_the_system_has_filled_by_itself_is_no_change(
             new = sorted(titles(client).keys() - before.keys())
             with connected(sandbox_home, writing=True) as connection:
                 for key in new[:2]:
-                    chosen = update(tables.payables).where(title_condition(tables.payables, key))
+                    chosen = update_title(key)
                     connection.execute(chosen.values(ValorBruto=123))
         return "pass"
 

@@ -1,6 +1,6 @@
 """A month in a real sandbox, sent and then tampered with, so that a proof has much to say.
 
-Inside: batch, sandbox, upload.
+Inside: batch, upload.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from databases import connected
+from databases import TABLES, connected
 from lossy_proxy import LossyProxy
 from sheets import write_records
 from sqlalchemy import ColumnElement, delete, insert, select, update
@@ -20,7 +20,6 @@ from xlbridge.batch.proof.builder import build_proof
 from xlbridge.batch.proof.model import Proof, ProofExport, ProofFile, ProofStep, ProofTitle
 from xlbridge.client import Client
 from xlbridge.i18n import Text
-from xlbridge.sandbox.areas.financial.tables import receivables
 from xlbridge.upload import (
     ApproveAll,
     Job,
@@ -32,6 +31,8 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.payload import file_hash
 from xlbridge.validation import validate_workbook
+
+receivables = TABLES["receivables"]
 
 AT_ONCE = UploadOptions(consent=ApproveAll(), sleep=lambda _s: None, settle_seconds=0)
 

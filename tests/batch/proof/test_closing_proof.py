@@ -1,6 +1,6 @@
 """Every row of a batch is accounted for, and held against what the system has.
 
-Inside: batch, sandbox, upload.
+Inside: batch, upload.
 """
 
 import shutil
@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from databases import connected
+from databases import TABLES, connected
 from lossy_proxy import LossyProxy
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
@@ -25,10 +25,11 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
-from xlbridge.sandbox.areas.sales.tables import sales_order_items
 from xlbridge.upload import State
 from xlbridge.upload.payload import payload_path
 from xlbridge.wire.sales import SALES_ORDER_LIST
+
+sales_order_items = TABLES["sales_order_items"]
 
 
 def closed(bench: Bench) -> Proof:
