@@ -2,6 +2,7 @@
 a browser."""
 
 import gc
+import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -13,7 +14,7 @@ import pytest
 import sandboxes
 from browser import Page, browser_page
 from databases import database_options
-from environment import ROOT, Xlbridge, clean_environment, credentials
+from environment import ROOT, Xlbridge, clean_environment
 from exercised import forget_answers, was_carried_out
 from forked import Zygote, shared_zygote
 from hypothesis import HealthCheck, settings
@@ -72,12 +73,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported meanwhile stays: the garbage collector need not walk it again and again."""
+    """What is imported meanwhile stays: the garbage collector need not walk it again and again.
+
+    Nor what tests make, at every turn: a twentieth of their processor time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*forked.GC_THRESHOLD)
         gc.enable()
 
 
@@ -94,6 +99,13 @@ def exercises_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
     forget_answers()
     yield
     assert [name for name in names if not was_carried_out(name)] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def filled_databases(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have one of the run's workers fill each kind of database for all of them."""
+    own = tmp_path_factory.getbasetemp()
+    sandboxes.share_in(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
 @pytest.fixture(scope="session")
@@ -158,13 +170,6 @@ def demo_sandbox(home: Path) -> Iterator[RunningSandbox]:
     """A sandbox of the test's own with the demo's records: embedded ones take a second each."""
     with sandbox_process(home, [], clean_environment(home)) as running:
         yield running
-
-
-@pytest.fixture
-def at_demo(xlbridge: Xlbridge, demo_sandbox: RunningSandbox) -> Xlbridge:
-    """Run the real command against the sandbox with the demo's records."""
-    toward = credentials(demo_sandbox)
-    return lambda *arguments, **more: xlbridge(*arguments, **toward | more)
 
 
 @pytest.fixture(scope="module")

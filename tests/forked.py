@@ -18,6 +18,9 @@ Begun = Callable[["Running"], None]
 
 XLBRIDGE = "xlbridge.cli.main"
 
+GC_THRESHOLD = (20_000, 20, 20)
+"""How rarely the garbage collector of the suite's processes works."""
+
 _at_end = ExitStack()
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock
 from forked import shared_zygote
 from other_shapes import SPELT_OTHERWISE, other_shapes
 from processes_seen import awaited, lives
@@ -26,8 +27,14 @@ from xlbridge.settings import Settings
 _NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
 
 _at_end = ExitStack()
+_shared: list[Path] = []
 _always: list[str] = []
 _before_each: list[Callable[[str], AbstractContextManager[str]]] = []
+
+
+def share_in(folder: Path) -> None:
+    """Keep filled databases in a folder that all processes of the run have."""
+    _shared[:] = [folder]
 
 
 def be_strict() -> None:
@@ -98,13 +105,19 @@ def give_database(home: Path, options: Sequence[str]) -> None:
 
 @cache
 def _filled(kind: SeedKind, scale: int) -> Path:
-    folder = Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-filled-")))
-    database = folder / "sandbox.db"
-    with closing(open_database(database_url(str(database)))) as storage:
-        _fill(storage, kind, scale)
-        with storage.transaction(writing=True) as connection:
-            # Each copy is a system of its own.
-            connection.execute(text("drop table sandbox_system"))
+    """Return a filled database, which one of the run's processes has made for all."""
+    if not _shared:
+        share_in(Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-"))))
+    database = _shared[0] / f"{kind}-{scale}.db"
+    with FileLock(f"{database}.lock"):
+        if not database.exists():
+            new = database.with_suffix(".new")
+            with closing(open_database(database_url(str(new)))) as storage:
+                _fill(storage, kind, scale)
+                with storage.transaction(writing=True) as connection:
+                    # Each copy is a system of its own.
+                    connection.execute(text("drop table sandbox_system"))
+            new.rename(database)
     return database
 
 

@@ -31,6 +31,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from forked import GC_THRESHOLD
+
 import xlbridge
 from xlbridge.client import session
 from xlbridge.pages import PRINTABLE_FORMS
@@ -150,6 +152,7 @@ def main() -> None:
             importlib.import_module(module.name)
     warm_up()
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLD)
     save_coverage()
     forking = multiprocessing.get_context("fork")
     open_input, kept_open = os.pipe()

@@ -75,7 +75,7 @@ def export_cases() -> Iterator[ExportCase]:
 
 
 def judge_exports(folder: Path) -> Outcomes:
-    """Judge each format: what it refuses one by one, the rest in one file for each field."""
+    """Judge each format, in one file for each field, but for what it refuses."""
     outcomes: Outcomes = {}
     for form in _FORMS:
         for name, values in _VALUES.items():
@@ -85,18 +85,25 @@ def judge_exports(folder: Path) -> Outcomes:
 
 
 def _judge_field(folder: Path, form: str, name: str, cases: Sequence[ExportCase]) -> Outcomes:
-    path, outcomes, written = folder / f"{form}-{name}{_suffix(form)}", {}, []
-    for case in cases:
-        try:
-            _write(folder / f"one{_suffix(form)}", form, [case])
-        except XlbridgeError:
-            outcomes[str(case)] = Outcome.NAMED
-        else:
-            written.append(case)
-    read = _write(path, form, written) or _READERS[form.partition(" ")[0]](path, name)
+    path, outcomes, written = folder / f"{form}-{name}{_suffix(form)}", {}, cases
+    try:
+        read = _write(path, form, cases)
+    except XlbridgeError:
+        written = [case for case in cases if _is_written(path, case)]
+        outcomes |= {str(case): Outcome.NAMED for case in cases if case not in written}
+        read = _write(path, form, written)
+    read = read or _READERS[form.partition(" ")[0]](path, name)
     for case, value in zip(written, read, strict=True):
         outcomes[str(case)] = _outcome(case, value)
     return outcomes
+
+
+def _is_written(path: Path, case: ExportCase) -> bool:
+    try:
+        _write(path, case.form, [case])
+    except XlbridgeError:
+        return False
+    return True
 
 
 def _suffix(form: str) -> str:

@@ -99,10 +99,10 @@ def structure_cases() -> Sequence[StructureCase]:
     return [*_totals(), *_unseen(), *_layouts()]
 
 
-def judge_structures(folder: Path) -> Outcomes:
+def judge_structures(folder: Path, every: int) -> Outcomes:
     return {
         str(case): case.judged(folder / f"{number}.xlsx")
-        for number, case in enumerate(structure_cases())
+        for number, case in enumerate(structure_cases()[::every])
     }
 
 

@@ -92,14 +92,17 @@ def validated(path: Path, **options: Any) -> ValidatedSheet | None:
         return None
 
 
-def judge(cases: Iterable[Case], folder: Path) -> Outcomes:
-    """Judge cases, all that need no company in one workbook for each resource."""
+def judge(cases: Sequence[Case], folder: Path, every: int) -> Outcomes:
+    """Judge cases, all that need no company in one workbook for each resource.
+
+    Of those that have a workbook of their own, each ``every``-th.
+    """
     together: dict[str, list[Case]] = {}
     outcomes: Outcomes = {}
-    for number, case in enumerate(cases):
-        if case.among or case.alone:
-            outcomes |= _judge_sheet(folder / f"{number}.xlsx", case.resource, [case])
-        else:
+    for number, case in enumerate([one for one in cases if one.among or one.alone][::every]):
+        outcomes |= _judge_sheet(folder / f"{number}.xlsx", case.resource, [case])
+    for case in cases:
+        if not (case.among or case.alone):
             together.setdefault(case.resource, []).append(case)
     for resource, some in together.items():
         outcomes |= _judge_sheet(folder / f"{resource}.xlsx", resource, some)

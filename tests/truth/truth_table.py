@@ -13,20 +13,21 @@ from structure_cases import judge_structures
 from truth import Outcome, Outcomes, judge
 from xml_cases import judge_xml
 
-GROUPS: Mapping[str, Callable[[Path], Outcomes]] = {
-    "cell": lambda folder: judge(cell_cases(), folder),
+GROUPS: Mapping[str, Callable[[Path, int], Outcomes]] = {
+    "cell": lambda folder, every: judge(cell_cases(), folder, every),
     "structure": judge_structures,
     "raw XML": judge_xml,
-    "LibreOffice": judge_libreoffice,
+    "LibreOffice": lambda folder, _every: judge_libreoffice(folder),
     "round trip": judge_round_trips,
-    "export": judge_exports,
+    "export": lambda folder, _every: judge_exports(folder),
 }
 """What judges each group, in a folder of its own."""
 
 
-def judge_group(group: str) -> Outcomes:
+def judge_group(group: str, every: int = 1) -> Outcomes:
+    """Judge a group; of what needs a workbook of its own, each ``every``-th."""
     with TemporaryDirectory(prefix="xlbridge-truth-") as folder:
-        return GROUPS[group](Path(folder))
+        return GROUPS[group](Path(folder), every)
 
 
 def table(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:

@@ -167,9 +167,9 @@ def base_workbook(folder: Path) -> Path:
     return path
 
 
-def judge_xml(folder: Path) -> Outcomes:
+def judge_xml(folder: Path, every: int) -> Outcomes:
     parts = unpacked(base_workbook(folder))
     return {
         str(case): case.judged(parts, folder / f"{number}.xlsx")
-        for number, case in enumerate(xml_cases())
+        for number, case in enumerate(xml_cases()[::every])
     }

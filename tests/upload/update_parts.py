@@ -1,6 +1,7 @@
 """What the tests of changed records are made of: edited workbooks, titles, requests."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -50,9 +51,10 @@ def differing(was: dict[Any, Any], now: dict[Any, Any]) -> list[tuple[Any, str]]
 
 def cell(path: Path, column: str, row: int) -> Any:
     """Return the value of a cell of the first sheet."""
-    sheet = load_workbook(path).worksheets[0]
-    header = [str(one.value) for one in sheet[1]]
-    return sheet.cell(row, header.index(column) + 1).value
+    with closing(load_workbook(path, read_only=True)) as book:
+        rows = book.worksheets[0].iter_rows(max_row=row, values_only=True)
+        header, *_, wanted = rows
+        return wanted[header.index(column)]
 
 
 _FEW = {
