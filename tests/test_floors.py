@@ -25,6 +25,7 @@ OPEN_MODULES = {"xlbridge.cli.main", "xlbridge.validation.cross_sheet"}
 """The entry point, and checks between sheets, which batches and online checks build on."""
 OPEN_ROOMS = ("xlbridge.wire",)
 """Rooms whose modules are their faces, one for each business area."""
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_imports_point_down_the_floors() -> None:
@@ -65,7 +66,7 @@ def enters_by_a_side_door(importer: str, module: str) -> bool:
 
 def test_a_room_is_entered_by_its_face() -> None:
     wrong = {}
-    for path in PACKAGE.rglob("*.py"):
+    for path in SOURCES:
         importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if found := [n for n in imported_modules(path) if enters_by_a_side_door(importer, n)]:
             wrong[importer] = found
