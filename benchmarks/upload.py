@@ -7,8 +7,8 @@ TITLES (100,000) others; half of the rows are there already. As many new ones ar
 that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
 its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what
 `batch plan` of the sheet, and its preview, cost the client beside validating it; the rows per
-second beside single posts by plain httpx in the same run; the greatest memory of any command so
-far, to be compared between runs with other numbers of rows. Nothing is asserted.
+second beside single posts by plain httpx in the same run; the memory of the command's greatest
+process. Nothing is asserted.
 
 With ``--before`` the uploads of new titles are made by that commit, too, in turn, each to a sandbox
 of its own commit: printed are medians of N pairs (5 unless told), the rates beside each other, and
@@ -19,7 +19,6 @@ import argparse
 import compileall
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -66,7 +65,7 @@ class Site:
 class Cost:
     """Seconds of a command: by the clock, of its own processor time, of the sandbox's.
 
-    ``memory`` is the most that this command or an earlier one took, in MB.
+    ``memory`` is the most that its greatest process took, in MB.
     """
 
     elapsed: float
@@ -209,14 +208,14 @@ def _posts_per_second(site: Site) -> float:
 def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
     """Run a command; return its cost, and the counts of rows where it reports any."""
     began, own, sandbox = time.perf_counter(), _children_time(), _processor_time(site.sandbox)
-    ended = _run(site, *arguments)
+    told, memory = _run(site, *arguments)
     cost = Cost(
         time.perf_counter() - began,
         _children_time() - own,
         _processor_time(site.sandbox) - sandbox,
-        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        memory,
     )
-    return cost, json.loads(ended.stdout)["rows"] if "json" in arguments else {}
+    return cost, json.loads(told)["rows"] if "json" in arguments else {}
 
 
 def _children_time() -> float:
@@ -234,14 +233,20 @@ def _processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _run(site: Site, *arguments: object) -> "subprocess.CompletedProcess[str]":
+def _run(site: Site, *arguments: object) -> tuple[str, float]:
+    """Run a command; return what it told, and the memory of its greatest process in MB."""
     command = [sys.executable, "-P", "-m", "xlbridge", *map(str, arguments)]
-    done = subprocess.run(
-        command, env=site.environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done
+    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(command, env=site.environment, stdout=told, stderr=errors) as running:
+            # Only so is the memory this command's, and not that of any so far.
+            _, status, used = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
+        told.seek(0)
+        errors.seek(0)
+        text = told.read()
+        if running.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{text[-2000:]}{errors.read()[-2000:]}")
+    return text, used.ru_maxrss / 1024
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
-from xlbridge.upload.row_plan import RowPlan
+from xlbridge.upload.row_plan import PlannedRows, RowPlan
 
 pytestmark = pytest.mark.one_database
 
@@ -41,7 +41,7 @@ def test_a_name_that_is_taken_is_not_given_again(
         journal.create(
             SheetPart(new, RowClaims([digest], [()]), (None,)),
             (),
-            RowPlan((PlannedRow(2, RowAction.UNREAD),), (digest,)),
+            RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), (digest,)),
             ClaimedRows(),
         ).id
         for digest in ("1", "2")
@@ -100,7 +100,7 @@ def test_a_snapshot_of_many_rows_comes_back_as_it_was(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.db")
     new = JobSpec("rehearsal", "contaspagar", Mode.QUEUE, "a.xlsx", "a", "1", "1", (2,), {})
     part = SheetPart(new, RowClaims(["1"], [()]), (None,))
-    plan = RowPlan((PlannedRow(2, RowAction.UNREAD),), ("1",))
+    plan = RowPlan(PlannedRows([PlannedRow(2, RowAction.UNREAD)]), ("1",))
     job = journal.create(part, (), plan, ClaimedRows())
     for one in snapshots:
         journal.store_snapshot(job, Moment.BEFORE, one)

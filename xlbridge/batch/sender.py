@@ -92,18 +92,16 @@ class WorkbookSender:
         """
         judged = self._validated(target)
         plan = self._uploads(target).plan(judged, self._options(target)).plan
-        count = sum(row.reason is not RowReason.NO_RECORD for row in plan.rows)
-        held = [
-            row
-            for row in plan.rows
-            if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
-        ]
+        count = len(plan.rows) - plan.not_records
+        held = plan.rows.chosen(
+            lambda action, reason: action is RowAction.HELD and reason is not RowReason.NO_RECORD
+        )
         columns = {} if judged.resource is None else judged.resource.by_name
         return replace(
             unit,
             rows=RowCounts(read=count, unsent=count),
             actions=plan.counts,
-            held=tuple(reason_lines(held, columns)),
+            held=tuple(reason_lines((plan.rows[at] for at in held), columns)),
         )
 
     def _state(self, target: StepWorkbook) -> UnitOverview:

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
@@ -180,9 +181,10 @@ class Claims:
     def _claimants(self, query: str, scope: ClaimScope, wanted: Iterable[str]) -> Claimants:
         claimants: dict[str, tuple[str, ...]] = {}
         alone: dict[str, tuple[str, ...]] = {}
-        sought = sorted(set(wanted))
-        for at in range(0, len(sought), _PIECE):
-            piece = json.dumps(sought[at : at + _PIECE])
+        left = iter(wanted)
+        while sought := set(islice(left, _PIECE)):
+            # One that comes again was looked for.
+            piece = json.dumps(sorted(sought.difference(claimants)))
             for claimed, job_id in self._db.execute(query, (*scope, piece)).fetchall():
                 # Most are claimed once, many by the same job.
                 others = claimants.get(claimed)

@@ -1,6 +1,6 @@
 """Consent to an upload: the request with the plan, its token, and answers that need no terminal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -136,7 +136,7 @@ def _plan_lines(
 
 
 def reason_lines(
-    planned: Sequence[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
+    planned: Iterable[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
 ) -> Iterator[Text]:
     """Yield the rows of a plan by their reasons, with the columns that differ.
 

@@ -65,7 +65,7 @@ def _named_values(name: str, column: pd.Series) -> list[str]:
         text = list_text(cell) if isinstance(cell, list) else str(cell)
         return f"{opening}{encode_basestring_ascii(text)}]"
 
-    if any(isinstance(cell, list) for cell in cells):
+    if column.dtype == object and any(isinstance(cell, list) for cell in cells):
         return list(map(item, cells))
     # Most columns have few values; all are of one type.
     items = {cell: item(cell) for cell in set(cells)}

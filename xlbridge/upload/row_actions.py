@@ -24,6 +24,7 @@ from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, S
 from xlbridge.upload.row_plan import (
     Difference,
     PlannedRow,
+    PlannedRows,
     PlanOptions,
     RowAction,
     RowPlan,
@@ -91,7 +92,8 @@ def plan_rows(
 ) -> RowPlan:
     """Decide the action of each row."""
     planner = _Planner(resource, rows, reading, claimed, options)
-    return RowPlan(tuple(planner.planned()), rows.digests, reading.reason, rows.keys)
+    planned = PlannedRows(planner.planned(), planner.numbers)
+    return RowPlan(planned, rows.digests, reading.reason, rows.keys)
 
 
 class _Planner:
@@ -108,11 +110,12 @@ class _Planner:
         self._reading = reading
         self._claimed = claimed
         self._options = options
-        self._numbers = () if resource.read_back is None else resource.read_back.number_columns
+        numbers = () if resource.read_back is None else resource.read_back.number_columns
+        self.numbers = self._filled(numbers)
         self._set_later = resource.set_by_change
         self._keys = rows.keys
         self._unread = unread_rows(reading.snapshot)
-        self._matched = _match(reading.snapshot, self._numbers)
+        self._matched = _match(reading.snapshot, numbers)
         self._used: Counter[str] = Counter()
         self._claimed_rows = self._rows_claimed()
 
@@ -130,8 +133,8 @@ class _Planner:
 
     def planned(self) -> Iterator[PlannedRow]:
         """Yield the action of each row, in order."""
-        carried = self._filled(self._numbers)
-        later = self._filled(self._set_later)
+        carried = list(self.numbers.items())
+        later = list(self._filled(self._set_later).items())
         for at, number in enumerate(self._rows.numbers):
             own = {name: column[at] for name, column in carried if column[at] is not None}
             row = PlannedRow(number, RowAction.CREATE, number=own or _NOTHING)
@@ -142,10 +145,14 @@ class _Planner:
                 row = _held(row, RowReason.SET_LATER, why=untranslated(", ".join(unset)))
             yield row
 
-    def _filled(self, names: Iterable[str]) -> Sequence[tuple[str, Sequence[Any]]]:
+    def _filled(self, names: Iterable[str]) -> Mapping[str, Sequence[Any]]:
         """Return the columns that any row has a value of."""
-        columns = ((name, values_of(self._rows.values, name)) for name in names)
-        return [one for one in columns if any(value is not None for value in one[1])]
+        columns = {name: values_of(self._rows.values, name) for name in names}
+        return {
+            name: values
+            for name, values in columns.items()
+            if any(value is not None for value in values)
+        }
 
     def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
         if at in self._rows.set_aside:
@@ -240,15 +247,13 @@ where it cannot be told."""
 
 def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
     """Match rows and records: those of the system's own numbers first, then key by key."""
-    groups = rows_by_key(snapshot)
     matched: _Matched = {}
     taken: set[str] = set()
     of_numbers = set(numbers)
-    is_by_number = {
-        key: bool(of_numbers) and of_numbers <= {name for name, _ in key} for key in groups
-    }
-    for key in sorted(groups, key=lambda key: not is_by_number[key]):
-        _match_group({at: _found(snapshot[at]) for at in groups[key]}, taken, matched)
+    for by_number in (True, False) if of_numbers else (False,):
+        for columns, positions in rows_by_key(snapshot):
+            if by_number == (bool(of_numbers) and of_numbers.issubset(columns)):
+                _match_group({at: _found(snapshot[at]) for at in positions}, taken, matched)
     return matched
 
 

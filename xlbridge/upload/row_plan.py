@@ -5,19 +5,21 @@ Source: the product brief, Row actions.
 
 import hashlib
 import json
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from itertools import repeat
+from itertools import compress, count, repeat
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
+from xlbridge.upload.lookup.row_table import MadeItems, PackedRows
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -325,6 +327,88 @@ class PlannedRow:
         }
 
 
+class _Decision(NamedTuple):
+    """What was decided about rows alike."""
+
+    action: RowAction
+    reason: RowReason | None
+    job: str | None
+    why: Text | None
+
+
+class PlannedRows(MadeItems[PlannedRow]):
+    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
+
+    ``numbers`` are the columns of the system's own number, as the sheet has them.
+    """
+
+    def __init__(
+        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
+    ) -> None:
+        self._rows = array("L")
+        self._decided = array("L")
+        self._numbers = numbers
+        self._particular: dict[int, PlannedRow] = {}
+        decisions: dict[_Decision, int] = {}
+        records = PackedRows(1)
+        last, number = None, 0
+        for at, row in enumerate(rows):
+            decision = _Decision(row.action, row.reason, row.job, row.why)
+            if decision != last:
+                last, number = decision, decisions.setdefault(decision, len(decisions))
+            self._rows.append(row.row)
+            self._decided.append(number)
+            records.append((row.record,))
+            if row.differences or row.own:
+                self._particular[at] = row
+        self._decisions = list(decisions)
+        self._records = records.column(0)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _made(self, at: int) -> PlannedRow:
+        if at in self._particular:
+            return self._particular[at]
+        number = {name: column[at] for name, column in self._numbers.items()}
+        action, reason, job, why = self._decisions[self._decided[at]]
+        return PlannedRow(
+            self._rows[at],
+            action,
+            reason,
+            self._records[at],
+            job,
+            why,
+            number={n: value for n, value in number.items() if value is not None} or _NOTHING,
+        )
+
+    def count_actions(self) -> Counter[RowAction]:
+        """Count the rows by action."""
+        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
+
+    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
+        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
+        fitting = [wanted(one.action, one.reason) for one in self._decisions]
+        return list(compress(count(), map(fitting.__getitem__, self._decided)))
+
+    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
+        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
+        begins = [
+            f'["{one.action}", '
+            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
+            for one in self._decisions
+        ]
+        decided = map(begins.__getitem__, self._decided)
+        for at, (begin, digest, code) in enumerate(
+            zip(decided, digests, self._records, strict=True)
+        ):
+            record = "null" if code is None else encode_basestring_ascii(code)
+            particular = self._particular.get(at)
+            differences = {} if particular is None else particular.differences
+            theirs = json.dumps({n: one.theirs for n, one in differences.items()})
+            yield f'{begin}, "{digest}", {record}, {theirs if differences else "{}"}]'
+
+
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
     """Options that decide the actions of rows.
@@ -351,7 +435,7 @@ class RowPlan:
     not be looked up.
     """
 
-    rows: tuple[PlannedRow, ...]
+    rows: PlannedRows
     digests: Sequence[str]
     unread_reason: Text | None = None
     keys: Sequence[Sequence[str]] = ()
@@ -365,7 +449,7 @@ class RowPlan:
     @property
     def counts(self) -> dict[str, int]:
         """Number of rows by action."""
-        counted = Counter(row.action for row in self.rows)
+        counted = self.rows.count_actions()
         return {action.value: counted[action] for action in RowAction}
 
     @property
@@ -375,7 +459,7 @@ class RowPlan:
             "plan": self.counts,
             "plan_digest": self.digest,
             "writes": len(self.positions),
-            "not_records": sum(row.reason is RowReason.NO_RECORD for row in self.rows),
+            "not_records": self.not_records,
         }
         why = self.unread_reason
         return note if why is None else {**note, "unread": asdict(why)}
@@ -383,12 +467,17 @@ class RowPlan:
     @property
     def positions(self) -> list[int]:
         """Positions of the rows that are sent."""
-        return [at for at, row in enumerate(self.rows) if row.action.writes]
+        return self.rows.chosen(lambda action, _: action.writes)
+
+    @property
+    def not_records(self) -> int:
+        """Number of rows that are no records."""
+        return len(self.rows.chosen(lambda _, reason: reason is RowReason.NO_RECORD))
 
     @cached_property
     def digest(self) -> str:
         """Digest of the actions and of the values that records have before."""
-        lines = sorted(map(_decided_line, self.rows, self.digests))
+        lines = sorted(self.rows.decided_lines(self.digests))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     @property
@@ -400,12 +489,3 @@ class RowPlan:
 @lru_cache(maxsize=1_000)
 def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
     return reason.text().format(job=job or "–", why=why or "–")
-
-
-def _decided_line(row: PlannedRow, digest: str) -> str:
-    """Return a row's decision as a JSON list: json.dumps takes several times as long."""
-    reason = f'"{row.reason}"' if row.action is RowAction.HELD and row.reason else "null"
-    record = "null" if row.record is None else encode_basestring_ascii(row.record)
-    differences = row.differences
-    theirs = json.dumps({n: one.theirs for n, one in differences.items()}) if differences else "{}"
-    return f'["{row.action}", {reason}, "{digest}", {record}, {theirs}]'

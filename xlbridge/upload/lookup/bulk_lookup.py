@@ -3,12 +3,16 @@
 Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import count
+from itertools import compress, count
+from operator import eq
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
@@ -16,16 +20,31 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, SeparateLists, lookups_of_rows
-from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
+from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, SeparateLists
+from xlbridge.upload.lookup.row_table import (
+    PackedRows,
+    PiecewiseColumn,
+    RecordTable,
+    RowValues,
+    TypedRows,
+    values_of,
+)
 from xlbridge.upload.lookup.snapshot import Reading, Snapshot
 from xlbridge.wire import Operation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Hashes = NDArray[np.int64]
 
 MAX_REQUESTS = 500
 """Requests that one snapshot may take; where more are needed, none is taken."""
 
 _MAX_SINGLE_REQUESTS = 50
 """Requests that are made one by one before whole listings are read."""
+
+_SAMPLE = 10_000
+"""Rows by which the most telling column of a key is found."""
 
 _NO_KEY = Text(
     pt="as linhas não têm chave para o sistema localizá-las",
@@ -78,11 +97,12 @@ def read_records(
 
     A ``matcher`` that has compared the rows before is given on.
     """
-    lookups = lookups_of_rows(resource, rows)
     declared = resource.read_back
-    if declared is None or not any(lookups):
+    if matcher is None and declared is not None:
+        matcher = RowMatcher(resource, declared)
+    lookups = () if matcher is None else matcher.lookups(rows)
+    if matcher is None or not any(lookups):
         return Reading((None,) * len(rows), {}, _NO_KEY)
-    matcher = matcher or RowMatcher(resource, declared)
     reader = _RecordReader(client, matcher, rows, lookups, most)
     needed = reader.requests_needed()
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
@@ -100,36 +120,105 @@ def _exceeds(needed: int, most: int | None) -> bool:
     return most is not None and needed > most
 
 
-@dataclass(slots=True)
+def _hashes(values: Iterable[object]) -> "_Hashes":
+    return np.fromiter(map(hash, values), np.int64)
+
+
+class _HashSet:
+    """Hashes of values, in a tenth of a set's memory. What is not in it is none of the values."""
+
+    def __init__(self, hashes: "_Hashes") -> None:
+        self._sorted = np.unique(hashes)
+        self._found = array("q", self._sorted.tobytes())
+
+    def __len__(self) -> int:
+        return len(self._sorted)
+
+    def __contains__(self, value: object) -> bool:
+        sought = hash(value)
+        at = bisect_left(self._found, sought)
+        return at < len(self._found) and self._found[at] == sought
+
+    def which(self, values: Sequence[object]) -> Sequence[bool]:
+        """Tell of each value whether it may be one of them."""
+        of_values = _hashes(values)
+        places = np.searchsorted(self._sorted, of_values)
+        there: list[bool] = (self._sorted.take(places, mode="clip") == of_values).tolist()
+        return there
+
+
 class _Sought:
     """Records that one lookup finds for the rows that it serves.
 
-    ``fields`` maps the columns that a record is matched by to its own names of them. ``proven``
-    says that what was not found is not there.
+    ``fields`` maps the columns that a record is matched by to its own names of them. ``columns``
+    are the comparable values of those columns, ``served`` says of each row whether the lookup
+    serves it. ``proven`` says that what was not found is not there. Keys are sought by their
+    hashes, and compared value by value once all records were read.
     """
 
-    lookup: Lookup
-    fields: Mapping[str, str]
-    found: dict[Key, tuple[int, ...]] = field(default_factory=dict)
-    proven: bool = False
-    _telling: tuple[int, str, str, frozenset[str | None]] | None = None
-
-    @property
-    def telling(self) -> tuple[str, str, frozenset[str | None]]:
+    def __init__(
+        self,
+        lookup: Lookup,
+        fields: Mapping[str, str],
+        columns: Sequence[Sequence[str | None]],
+        served: Sequence[bool],
+    ) -> None:
+        self.lookup = lookup
+        self.fields = fields
+        self.proven = False
+        self._columns = columns
+        self._rows = _hashes(zip(*columns, strict=True))
+        self._served = np.fromiter(served, bool)
+        self._keys = _HashSet(self._rows[self._served])
+        # A part of the rows shows which it is.
+        most = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
+        (column, name), values = list(fields.items())[most], columns[most]
+        self.telling = column, name, _HashSet(_hashes(values)[self._served])
         """The column that tells most keys apart, a record's name of it, and the sought values.
 
         A record with another value of it is of no key, whatever its other columns have.
         """
-        if self._telling is None or self._telling[0] != len(self.found):
-            columns = zip(self.fields.items(), zip(*self.found, strict=True), strict=True)
-            values = ((column, name, frozenset(sought)) for (column, name), sought in columns)
-            most = max(values, key=lambda one: len(one[2]))
-            self._telling = (len(self.found), *most)
-        return self._telling[1:]
+        self.forget()
 
     def forget(self) -> None:
         """Forget what was found."""
-        self.found = dict.fromkeys(self.found, ())
+        self._found = array("q")
+        self._records = array("L")
+        self._found_keys = PackedRows(len(self.fields))
+
+    def may_seek(self, key: Key) -> bool:
+        """Tell whether a key may be one that is sought."""
+        return key in self._keys
+
+    def add(self, key: Key, record: int) -> None:
+        """Note the position of a record of a key."""
+        self._found.append(hash(key))
+        self._records.append(record)
+        self._found_keys.append(key)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the rows and the records of their keys, by their positions; a row's in order."""
+        found = np.asarray(self._found, np.int64)
+        order = np.argsort(found, kind="stable")
+        begins = np.searchsorted(found, self._rows, "left", sorter=order)
+        counts = np.searchsorted(found, self._rows, "right", sorter=order) - begins
+        counts[~self._served] = 0
+        rows = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
+        places = order[np.repeat(begins, counts) + within].tolist()
+        alike = np.ones(len(rows), bool)
+        for number, own in enumerate(self._columns):
+            mine = map(list(own).__getitem__, rows.tolist())
+            theirs = map(list(self._found_keys.column(number)).__getitem__, places)
+            alike &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
+        return (
+            (at, self._records[one])
+            for at, one in zip(rows[alike].tolist(), compress(places, alike), strict=True)
+        )
+
+    def all_found(self) -> bool:
+        """Tell whether there is a record of each row's key."""
+        return len({at for at, _ in self.pairs()}) == np.count_nonzero(self._served)
 
 
 class _RecordReader:
@@ -161,22 +250,17 @@ class _RecordReader:
         of_keys = [name for lookup in declared.lookups for name in lookup.key.values()]
         of_keys += declared.fields.values()
         of_keys += () if resource.change is None else resource.change.until
-        lists = (one.sheet for one in resource.children if any(values_of(rows, one.sheet)))
-        kept = dict.fromkeys((*declared.columns, *declared.codes, *of_keys, *lists))
-        self._records = RecordTable(kept)
+        lists = [one.sheet for one in resource.children if any(values_of(rows, one.sheet))]
+        kept = dict.fromkeys((*declared.columns, *declared.codes, *of_keys))
+        self._records = RecordTable(kept, lists)
         self._sought: dict[int, _Sought] = {}
-        self._keys: dict[int, list[Key | None]] = {}
         for way in self._ways():
             asked = {} if way is self._by_number else way.filters
             fields = {**way.key, **{column: name for name, column in asked.items()}}
-            one = self._sought[id(way)] = _Sought(way, fields)
-            keys_of_rows = self._matcher.keys_of_rows(rows, one.fields)
-            self._keys[id(way)] = keys = [
-                key if way in ways else None
-                for ways, key in zip(lookups, keys_of_rows, strict=True)
-            ]
-            one.found = {key: () for key in keys if key is not None}
-        self._proven: Mapping[int, Lookup | None] = {}
+            columns = [self._matcher.column(column, rows) for column in fields]
+            cases = {id(ways): way in ways for ways in self._cases()}
+            served = [cases[id(ways)] for ways in lookups]
+            self._sought[id(way)] = _Sought(way, fields, columns, served)
         self.needs_listings = any(
             ways and not any(map(self._is_narrow, ways)) for ways in self._cases()
         )
@@ -248,7 +332,7 @@ class _RecordReader:
                     one.lookup.operation_names
                 )
         in_listings = number is not None and not self._is_narrow(number.lookup)
-        if number is not None and in_listings and not all(number.found.values()):
+        if number is not None and in_listings and not number.all_found():
             self._read_numbers(number)
 
     def reading(self, why: Text, *, answered: bool = False) -> Reading:
@@ -257,24 +341,21 @@ class _RecordReader:
         A row whose lookups are all assumed has no key where the system does not answer them;
         ``answered`` says that it was not asked.
         """
-        self._proven = {
+        proven = {
             id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
             for ways in self._cases()
         }
         named = {id(way): self._named_columns(way) for way in self._ways()}
-        keys: list[Mapping[str, Sequence[str]] | None] = []
-        found: list[Sequence[int]] = []
-        for at, ways in enumerate(self._lookups):
-            way, records = self._match(at, ways)
-            if way is self._by_number and not self._lists.read(
-                self._rows[at], self._records, records
+        ways_of_rows: list[Lookup | None] = [proven[id(ways)] for ways in self._lookups]
+        found = self._match(ways_of_rows)
+        for at, way in enumerate(ways_of_rows):
+            if way is self._by_number is not None and not self._lists.read(
+                self._rows[at], self._records, found[at]
             ):
-                way, records, why, answered = None, (), self._lists.too_many, True
-            keys.append(None if way is None else named[id(way)])
-            found.append(records)
-        for one in self._sought.values():
-            one.found.clear()
-        self._keys.clear()
+                ways_of_rows[at], found[at] = None, ()
+                why, answered = self._lists.too_many, True
+        keys = [None if way is None else named[id(way)] for way in ways_of_rows]
+        self._sought.clear()
         snapshot = ComparedRows(
             self._matcher, self._rows, keys, found, self._records, self._carried
         )
@@ -286,22 +367,30 @@ class _RecordReader:
         none = _NO_KEY if None in keys else None
         return Reading(snapshot, reasons, next(iter(reasons.values()), none))
 
-    def _match(self, at: int, ways: Sequence[Lookup]) -> tuple[Lookup | None, Sequence[int]]:
-        """Return the records of the first of a row's lookups that finds any, and that lookup."""
-        for way in ways:
-            key = self._keys[id(way)][at]
-            if key is not None and (found := self._sought[id(way)].found[key]):
-                return way, found
-        return self._proven[id(ways)], ()
+    def _match(self, ways_of_rows: list[Lookup | None]) -> list[Sequence[int]]:
+        """Return the records of the first of each row's lookups that finds any, and note that."""
+        found: list[Sequence[int]] = [()] * len(self._lookups)
+        for way in self._ways():
+            matched: dict[int, Sequence[int]] = {}
+            for at, record in self._sought[id(way)].pairs():
+                if not found[at]:
+                    matched[at] = (*matched.get(at, ()), record)
+            for at, records in matched.items():
+                ways_of_rows[at], found[at] = way, records
+        return found
 
     def _named_columns(self, way: Lookup) -> Mapping[str, Sequence[str]]:
         """Return the comparable values of a lookup's key, of all rows, by their columns."""
-        columns = {name: self._matcher.column(name, self._rows) for name in way.key}
-        return {name: [value or "" for value in values] for name, values in columns.items()}
+
+        def filled(texts: Sequence[str | None]) -> Sequence[str]:
+            return PiecewiseColumn(len(texts), lambda piece: [one or "" for one in texts[piece]])
+
+        return {name: filled(self._matcher.column(name, self._rows)) for name in way.key}
 
     def _read_numbers(self, number: _Sought) -> None:
         """Look in whole listings for the numbers that the answers do not have."""
-        number.proven, number.found = True, dict.fromkeys(number.found, ())
+        number.proven = True
+        number.forget()
         for operation in number.lookup.operations:
             for records, whole in self._answers(operation, [number]):
                 number.proven &= whole
@@ -369,10 +458,8 @@ class _RecordReader:
         """Return the tests of records that may be of a sought key."""
         texts = self._matcher.texts
 
-        def test(
-            column: str, sought: Collection[str | None]
-        ) -> Callable[[Sequence[Any]], Sequence[bool]]:
-            return lambda values: list(map(sought.__contains__, texts(column, values)))
+        def test(column: str, sought: _HashSet) -> Callable[[Sequence[Any]], Sequence[bool]]:
+            return lambda values: sought.which(texts(column, values))
 
         return [
             (name, test(column, values)) for column, name, values in (one.telling for one in sought)
@@ -390,18 +477,17 @@ class _RecordReader:
 
         A ``number`` is sought besides, in what the records themselves show.
         """
-        ways = [(one, asked, *one.telling) for one in sought]
+        ways = [(one, asked) for one in sought]
         if number is not None:
-            ways.append((number, _NOTHING, *number.telling))
-        carried, comparable = self._carried, self._matcher.comparable
+            ways.append((number, _NOTHING))
+        carried = self._carried
         for record in records:
             if not record.keys() <= carried:
                 carried.update(record)
             kept = None
-            for one, known, column, name, values in ways:
-                value = record[name] if name in record else known.get(name)
-                if comparable(column, value) in values:
-                    kept = self._keep(record, {**known, **record}, operation, one, kept)
+            for one, known in ways:
+                shown = {**known, **record} if known else record
+                kept = self._keep(record, shown, operation, one, kept)
 
     def _keep(
         self, record: Record, shown: Record, operation: Operation, sought: _Sought, kept: int | None
@@ -410,14 +496,14 @@ class _RecordReader:
 
         ``kept`` says where it is stored already.
         """
-        if any(record.get(name) != value for name, value in sought.lookup.only.items()):
+        only = sought.lookup.only
+        if only and any(record.get(name) != value for name, value in only.items()):
             return kept
         key = self._matcher.key_of_record(shown, sought.fields)
-        there = sought.found.get(key)
-        if there is None:
+        if not sought.may_seek(key):
             return kept
         at = self._records.add(record, operation.name) if kept is None else kept
-        sought.found[key] = (*there, at)
+        sought.add(key, at)
         return at
 
     def _shows(self, fields: Iterable[str]) -> bool:

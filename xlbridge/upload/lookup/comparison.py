@@ -1,15 +1,18 @@
 """Comparison of rows with the remote records of their keys, column by column."""
 
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress, count, pairwise
 from operator import ne
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from xlbridge.resources import Kind, Resource
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
     MadeItems,
+    PackedColumn,
     RecordTable,
     TypedRows,
     have_column,
@@ -72,6 +75,11 @@ class ComparedRows(MadeItems[RowSnapshot | None]):
         return tuple([(name, column[at]) for name, column in (self._keys[at] or {}).items()])
 
     @property
+    def with_own_records(self) -> Mapping[int, Collection[str]]:
+        """The rows whose records are no other's, with the columns by which they were looked up."""
+        return {at: self._keys[at] or () for at in self._compared.with_own_records()}
+
+    @property
     def unread(self) -> set[int]:
         """The positions of rows that were not looked up."""
         return {at for at, key in enumerate(self._keys) if key is None}
@@ -89,17 +97,30 @@ def unread_rows(rows: Snapshot) -> set[int]:
     return {at for at, row in enumerate(rows) if row is None}
 
 
-def rows_by_key(rows: Snapshot) -> dict[tuple[tuple[str, str], ...], list[int]]:
-    """Return the positions of the rows that have records, by their keys."""
-    found: dict[tuple[tuple[str, str], ...], list[int]] = {}
+RowsOfKey = tuple[Collection[str], Sequence[int]]
+"""Columns by which rows of one key were looked up, and the positions of the rows."""
+
+
+def rows_by_key(rows: Snapshot) -> Iterator[RowsOfKey]:
+    """Yield the rows that have records, key by key, in the order of their first rows."""
+    alone: Mapping[int, Collection[str]] = {}
     if isinstance(rows, ComparedRows):
-        for at in rows.with_records:
-            found.setdefault(rows.key_at(at), []).append(at)
-        return found
-    for at, row in enumerate(rows):
-        if row is not None and row.found:
-            found.setdefault(tuple(row.key.items()), []).append(at)
-    return found
+        # Most have records that are no other's.
+        positions, alone, key_at = rows.with_records, rows.with_own_records, rows.key_at
+    else:
+        found = {at: row for at, row in enumerate(rows) if row is not None and row.found}
+        positions, key_at = list(found), lambda at: tuple(found[at].key.items())
+    shared: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for at in positions:
+        if at not in alone:
+            shared.setdefault(key_at(at), []).append(at)
+    for at in positions:
+        if at in alone:
+            yield alone[at], (at,)
+        else:
+            key = key_at(at)
+            if shared[key][0] == at:
+                yield [name for name, _ in key], shared[key]
 
 
 class _ChosenRows(MadeItems[RowSnapshot | None]):
@@ -166,26 +187,56 @@ class _Comparison:
         self._rows = rows
         self._records = records
         self._pairs = pairs
-        self._row_of = row_maker(rows)
         self.columns = {name: matcher.column(name, rows) for name in declared.compare}
-        self._theirs = {
-            name: matcher.texts(name, records.column(name)) for name in declared.compare
-        }
         change = matcher.resource.change
         until = () if change is None else change.until
-        self._until = [records.column(name) for name in until]
-        self._codes = [records.column(name) for name in declared.codes]
+        self._final = {
+            at
+            for name in until
+            for at, value in enumerate(records.column(name))
+            if value is not None
+        }
+        codes = zip(*map(records.column, declared.codes), strict=True)
+        self._codes = PackedColumn(
+            "/".join(["?" if part is None else str(part) for part in code]) for code in codes
+        )
         self._unlike: dict[int, bool] = {}
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
 
     def compare(self, carried: Collection[str]) -> None:
-        """Note in what the pairs differ."""
-        for name, own in self.columns.items():
-            for place in self._pairs.unlike(own, self._theirs[name]):
-                filled = own[self._pairs.rows[place]] is not None
-                self._unlike[place] = self._unlike.get(place, False) or filled
-        self._compare_meant(carried)
+        """Note in what the pairs differ, column by column.
+
+        A row and its record are the same where filled cells are alike; what a row gives its record
+        counts empty cells, too.
+        """
+        declared, texts = self._declared, self._matcher.texts
+        fields = {c: f for way in declared.lookups for c, f in way.key.items() if c != f}
+        fields = {c: c for c in declared.compare} | fields | dict(declared.fields)
+        shown = {name for name, of_record in fields.items() if of_record in carried}
+        renamed = shown.intersection(declared.renamed)
+        records = map(self._records.__getitem__, range(len(self._records.listings)))
+        as_rows = list(map(declared.as_row, records)) if renamed else []
+        for name in dict.fromkeys((*declared.compare, *declared.renamed)):
+            column = self._matcher.column(name, self._rows)
+            own, unlike = list(column), None
+            theirs = texts(name, list(self._records.column(name)))
+            if name in self.columns:
+                unlike = self._pairs.unlike(own, theirs)
+                for place in unlike:
+                    filled = own[self._pairs.rows[place]] is not None
+                    self._unlike[place] = self._unlike.get(place, False) or filled
+            if name not in shown:
+                continue
+            meant = self._meant(name)
+            there = texts(name, [row[name] for row in as_rows]) if name in renamed else theirs
+            if unlike is None or meant is not column or there is not theirs:
+                own = list(meant)
+                unlike = self._pairs.unlike(own, there)
+            for place in unlike:
+                mine, other = own[self._pairs.rows[place]], there[self._pairs.records[place]]
+                if mine is not _NOT_MEANT:
+                    self._differing.setdefault(place, {})[name] = (mine, other)
         for child in self._matcher.resource.children:
             self._compare_lists(child)
 
@@ -194,34 +245,27 @@ class _Comparison:
         one = self._pairs.records[place]
         differing = self._differing.get(place, _ALIKE)
         return FoundRecord(
-            code="/".join(["?" if code[one] is None else str(code[one]) for code in self._codes]),
+            code=self._codes[one],
             # Most records equal their rows: then there is one to keep.
-            values=self._row_of(self._theirs, one) if place in self._unlike else own,
+            values=self._values(one) if place in self._unlike else own,
             same=not self._unlike.get(place, False),
             unchanged=not differing,
             differing=differing,
             listing=self._records.listings[one],
-            final=any(field[one] is not None for field in self._until),
+            final=one in self._final,
             items=self._items.get(place, ()),
         )
 
-    def _compare_meant(self, carried: Collection[str]) -> None:
-        """Note what differs of what a row gives its record, empty cells included."""
-        declared, texts = self._declared, self._matcher.texts
-        fields = {c: f for way in declared.lookups for c, f in way.key.items() if c != f}
-        fields = {c: c for c in declared.compare} | fields | dict(declared.fields)
-        shown = [name for name, of_record in fields.items() if of_record in carried]
-        renamed = set(declared.renamed).intersection(shown)
-        records = map(self._records.__getitem__, range(len(self._records.listings)))
-        as_rows = list(map(declared.as_row, records)) if renamed else []
-        for name in sorted(shown, key=[*declared.compare, *declared.renamed].index):
-            mine = self._meant(name)
-            there = texts(name, [row[name] for row in as_rows]) if name in renamed else None
-            there = self._theirs[name] if there is None else there
-            for place in self._pairs.unlike(mine, there):
-                own, theirs = mine[self._pairs.rows[place]], there[self._pairs.records[place]]
-                if own is not _NOT_MEANT:
-                    self._differing.setdefault(place, {})[name] = (own, theirs)
+    def with_own_records(self) -> Collection[int]:
+        """Return the positions of the rows whose records are no other row's."""
+        rows, records = (np.asarray(one, np.int64) for one in self._pairs)
+        shared = rows[np.bincount(records)[records] > 1]
+        return set(rows.tolist()).difference(shared.tolist())
+
+    def _values(self, one: int) -> Mapping[str, str | None]:
+        """Return the compared values of a record."""
+        record, comparable = self._records[one], self._matcher.comparable
+        return {name: comparable(name, record.get(name)) for name in self.columns}
 
     def _meant(self, name: str) -> _Values:
         """Return what each row gives its record: of an empty cell, what that stands for."""

@@ -14,7 +14,15 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Lookup, ReadBack, Resource, operation_named
 from xlbridge.resources.checks import bare_document
 from xlbridge.upload.claims import KeyDigests, claim_digest
-from xlbridge.upload.lookup.row_table import RecordTable, RowValues, TypedRows, values_of
+from xlbridge.upload.lookup.row_table import (
+    PackedColumn,
+    PiecewiseColumn,
+    RecordTable,
+    RowValues,
+    TypedRows,
+    pieces_of,
+    values_of,
+)
 from xlbridge.wire import Operation
 
 _TOO_MANY_LISTS = Text(
@@ -27,7 +35,6 @@ _MAX_EXPONENT = 400
 _MOST_KNOWN = 20_000  # values whose comparable text is kept
 _DATE_LENGTH = 10  # of an ISO date and time
 _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
-_PIECE = 10_000  # rows whose keys are written out at once
 _STRINGS = frozenset({type(None), str})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
 """Types of whose values in one column equal ones have the same comparable text."""
@@ -114,7 +121,7 @@ class SeparateLists:
         """Add to the records found of a row the lists that the row has, too; False where it takes
         too many requests."""
         for name, apart in self._lists.items():
-            unread = [at for at in found if row.get(name) and records.columns[name][at] is None]
+            unread = [at for at in found if row.get(name) and records.lists[name][at] is None]
             for at in unread:
                 if self._left == 0:
                     return False
@@ -123,7 +130,7 @@ class SeparateLists:
                 path = {
                     parameter: records[at][parameter] for parameter in operation.path_parameters
                 }
-                records.columns[name][at] = apart.rows(self._ask(operation, path))
+                records.lists[name][at] = apart.rows(self._ask(operation, path))
         return True
 
 
@@ -139,6 +146,7 @@ class RowMatcher:
         self._known: dict[tuple[str, type, Any], str | None] = {}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
+        self._lookups: Sequence[Sequence[Lookup]] = ()
 
     def keys_of_rows(self, rows: TypedRows, columns: Collection[str]) -> Iterable[Key]:
         """Return the comparable values of each row's columns."""
@@ -149,11 +157,25 @@ class RowMatcher:
 
         Those of the rows that were asked for last are kept.
         """
-        if rows is not self._rows:
-            self._rows, self._columns = rows, {}
+        self._take(rows)
         if name not in self._columns:
-            self._columns[name] = self.texts(name, values_of(rows, name))
+            values = values_of(rows, name)
+            texts = PiecewiseColumn(len(rows), lambda piece: self.texts(name, values[piece]))
+            # Texts of numbers and dates take longer to make than to keep.
+            is_kept = name not in self._plain_texts
+            self._columns[name] = PackedColumn(texts) if is_kept else texts
         return self._columns[name]
+
+    def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
+        """Return the lookups that serve each row; those of the rows asked for last are kept."""
+        self._take(rows)
+        if len(self._lookups) < len(rows):
+            self._lookups = lookups_of_rows(self.resource, rows)
+        return self._lookups
+
+    def _take(self, rows: TypedRows) -> None:
+        if rows is not self._rows:
+            self._rows, self._columns, self._lookups = rows, {}, ()
 
     def texts(self, name: str, values: Sequence[Any]) -> Sequence[str | None]:
         """Return the comparable text of each value of a column."""
@@ -170,7 +192,7 @@ class RowMatcher:
 
     def key_of_record(self, record: Record, fields: Mapping[str, str]) -> Key:
         """Return the comparable values of a record; ``fields`` are its names of the columns."""
-        return tuple(self.comparable(column, record.get(name)) for column, name in fields.items())
+        return tuple([self.comparable(column, record.get(name)) for column, name in fields.items()])
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as text; a number of the system compares as a number."""
@@ -202,6 +224,9 @@ def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     return " ".join(joined.split()) == joined and "" not in texts
 
 
+_RowDigests = Iterator[list[str]]
+
+
 def business_keys(
     resource: Resource, rows: TypedRows, matcher: RowMatcher | None = None
 ) -> Sequence[tuple[str, ...]]:
@@ -211,19 +236,18 @@ def business_keys(
         return [()] * len(rows)
     matcher = matcher or RowMatcher(resource, declared)
     opening = f"[{dumps(resource.name)}"
-    lookups = lookups_of_rows(resource, rows)
     columns = dict.fromkeys(column for way in declared.lookups for column in way.key)
-    texts = {column: matcher.column(column, rows) for column in columns}
+    names = {column: f", [{dumps(column)}, " for column in columns}
 
-    def of_piece(begin: int) -> Iterator[list[str]]:
-        items: dict[str, list[str]] = {}
-        for column, values in texts.items():
-            name = f", [{dumps(column)}, "
-            items[column] = [
+    def digests(rows: Sequence[Sequence[Lookup]], *texts: Sequence[str | None]) -> _RowDigests:
+        items = {
+            column: [
                 f"{name}null]" if text is None else f"{name}{encode_basestring_ascii(text)}]"
-                for text in values[begin : begin + _PIECE]
+                for text in values
             ]
-        for at, ways in enumerate(lookups[begin : begin + _PIECE]):
+            for (column, name), values in zip(names.items(), texts, strict=True)
+        }
+        for at, ways in enumerate(rows):
             keys = [
                 "".join([items[column][at] for column in way.key])
                 for way in ways
@@ -231,5 +255,6 @@ def business_keys(
             ]
             yield [claim_digest(f"{opening}{key}]") for key in keys]
 
-    pieces = map(of_piece, range(0, len(rows), _PIECE))
+    texts = (pieces_of(matcher.column(column, rows)) for column in columns)
+    pieces = map(digests, pieces_of(matcher.lookups(rows)), *texts)
     return KeyDigests(chain.from_iterable(pieces))

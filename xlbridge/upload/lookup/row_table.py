@@ -1,9 +1,15 @@
-"""Typed rows: as mappings, and as a table of columns, of which a row takes its values."""
+"""Typed rows: as mappings, and as a table of columns, of which a row takes its values.
+
+Columns of many rows are packed: what is made of them when it is asked for takes no memory.
+"""
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import accumulate, chain, islice, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,6 +18,18 @@ _Item = TypeVar("_Item")
 
 RowValues = Mapping[str, Any]
 """Row as it is sent: its columns with their typed values, None where a cell is empty."""
+
+_BLOCK = 16_384
+"""Values that are packed, or worked on, at once."""
+
+_SAMPLE = 64
+"""Values of a block by which it is judged whether they come again."""
+
+_NEAR = 1_024
+"""Values that are made at once where one of them is asked for."""
+
+_MADE_OF_TEXTS: Mapping[type, Callable[[str], Any]] = {str: str, int: int, Decimal: Decimal}
+"""Types whose values come back from their texts as they were, by what makes them."""
 
 
 class MadeItems(Sequence[_Item], ABC):
@@ -29,10 +47,153 @@ class MadeItems(Sequence[_Item], ABC):
     @overload
     def __getitem__(self, at: slice) -> list[_Item]: ...
     def __getitem__(self, at: int | slice) -> _Item | list[_Item]:
-        positions = range(len(self))[at]
-        if isinstance(positions, range):
-            return [self._made(one) for one in positions]
-        return self._made(positions)
+        if isinstance(at, slice):
+            return [self._made(one) for one in range(len(self))[at]]
+        return self._made(at if at >= 0 else range(len(self))[at])
+
+
+class _Texts(NamedTuple):
+    """Block of values that differ: one text of them all, where each ends, what makes them."""
+
+    text: str
+    ends: "array[int]"
+    make: Callable[[str], Any]
+
+    def value(self, at: int) -> Any:
+        return self.make(self.text[self.ends[at] : self.ends[at + 1]])
+
+    def values(self) -> Iterable[Any]:
+        text = self.text
+        texts = [text[begin:end] for begin, end in pairwise(self.ends)]
+        return texts if self.make is str else map(self.make, texts)
+
+
+class _Repeated(NamedTuple):
+    """Block of values that come again: each once, and the number of that in each place."""
+
+    once: Sequence[Any]
+    numbers: "array[int]"
+
+    def value(self, at: int) -> Any:
+        return self.once[self.numbers[at]]
+
+    def values(self) -> Iterable[Any]:
+        return map(self.once.__getitem__, self.numbers)
+
+
+class _Plain(NamedTuple):
+    """Block of values that are kept as they are."""
+
+    own: Sequence[Any]
+
+    def value(self, at: int) -> Any:
+        return self.own[at]
+
+    def values(self) -> Iterable[Any]:
+        return self.own
+
+
+_Block = _Texts | _Repeated | _Plain
+
+
+class PackedColumn(MadeItems[Any]):
+    """Values of a column, packed by blocks."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        left = iter(values)
+        self._blocks: list[_Block] = []
+        self._count = 0
+        while block := list(islice(left, _BLOCK)):
+            self._add(_packed(block) if len(block) == _BLOCK else _Plain(block), len(block))
+
+    @classmethod
+    def of_blocks(cls, blocks: Iterable[_Block], last: Sequence[Any]) -> "PackedColumn":
+        """Return a column of blocks and the values after them."""
+        column = cls()
+        for block in blocks:
+            column._add(block, _BLOCK)
+        column._add(_Plain(last), len(last))
+        return column
+
+    def _add(self, block: _Block, count: int) -> None:
+        self._blocks.append(block)
+        self._count += count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(block.values() for block in self._blocks)
+
+    def _made(self, at: int) -> Any:
+        return self._blocks[at // _BLOCK].value(at % _BLOCK)
+
+
+class PackedRows:
+    """Rows of so many columns, packed by blocks as they are added."""
+
+    def __init__(self, width: int) -> None:
+        self._blocks: list[list[_Block]] = [[] for _ in range(width)]
+        self._last: list[tuple[Any, ...]] = []
+
+    def append(self, row: tuple[Any, ...]) -> None:
+        """Add a row."""
+        self._last.append(row)
+        if len(self._last) == _BLOCK:
+            for blocks, values in zip(self._blocks, zip(*self._last, strict=True), strict=True):
+                blocks.append(_packed(list(values)))
+            self._last = []
+
+    def column(self, number: int) -> PackedColumn:
+        """Return the values of a column, counted from zero, of the rows so far."""
+        return PackedColumn.of_blocks(self._blocks[number], [row[number] for row in self._last])
+
+
+def _packed(values: list[Any]) -> _Texts | _Repeated | _Plain:
+    """Return a block of values; only those of one type, besides None, come back from texts."""
+    types = {value.__class__ for value in values} - {type(None)}
+    if not types:
+        return _Repeated((None,), array("H", bytes(2 * len(values))))
+    make = _MADE_OF_TEXTS.get(next(iter(types))) if len(types) == 1 else None
+    if make is None:
+        return _Plain(values)
+    texts = values if make is str else [one if one is None else str(one) for one in values]
+    if len(set(texts[:_SAMPLE])) < _SAMPLE // 2:
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        once = [None if text is None else make(text) for text in numbers]
+        return _Repeated(once, array("H", map(numbers.__getitem__, texts)))
+    filled = [text for text in texts if text is not None]
+    if len(filled) < len(texts):
+        return _Plain(values)
+    return _Texts("".join(filled), array("I", accumulate(map(len, filled), initial=0)), make)
+
+
+class PiecewiseColumn(MadeItems[Any]):
+    """Values of a column that are made a piece at a time, the last one kept."""
+
+    def __init__(self, count: int, piece: Callable[[slice], Sequence[Any]]) -> None:
+        self._count = count
+        self._made_of = piece
+        self._kept: tuple[int, Sequence[Any]] = (-1, ())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        begins = range(0, self._count, _BLOCK)
+        return chain.from_iterable(self._made_of(slice(one, one + _BLOCK)) for one in begins)
+
+    def _made(self, at: int) -> Any:
+        place = at % _NEAR
+        begin, piece = self._kept
+        if begin != at - place:
+            # At once, as threads that send records share the rows.
+            begin, piece = at - place, self._made_of(slice(at - place, at - place + _NEAR))
+            self._kept = begin, piece
+        return piece[place]
+
+    def __getitem__(self, at: Any) -> Any:
+        return list(self._made_of(at)) if isinstance(at, slice) else super().__getitem__(at)
 
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
@@ -84,13 +245,8 @@ class RowTable(MadeItems[RowValues]):
         cls, *frames: "pd.DataFrame", lists: Mapping[str, Sequence[Any]] = _NO_LISTS
     ) -> "RowTable":
         """Return the rows of typed frames side by side, with the ``lists`` of their records."""
-        blank: Sequence[Any] = [None] * len(frames[0])
-        columns = {
-            str(name): column_values(one[name]) if one[name].notna().any() else blank
-            for one in frames
-            for name in one
-        }
-        return cls({**columns, **lists}, len(blank))
+        columns = {str(name): _of_series(one[name]) for one in frames for name in one}
+        return cls({**columns, **lists}, len(frames[0]))
 
     def __len__(self) -> int:
         return self._count
@@ -111,19 +267,32 @@ class RowTable(MadeItems[RowValues]):
 class RecordTable:
     """Records of listings, kept as columns of the ``fields`` that matter.
 
-    ``listings`` has the name of the operation that listed each.
+    ``lists`` are the fields that hold lists, which may be read later; ``listings`` has the name of
+    the operation that listed each record.
     """
 
-    def __init__(self, fields: Iterable[str]) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in fields}
+    def __init__(self, fields: Iterable[str], lists: Iterable[str] = ()) -> None:
+        self.lists: dict[str, list[Any]] = {name: [] for name in lists}
+        self._numbers = {name: number for number, name in enumerate(fields)}
+        self._rows = PackedRows(len(self._numbers))
+        self._columns: dict[str, Sequence[Any]] = {}
         self.listings: list[str] = []
 
     def add(self, record: Mapping[str, Any], listing: str) -> int:
         """Keep a record; return its position."""
-        for name, column in self.columns.items():
+        self._rows.append(tuple(map(record.get, self._numbers)))
+        for name, column in self.lists.items():
             column.append(record.get(name))
         self.listings.append(listing)
         return len(self.listings) - 1
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """The values of all fields that are kept, of the records so far."""
+        if len(next(iter(self._columns.values()), ())) < len(self.listings):
+            columns = {name: self._rows.column(at) for name, at in self._numbers.items()}
+            self._columns = {**columns, **self.lists}
+        return self._columns
 
     def __getitem__(self, at: int) -> Mapping[str, Any]:
         return ColumnsRow(self.columns, at)
@@ -142,6 +311,13 @@ def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
     return rows.column(name) if isinstance(rows, RowTable) else [row.get(name) for row in rows]
 
 
+def pieces_of(values: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield values in lists of many."""
+    left = iter(values)
+    while piece := list(islice(left, _BLOCK)):
+        yield piece
+
+
 def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
     """Tell of each row whether it has a column, be it empty."""
     if isinstance(rows, RowTable):
@@ -158,6 +334,17 @@ def row_maker(
 
 def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
     return {name: column[at] for name, column in columns.items()}
+
+
+def rows_of(frame: "pd.DataFrame") -> list[RowValues]:
+    """Return the rows of a typed frame."""
+    names = list(map(str, frame))
+    columns = [column_values(frame[name]) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _of_series(series: "pd.Series") -> PiecewiseColumn:
+    return PiecewiseColumn(len(series), lambda piece: column_values(series.iloc[piece]))
 
 
 def column_values(series: "pd.Series") -> list[Any]:
