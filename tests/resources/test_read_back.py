@@ -32,7 +32,7 @@ def test_every_declared_name_exists(catalogue: Catalogue) -> None:
                 assert model is not None
                 assert {*lookup.key.values(), *read_back.codes} <= set(model.model_fields)
                 query = operation.query.model_fields if operation.query else ()
-                assert set(lookup.filters) <= set(query)
+                assert set(lookup.filters) <= {*query, *operation.path_parameters}
         for name in read_back.operation_names:
             fields = record_fields(name)
             assert {*read_back.codes, *read_back.fields.values()} <= fields
