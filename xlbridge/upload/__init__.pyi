@@ -42,8 +42,8 @@ from .row_plan import (
     ACTION_COUNTS as ACTION_COUNTS,
     PlannedRow as PlannedRow,
     RowAction as RowAction,
-    RowReason as RowReason,
 )
+from .row_reasons import RowReason as RowReason
 from .undo import (
     create_undo as create_undo,
     left_lines as left_lines,

@@ -26,7 +26,8 @@ from xlbridge.upload.results.retried_rows import (
 )
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.upload.row_actions import SheetRows
-from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan, RowReason, SetAside
+from xlbridge.upload.row_plan import PlannedRow, RowAction, RowPlan, SetAside
+from xlbridge.upload.row_reasons import RowReason
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS

@@ -30,14 +30,8 @@ from xlbridge.upload.payload import (
 )
 from xlbridge.upload.results.verdict import item_column
 from xlbridge.upload.row_actions import SheetRows, plan_rows, read_rows
-from xlbridge.upload.row_plan import (
-    CellContent,
-    PlannedRow,
-    PlanOptions,
-    RowPlan,
-    RowReason,
-    SetAside,
-)
+from xlbridge.upload.row_plan import CellContent, PlannedRow, PlanOptions, RowPlan, SetAside
+from xlbridge.upload.row_reasons import RowReason
 from xlbridge.validation import ValidatedSheet
 
 

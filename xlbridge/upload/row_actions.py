@@ -28,9 +28,9 @@ from xlbridge.upload.row_plan import (
     PlanOptions,
     RowAction,
     RowPlan,
-    RowReason,
     SetAside,
 )
+from xlbridge.upload.row_reasons import RowReason
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
 from xlbridge.upload.lookup.row_table import MadeItems, PackedRows
+from xlbridge.upload.row_reasons import RowReason
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -64,124 +65,6 @@ ACTION_COUNTS = Text(
     "{unread} to create without a look-up",
 )
 """Counts of a plan by action, for a person."""
-
-
-class RowReason(StrEnum):
-    """Reason why a row is not created; the code is stable, its text is for a person."""
-
-    SAME = "same"
-    SENT_BEFORE = "sent-before"
-    DIFFERS = "differs"
-    CANNOT_CHANGE = "cannot-change"
-    EMPTY_CELL = "empty-cell"
-    SEVERAL = "several"
-    CLAIMED = "claimed"
-    GONE = "gone"
-    NOT_LOOKED_UP = "not-looked-up"
-    NO_KEY = "no-key"
-    SET_LATER = "set-later"
-    NO_RECORD = "no-record"
-    ERRORS = "errors"
-    REJECTED = "rejected"
-    SENT_OTHERWISE = "sent-otherwise"
-
-    def text(self, ways: "Mapping[RowReason, Text] | None" = None) -> Text:
-        """Return the explanation for a person, with what to do next: ``ways``, or by options."""
-        reason, way = _REASONS[self], (_BY_OPTIONS if ways is None else ways).get(self)
-        return reason if way is None else Text(pt=reason.pt + way.pt, en=reason.en + way.en)
-
-    @property
-    def summary(self) -> Text:
-        """The explanation of several rows that differ in what completes it."""
-        return self.text().format(job="…", why="…")
-
-    @property
-    def is_of_sheet(self) -> bool:
-        """True where the sheet itself tells, whatever the system has."""
-        return self in _OF_SHEETS
-
-
-_OF_SHEETS = frozenset(
-    {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
-)
-
-_REASONS: Mapping[RowReason, Text] = {
-    RowReason.SAME: Text(
-        pt="já está no sistema com os mesmos valores", en="in the system with the same values"
-    ),
-    RowReason.SENT_BEFORE: Text(
-        pt="já foi aceita no envio {job}", en="was accepted before, by the upload {job}"
-    ),
-    RowReason.DIFFERS: Text(
-        pt="já está no sistema com outros valores", en="in the system with other values"
-    ),
-    RowReason.CANNOT_CHANGE: Text(
-        pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
-        "no sistema",
-        en="in the system with other values, which the interface cannot change; change it by hand "
-        "in the system",
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="a célula está vazia e o sistema tem um valor",
-        en="the cell is empty and the system has a value",
-    ),
-    RowReason.SEVERAL: Text(
-        pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
-        en="several records or rows have the same key, and nothing tells which is which",
-    ),
-    RowReason.CLAIMED: Text(
-        pt="o envio {job} a contém e não terminou",
-        en="the upload {job} holds it and is not finished",
-    ),
-    RowReason.GONE: Text(
-        pt="já foi aceita ou esteve no sistema, e não está mais lá",
-        en="was accepted or was in the system once, and is not there now",
-    ),
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="não foi possível procurá-la no sistema ({why})",
-        en="could not be looked up in the system ({why})",
-    ),
-    RowReason.NO_KEY: Text(
-        pt="não tem chave pela qual achar o registro a alterar",
-        en="has no key by which the record to change would be found",
-    ),
-    RowReason.SET_LATER: Text(
-        pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
-        "valor e depois envie-o com --update",
-        en="{why} can only be set on a record that is in the system; create the row without that "
-        "value, then send it with --update",
-    ),
-    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
-    RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
-    RowReason.REJECTED: Text(
-        pt="foi rejeitada e não mudou desde então: {why}",
-        en="was rejected and has not changed since: {why}",
-    ),
-    RowReason.SENT_OTHERWISE: Text(
-        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
-        en="was accepted with another key ({why}); change the record by hand in the system",
-    ),
-}
-
-_BY_OPTIONS: Mapping[RowReason, Text] = {
-    RowReason.DIFFERS: Text(
-        pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
-        en='; to change the record: --update; to add one more: --again "reason"',
-    ),
-    RowReason.EMPTY_CELL: Text(
-        pt="; para apagar o valor: --clear", en="; to clear the value: --clear"
-    ),
-    RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
-    RowReason.GONE: Text(
-        pt='; para incluí-la de novo: --again "motivo"',
-        en='; to create it again: --again "reason"',
-    ),
-    RowReason.NOT_LOOKED_UP: Text(
-        pt="; para incluí-la assim mesmo: --create-unread",
-        en="; to create it all the same: --create-unread",
-    ),
-}
-"""What the command line can do about a reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,11 @@
 Of what a listing holds, only the records of the rows' own keys stay in memory.
 """
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from itertools import compress, count
-from operator import eq
+from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
@@ -20,9 +15,8 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, SeparateLists
+from xlbridge.upload.lookup.row_lookup import RowMatcher, SeparateLists
 from xlbridge.upload.lookup.row_table import (
-    PackedRows,
     PiecewiseColumn,
     RecordTable,
     RowValues,
@@ -30,21 +24,14 @@ from xlbridge.upload.lookup.row_table import (
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import Reading, Snapshot
+from xlbridge.upload.lookup.sought_records import HashSet, SoughtRecords
 from xlbridge.wire import Operation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    _Hashes = NDArray[np.int64]
 
 MAX_REQUESTS = 500
 """Requests that one snapshot may take; where more are needed, none is taken."""
 
 _MAX_SINGLE_REQUESTS = 50
 """Requests that are made one by one before whole listings are read."""
-
-_SAMPLE = 10_000
-"""Rows by which the most telling column of a key is found."""
 
 _NO_KEY = Text(
     pt="as linhas não têm chave para o sistema localizá-las",
@@ -120,107 +107,6 @@ def _exceeds(needed: int, most: int | None) -> bool:
     return most is not None and needed > most
 
 
-def _hashes(values: Iterable[object]) -> "_Hashes":
-    return np.fromiter(map(hash, values), np.int64)
-
-
-class _HashSet:
-    """Hashes of values, in a tenth of a set's memory. What is not in it is none of the values."""
-
-    def __init__(self, hashes: "_Hashes") -> None:
-        self._sorted = np.unique(hashes)
-        self._found = array("q", self._sorted.tobytes())
-
-    def __len__(self) -> int:
-        return len(self._sorted)
-
-    def __contains__(self, value: object) -> bool:
-        sought = hash(value)
-        at = bisect_left(self._found, sought)
-        return at < len(self._found) and self._found[at] == sought
-
-    def which(self, values: Sequence[object]) -> Sequence[bool]:
-        """Tell of each value whether it may be one of them."""
-        of_values = _hashes(values)
-        places = np.searchsorted(self._sorted, of_values)
-        there: list[bool] = (self._sorted.take(places, mode="clip") == of_values).tolist()
-        return there
-
-
-class _Sought:
-    """Records that one lookup finds for the rows that it serves.
-
-    ``fields`` maps the columns that a record is matched by to its own names of them. ``columns``
-    are the comparable values of those columns, ``served`` says of each row whether the lookup
-    serves it. ``proven`` says that what was not found is not there. Keys are sought by their
-    hashes, and compared value by value once all records were read.
-    """
-
-    def __init__(
-        self,
-        lookup: Lookup,
-        fields: Mapping[str, str],
-        columns: Sequence[Sequence[str | None]],
-        served: Sequence[bool],
-    ) -> None:
-        self.lookup = lookup
-        self.fields = fields
-        self.proven = False
-        self._columns = columns
-        self._rows = _hashes(zip(*columns, strict=True))
-        self._served = np.fromiter(served, bool)
-        self._keys = _HashSet(self._rows[self._served])
-        # A part of the rows shows which it is.
-        most = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
-        (column, name), values = list(fields.items())[most], columns[most]
-        self.telling = column, name, _HashSet(_hashes(values)[self._served])
-        """The column that tells most keys apart, a record's name of it, and the sought values.
-
-        A record with another value of it is of no key, whatever its other columns have.
-        """
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget what was found."""
-        self._found = array("q")
-        self._records = array("L")
-        self._found_keys = PackedRows(len(self.fields))
-
-    def may_seek(self, key: Key) -> bool:
-        """Tell whether a key may be one that is sought."""
-        return key in self._keys
-
-    def add(self, key: Key, record: int) -> None:
-        """Note the position of a record of a key."""
-        self._found.append(hash(key))
-        self._records.append(record)
-        self._found_keys.append(key)
-
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the rows and the records of their keys, by their positions; a row's in order."""
-        found = np.asarray(self._found, np.int64)
-        order = np.argsort(found, kind="stable")
-        begins = np.searchsorted(found, self._rows, "left", sorter=order)
-        counts = np.searchsorted(found, self._rows, "right", sorter=order) - begins
-        counts[~self._served] = 0
-        rows = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        places = order[np.repeat(begins, counts) + within].tolist()
-        alike = np.ones(len(rows), bool)
-        for number, own in enumerate(self._columns):
-            mine = map(list(own).__getitem__, rows.tolist())
-            theirs = map(list(self._found_keys.column(number)).__getitem__, places)
-            alike &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
-        return (
-            (at, self._records[one])
-            for at, one in zip(rows[alike].tolist(), compress(places, alike), strict=True)
-        )
-
-    def all_found(self) -> bool:
-        """Tell whether there is a record of each row's key."""
-        return len({at for at, _ in self.pairs()}) == np.count_nonzero(self._served)
-
-
 class _RecordReader:
     """Reader of the records of rows, which are kept by the rows' keys.
 
@@ -253,14 +139,14 @@ class _RecordReader:
         lists = [one.sheet for one in resource.children if any(values_of(rows, one.sheet))]
         kept = dict.fromkeys((*declared.columns, *declared.codes, *of_keys))
         self._records = RecordTable(kept, lists)
-        self._sought: dict[int, _Sought] = {}
+        self._sought: dict[int, SoughtRecords] = {}
         for way in self._ways():
             asked = {} if way is self._by_number else way.filters
             fields = {**way.key, **{column: name for name, column in asked.items()}}
             columns = [self._matcher.column(column, rows) for column in fields]
             cases = {id(ways): way in ways for ways in self._cases()}
             served = [cases[id(ways)] for ways in lookups]
-            self._sought[id(way)] = _Sought(way, fields, columns, served)
+            self._sought[id(way)] = SoughtRecords(way, fields, columns, served)
         self.needs_listings = any(
             ways and not any(map(self._is_narrow, ways)) for ways in self._cases()
         )
@@ -387,7 +273,7 @@ class _RecordReader:
 
         return {name: filled(self._matcher.column(name, self._rows)) for name in way.key}
 
-    def _read_numbers(self, number: _Sought) -> None:
+    def _read_numbers(self, number: SoughtRecords) -> None:
         """Look in whole listings for the numbers that the answers do not have."""
         number.proven = True
         number.forget()
@@ -397,7 +283,7 @@ class _RecordReader:
                 self._sort_in(records, operation, [number])
 
     def _answers(
-        self, operation: Operation, sought: Iterable[_Sought]
+        self, operation: Operation, sought: Iterable[SoughtRecords]
     ) -> Iterator[tuple[Iterable[Record], bool]]:
         """Yield the answers to a listing; one that the system does not find is empty."""
         cap, wanted = listing_cap(operation), self._wanted(sought)
@@ -408,7 +294,7 @@ class _RecordReader:
                 raise
 
     def _ask(
-        self, operation: Operation, way: Lookup, row: RowValues, number: _Sought | None
+        self, operation: Operation, way: Lookup, row: RowValues, number: SoughtRecords | None
     ) -> bool:
         """Ask for the records of a row; return whether the system answers such a question.
 
@@ -454,11 +340,11 @@ class _RecordReader:
                 return
             yield found
 
-    def _wanted(self, sought: Iterable[_Sought]) -> Sequence[FieldTest]:
+    def _wanted(self, sought: Iterable[SoughtRecords]) -> Sequence[FieldTest]:
         """Return the tests of records that may be of a sought key."""
         texts = self._matcher.texts
 
-        def test(column: str, sought: _HashSet) -> Callable[[Sequence[Any]], Sequence[bool]]:
+        def test(column: str, sought: HashSet) -> Callable[[Sequence[Any]], Sequence[bool]]:
             return lambda values: sought.which(texts(column, values))
 
         return [
@@ -469,9 +355,9 @@ class _RecordReader:
         self,
         records: Iterable[Record],
         operation: Operation,
-        sought: Iterable[_Sought],
+        sought: Iterable[SoughtRecords],
         asked: Mapping[str, object] = _NOTHING,
-        number: _Sought | None = None,
+        number: SoughtRecords | None = None,
     ) -> None:
         """Store the records whose keys are sought; ``asked`` are fields that they may leave out.
 
@@ -490,7 +376,12 @@ class _RecordReader:
                 kept = self._keep(record, shown, operation, one, kept)
 
     def _keep(
-        self, record: Record, shown: Record, operation: Operation, sought: _Sought, kept: int | None
+        self,
+        record: Record,
+        shown: Record,
+        operation: Operation,
+        sought: SoughtRecords,
+        kept: int | None,
     ) -> int | None:
         """Store a record of which ``shown`` is known, if its key is sought, and return where.
 
@@ -525,9 +416,11 @@ def _filters(way: Lookup, row: RowValues) -> _Filters:
     return tuple((name, str(row[column])) for name, column in way.filters.items())
 
 
-def _listings_to_read(sought: Iterable[_Sought]) -> Iterator[tuple[Operation, Sequence[_Sought]]]:
+def _listings_to_read(
+    sought: Iterable[SoughtRecords],
+) -> Iterator[tuple[Operation, Sequence[SoughtRecords]]]:
     """Yield each listing once, with the lookups that it serves."""
-    serves: dict[str, tuple[Operation, list[_Sought]]] = {}
+    serves: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
     for one in sought:
         listed = [listing for op in one.lookup.operations for listing in complete_listings_for(op)]
         for operation in {o.name: o for o in listed}.values():
