@@ -158,7 +158,7 @@ class _RecordReader:
     def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
         """Yield each question that finds records of a row by itself, once, with such a row."""
         for way in filter(self._is_narrow, self._ways()):
-            served = {id(ways) for ways in self._cases() if way in ways}
+            served = {id(ways) for ways in self._cases() if way in ways and not _covers(ways, way)}
             asked_by = [values_of(self._rows, column) for column in way.filters.values()]
             once: dict[tuple[object, ...], int] = {}
             for at, (ways, *values) in enumerate(zip(self._lookups, *asked_by, strict=True)):
@@ -414,6 +414,13 @@ class _RecordReader:
 
 def _filters(way: Lookup, row: RowValues) -> _Filters:
     return tuple((name, str(row[column])) for name, column in way.filters.items())
+
+
+def _covers(ways: Iterable[Lookup], way: Lookup) -> bool:
+    """Tell whether one of the lookups reads all records, from 1 on, that another reads one of."""
+    return way.counted is None and any(
+        one.counted and one.operation_names == way.operation_names for one in ways
+    )
 
 
 def _listings_to_read(
