@@ -8,7 +8,8 @@ the journal and the verdict, 1 and 4 at once, and as many by the loop: first by 
 to the loop, the processor time of the client per order, and which share of an upload the journal
 takes: the time in all statements and commits of its file. Then as many orders, and ``--most``
 (10,000 unless told), are uploaded by a process of their own each, and the peak of its memory is
-printed, with the peak that validating the sheet had reached before. Nothing is asserted.
+printed, with the peaks that validating the sheet and planning it had reached before. Nothing is
+asserted.
 """
 
 import argparse
@@ -57,7 +58,8 @@ def main() -> None:
             with ProcessPoolExecutor(1, get_context("spawn")) as alone:
                 done = alone.submit(_upload, path, number, 4).result()
         print(
-            f"  {number:6,} orders  {done.peak:5,.0f} MB, validated {done.validated:5,.0f} MB   "
+            f"  {number:6,} orders  {done.peak:5,.0f} MB, validated {done.validated:5,.0f} MB, "
+            f"planned {done.planned:5,.0f} MB   "
             f"{done.rate:7.1f} orders/s",
             flush=True,
         )
@@ -121,12 +123,13 @@ def _workbook(path: Path, client: int, items: list[Any], count: int, name: str) 
 @dataclass(frozen=True)
 class _Done:
     """Upload: orders a second, its plan included, processor time of each, the journal's share of
-    the time, and the peaks of the process's memory in MB, once validated and at the end."""
+    the time, the peaks of the process's memory in MB, once validated, planned, and at the end."""
 
     rate: float
     processor: float
     journal: float
     validated: float
+    planned: float
     peak: float
 
 
@@ -164,6 +167,8 @@ def _upload(path: Path, count: int, at_once: int) -> _Done:
     with xb.connect() as erp:
         # As with the loop, the login is not measured.
         erp.client.system.info()
+        erp.plan(report)
+        planned = _peak()
         in_journal, worked = _Journal.seconds, time.process_time()
         begun = time.perf_counter()
         outcome = erp.upload(report, mode="records", at_once=at_once, yes=True)
@@ -172,7 +177,8 @@ def _upload(path: Path, count: int, at_once: int) -> _Done:
         in_journal = _Journal.seconds - in_journal
     if outcome.rows["accepted"] != count:
         raise SystemExit(f"{outcome.state}: {outcome.rows}")
-    return _Done(count / seconds, worked / count, in_journal / seconds, validated, _peak())
+    share = in_journal / seconds
+    return _Done(count / seconds, worked / count, share, validated, planned, _peak())
 
 
 def _peak() -> float:
