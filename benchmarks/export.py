@@ -69,7 +69,7 @@ def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict
     environment["XLBRIDGE_TIMEOUT"] = "600"
     database = str(folder / "seeded.db")
     fill_database(folder, database, max(1, orders // 2_000))
-    with sandbox_process(folder / "home", ["--db", database], os.environ | environment) as sandbox:
+    with sandbox_process(folder, ["--db", database], os.environ | environment) as sandbox:
         recorder = Recorder(folder, sandbox.base_url)
         environment |= {
             "XLBRIDGE_BASE_URL": recorder.url,
