@@ -23,16 +23,13 @@ from xlbridge.batch.plan_format import STEP_KINDS, PlanDocument, plan_format
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import (
     FILTERS,
-    ExportRequest,
     Filter,
     Filters,
     InvalidFilter,
-    OutputFile,
     ValueKind,
     check_filters,
     find_listing,
     parse_filters,
-    prepare_export,
 )
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Links, link_mistakes, placed_links
@@ -195,6 +192,8 @@ class StepReader:
     def _export(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> ExportStep:
+        from xlbridge.export import ExportRequest, OutputFile, prepare_export
+
         listing = find_listing(body["export"])
         filters = self._filters((*key_path, "filters"), body.get("filters", {}))
         output = self._document.text((*key_path, "output"), body["output"])

@@ -4,16 +4,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.plan import WorkbookStep
-from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
 from xlbridge.upload import Consent, UploadOptions
+
+if TYPE_CHECKING:
+    from xlbridge.batch.proof.verdict import WrittenProof
 
 _DIGEST_LENGTH = 8
 
@@ -100,7 +102,7 @@ class BatchOutcome:
     steps: Sequence[StepOverview]
     findings_page: Path | None = None
     findings_error: XlbridgeError | None = None
-    proofs: list[WrittenProof] = field(default_factory=list)
+    proofs: "list[WrittenProof]" = field(default_factory=list)
     proof_error: XlbridgeError | None = None
     failure: LocalFailure | None = None
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.ledger import ExportRecord
@@ -20,9 +20,11 @@ from xlbridge.batch.plan import (
     workbooks_of,
 )
 from xlbridge.errors import LocalFailure
-from xlbridge.export import ExportRequest, OutputFile, PreparedExport, prepare_export
 from xlbridge.i18n import Text
 from xlbridge.upload import Job
+
+if TYPE_CHECKING:
+    from xlbridge.export import PreparedExport
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +290,11 @@ _RECORD_MISSING = Text(
 )
 
 
-def prepared_export(batch: Batch, step: ExportStep) -> PreparedExport:
+def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
     """Return the export of a step, its options checked."""
+    # Batches without exports, which plan and send only, start without what writes workbooks.
+    from xlbridge.export import ExportRequest, OutputFile, prepare_export
+
     return prepare_export(
         ExportRequest(
             listing=step.listing,
