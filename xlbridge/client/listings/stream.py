@@ -46,7 +46,7 @@ _MAX_TOKEN_LENGTH = 16
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
 """Limits of a number: digits, and power of ten; none of a business comes near."""
 
-_PIECE_SIZE = 2**18
+_PIECE_SIZE = 2**17
 """Bytes of a body that are read at once, where they come in smaller pieces."""
 
 _MAX_CACHED_NUMBERS = 10_000
