@@ -54,6 +54,19 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert elsewhere.returncode == 2
 
 
+def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = ["codigoDaFilial", "Cód. Cliente", "Cód. Item de Lançamento", "Nº Doc", "Valor"]
+    amounts = ["R$ 1.234,56", "(123,45)", "US$ 10,00", "1,234.56", "#N/D", "99,90"]
+    rows = [[1, 1001 + n, 1, f"A-{n}", amount] for n, amount in enumerate(amounts)]
+    write_rows(tmp_path / "odd.xlsx", header, rows)
+    alike = xlbridge("validate", "odd.xlsx", "--resource", "contasreceber")
+    assert "xlbridge map odd.xlsx -o MAPPING.yaml" in alike.stderr
+    proposed = xlbridge("map", "odd.xlsx", "-o", "m.yaml", "--resource", "contasreceber")
+    assert "Valor → valorDoLancamento: low confidence" in proposed.stderr
+
+
 def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

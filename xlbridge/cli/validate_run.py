@@ -74,7 +74,11 @@ def has_foreign_header(item: ValidationResult) -> bool:
     # They come first: in a bad sheet there are as many others as cells.
     layout = takewhile(lambda finding: (finding.row or 0) <= header, item.findings)
     codes = Counter(finding.kind.code for finding in layout)
-    return "header-not-found" in codes or codes["column-missing"] > 1
+    return "header-not-found" in codes or sum(codes[code] for code in _OTHER_NAMES) > 1
+
+
+_OTHER_NAMES = ("column-missing", "column-missing-alike", "column-misspelt", "column-alike")
+"""Findings of headers: several in one sheet are names of its own rather than slips."""
 
 
 def reading_options(request: ValidationRequest, csv: CsvForm) -> list[str]:

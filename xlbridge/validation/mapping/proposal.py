@@ -188,6 +188,9 @@ def _candidates(
                 score = min(score, _HIGH - 0.01)
         elif fits > 1 / 2:
             score, told = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits, _PARTLY
+        elif fits and named.score >= _HIGH:
+            # Left out, the column would be missing from every record; its cells are told one by one.
+            score, told = _LEAST, _FEW_FIT
         else:
             continue
         yield _Candidate(foreign, column, score, told.format(reason=named.reason), body)
@@ -347,6 +350,10 @@ def _fill_missing(resource: Resource, choice: _Choice, earlier: Sequence[SheetMa
 
 
 _NO_VALUES = Text(pt="{reason}; não há valores para conferir", en="{reason}; there are no values")
+_FEW_FIT = Text(
+    pt="{reason}, mas a maioria dos valores não serve",
+    en="{reason}, but most of the values do not fit",
+)
 _VALUES_FIT = Text(pt="{reason}, e os valores servem", en="{reason}, and the values fit")
 _LISTED = Text(
     pt="{reason}; os valores são palavras, e cada uma vale o que a lista diz",
