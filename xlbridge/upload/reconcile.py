@@ -20,11 +20,10 @@ from xlbridge.upload.lookup.snapshot import (
     is_stable,
 )
 from xlbridge.upload.records.writes import RecordWrite, WriteState
-from xlbridge.upload.results.remote_row_results import rejected_row
-from xlbridge.upload.results.verdict import Verdict
+from xlbridge.upload.results.verdict import Verdict, rejected_row
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.runner import RunContext, Step
 
 _NO_REASON = Text(
     pt="o sistema recusou, sem dizer por quê", en="the system refused, without saying why"

@@ -13,18 +13,18 @@ from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.reconcile import can_be_read_back, is_as_before
-from xlbridge.upload.results.remote_row_results import (
+from xlbridge.upload.results.verdict import (
     ROW_COUNT_DIFFERS,
+    Verdict,
     accounts_for_every_row,
     verdict_of_log,
     verdict_of_rejection,
 )
-from xlbridge.upload.results.verdict import Verdict
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportQuery, ImportState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.runner import RunContext, Step
 
 
 _FIRST_POLL, _MAX_POLL = 0.1, 5.0

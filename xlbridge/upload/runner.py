@@ -1,28 +1,53 @@
 """State machine of an upload: one step per state, each recorded before it is taken.
 
-A large sheet is sent in parts, each a job of its own, which are joined to one verdict.
-Source: the upload protocol (``docs/upload-protocol.md``).
+The context of a run has the operations that all steps share. Source: the upload protocol
+(``docs/upload-protocol.md``).
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
 
+from xlbridge.client import Client, Declined, Doubtful, NotExecuted, Outcome, UploadFile
+from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode
-from xlbridge.upload import reconcile, remote_import
-from xlbridge.upload.job import Job, State
+from xlbridge.resources import Mode, Resource
+from xlbridge.upload import parts, reconcile, remote_import
+from xlbridge.upload.consent import ConsentRequest
+from xlbridge.upload.context import UploadContext
+from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.lookup.row_lookup import lookups_for
+from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.options import UploadOptions
+from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
+from xlbridge.upload.plan_builder import plan_still_holds
 from xlbridge.upload.processing.sending import process_records, settle_processing
 from xlbridge.upload.records.writer import settle_records, write_records
-from xlbridge.upload.results.remote_row_results import verdict_of_log
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RejectedRow, Verdict
-from xlbridge.wire.imports import ImportState
+from xlbridge.upload.results.verdict import RejectedRow, Verdict, verdict_of_log
+from xlbridge.wire import Operation
+from xlbridge.wire.imports import ImportQuery, ImportState
 
-if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+_ONCE_IT_ANSWERS = Text(
+    pt="Nada foi gravado. Quando o sistema responder: xlbridge resume {job}",
+    en="Nothing was written. Once the system answers: xlbridge resume {job}",
+)
+_TRY_AGAIN = Text(
+    pt="Nada foi gravado. Para tentar de novo: xlbridge resume {job}",
+    en="Nothing was written. To try again: xlbridge resume {job}",
+)
+NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
+_PLAN_CHANGED = Text(
+    pt="os registros do sistema mudaram depois do plano; nada destas linhas foi enviado",
+    en="records in the system have changed since the plan; nothing of these rows was sent",
+)
+_SEE_NEW_PLAN = Text(
+    pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
+    en="See the new plan and confirm again: xlbridge resume {job}",
+)
 
 _INTERRUPTED = Text(
     pt="o envio foi interrompido antes da resposta",
@@ -34,68 +59,277 @@ _LOG_UNPROVEN = Text(
     en="the log is finished, and its counts do not account for every row",
 )
 
+Step = tuple[Job, bool]
+"""Job after a step, and whether there is a next one to take."""
 
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """Connection, journal and options of one run, with the operations that all steps share."""
+
+    environment: UploadContext
+    client: Client
+    options: UploadOptions
+
+    @property
+    def journal(self) -> Journal:
+        """Journal of the environment."""
+        return self.environment.journal
+
+    @property
+    def home(self) -> Path:
+        """Folder of the environment, where jobs are locked."""
+        return self.environment.settings.home
+
+    @property
+    def settle_seconds(self) -> float:
+        """Seconds for which a request whose answer was lost may still be on its way."""
+        own = self.options.settle_seconds
+        wanted = self.environment.settings.settle_seconds if own is None else own
+        return max(wanted, self.client.least_settle)
+
+    def resource(self, job: Job) -> Resource:
+        """Return the resource that a job is of."""
+        return self.environment.catalogue.named(job.spec.resource)
+
+    def rows(self, job: Job) -> Sequence[RowValues]:
+        """Return the rows of a job as they are sent."""
+        return sent_rows(self.environment, job)
+
+    def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
+        """Return a workbook of some rows, kept as every payload is."""
+        folder = self.environment.settings.payloads
+        return load_payload(folder, store_payload(folder, resource, frame_of_rows(resource, rows)))
+
+    def refusal(self, job: Job) -> Text | None:
+        """Ask for consent to write the rows of a job; return why they are not written, if so.
+
+        Keys are read again where the plan is old by then. Raises ``UsageError`` when the plan of a
+        whole sheet has changed.
+        """
+        request = ConsentRequest.of(self.environment, job, self.client.target)
+        if not self.options.consent(request):
+            return NO_CONSENT
+        # What changes single records reads each of them just before.
+        changes = job.parent is not None and not job.last("creates")
+        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS} or (
+            changes and job.spec.mode is Mode.RECORDS
+        )
+        if reads_each or not self.plan_has_changed(job):
+            return None
+        if job.parent is not None:
+            return _PLAN_CHANGED
+        raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.id))
+
+    def plan_has_changed(self, job: Job) -> bool:
+        """Read the keys of a job again where its plan is old; return whether it has changed."""
+        if not job.plan_is_old(self.journal.now()):
+            return False
+        return not plan_still_holds(self.environment, self.client, job)
+
+    def report_progress(self, job: Job, text: Text) -> None:
+        """Report what is being done with the rows of a job."""
+        self.options.progress(
+            Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
+                rows=len(job.spec.rows), text=text
+            )
+        )
+
+    def announce(self, job: Job, state: State) -> Job:
+        """Record that a request is about to be sent."""
+        return self.journal.record(job, state, attempt=job.attempts + 1)
+
+    def end(self, job: Job, state: State, verdict: Verdict | None = None, **detail: Any) -> Job:
+        """Record the end of a job; without a verdict, none of its rows was applied."""
+        if verdict is not None:
+            resource = self.resource(job)
+            verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
+        evidence = asdict(verdict or Verdict.none_applied(job.spec.rows))
+        return self.journal.record(job, state, verdict=evidence, **detail)
+
+    def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
+        """Record that the outcome is not known; the next step settles it as far as possible.
+
+        ``verdict`` is what is known all the same.
+        """
+        evidence = asdict(verdict or Verdict.all_unknown(job.spec.rows))
+        settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
+        return self.journal.record(
+            job,
+            State.IN_DOUBT,
+            reason=asdict(reason),
+            verdict=evidence,
+            address=self.client.target.base_url,
+            settled=settled.isoformat(timespec="seconds"),
+            **detail,
+        ), True
+
+    def not_sent(
+        self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
+    ) -> TransportError:
+        """Record that nothing was applied, and return the error that says so."""
+        self.journal.record(job, back_to, reason=asdict(outcome.reason))
+        hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
+        return TransportError(outcome.reason, hint.format(job=job.id))
+
+    def upload(
+        self,
+        job: Job,
+        operation: Operation,
+        query: ImportQuery | None = None,
+        *,
+        harmless: bool = False,
+    ) -> Outcome:
+        """Send a job's payload, once; one that is ``harmless`` writes nothing."""
+        content = load_payload(self.environment.settings.payloads, job.spec.payload)
+        named = "resource" in operation.path_parameters
+        path = {"resource": job.spec.resource} if named else {}
+        file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
+        return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
+
+    def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:
+        """Repeat a request that changes nothing by itself, even while its outcome is doubtful."""
+
+        return self.repeat_while(attempt, lambda _doubt: True)
+
+    def repeat_while(
+        self, attempt: Callable[[], Outcome], may_repeat: Callable[[Doubtful], bool]
+    ) -> Outcome:
+        """Repeat an attempt by the client's policy while it was certainly not executed.
+
+        ``may_repeat`` says whether one in doubt is repeated. After a token that had expired there
+        is one more attempt, with a new one.
+        """
+        expired = 0
+
+        def least_pause(outcome: Outcome) -> float | None:
+            nonlocal expired
+            match outcome:
+                case NotExecuted(permanent=False):
+                    return 0.0
+                case Declined(status=HTTPStatus.UNAUTHORIZED) if may_repeat(outcome):
+                    expired += 1
+                    return None if expired > 1 else 0.0
+                case Doubtful(retry_after=asked) if may_repeat(outcome):
+                    return asked or 0.0
+            return None
+
+        policy = replace(self.client.retry_policy, sleep=self.options.sleep)
+        return policy.repeat(attempt, least_pause)
+
+
+def _with_sheet_columns(
+    verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
+) -> Verdict:
+    """Return a verdict whose rejected rows name the sheet's own columns wherever those are known.
+
+    ``rows`` gives the rows as they were sent; it is called only if needed.
+    """
+    if not any(
+        _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
+    ):
+        return verdict
+    sent = dict(zip(job.rows, rows(), strict=True))
+    placed = tuple(
+        _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
+    )
+    return replace(verdict, rejected_rows=placed)
+
+
+def _with_sheet_column(
+    rejected: RejectedRow, job: JobSpec, resource: Resource, sent: dict[int, RowValues]
+) -> RejectedRow:
+    row = None if rejected.row is None else sent.get(rejected.row)
+    candidates = _candidate_columns(resource, job, rejected.column)
+    if row is None or rejected.row is None or not candidates:
+        return rejected
+    lookups = lookups_for(resource, row)
+    looked_up = [name for name in candidates if any(name in way.key for way in lookups)]
+    filled = [name for name in candidates if row.get(name) is not None]
+    column = [*looked_up, *filled, *candidates][0]
+    return replace(rejected, column=column, cell=job.cell(rejected.row, column))
+
+
+def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
+    """Return the sheet's columns that become a field of the record."""
+    if field in job.columns or resource.read_back is None:
+        return []
+    return [
+        column
+        for lookup in resource.read_back.lookups
+        for column, of_record in lookup.key.items()
+        if of_record == field and column in job.columns
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class JobRunner:
-    """Runner of one job, from the state that the journal has to the last that can be reached."""
+    """Runner of jobs, from the state that the journal has to the last that can be reached."""
 
-    def __init__(self, context: "RunContext") -> None:
-        self._context = context
-        self._steps: Mapping[State, Callable[[RunContext, Job], Step]] = {
-            State.PREPARED: _begin,
-            State.PREVIEWING: _begin,
-            State.SENDING: _doubt_interrupted_request,
-            State.STAGING: _restage,
-            State.STAGED: remote_import.start_or_poll,
-            State.STARTING: _doubt_interrupted_request,
-            State.POLLING: remote_import.poll,
-            State.IN_DOUBT: _settle_doubt,
-        }
-        self._steps_of_records: Mapping[State, Callable[[RunContext, Job], Step]] = {
-            State.PREPARED: _begin,
-            State.SENDING: write_records,
-            State.IN_DOUBT: settle_records,
-        }
-        self._steps_of_processing: Mapping[State, Callable[[RunContext, Job], Step]] = {
-            State.PREPARED: _begin,
-            State.SENDING: process_records,
-            State.IN_DOUBT: settle_processing,
-        }
+    context: RunContext
+
+    def run(self, job: Job) -> Job:
+        """Run a job, or all its parts, as far as it goes and return it.
+
+        Raises ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the job
+        can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
+        """
+        if job.parts:
+            return parts.run_all(self, job)
+        return self.take_steps(job) if job.parent is None else parts.run_one(self, job)
 
     def preflight(self, job: Job) -> Job:
         """Take the steps of a job that write nothing, and return it.
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
-        while job.state.is_unsent and not remote_import.preflight_is_done(self._context, job):
-            job, _ = remote_import.preview(self._context, job)
-        if job.state.is_unsent and _is_previewed_only(self._context, job):
+        while job.state.is_unsent and not remote_import.preflight_is_done(self.context, job):
+            job, _ = remote_import.preview(self.context, job)
+        if job.state.is_unsent and _is_previewed_only(self.context, job):
             verdict = Verdict.all_unknown(job.spec.rows)
-            return self._context.end(job, State.PREVIEWED, verdict)
+            return self.context.end(job, State.PREVIEWED, verdict)
         return job
 
-    def run(self, job: Job) -> Job:
-        """Run the job as far as it goes and return it.
-
-        Raises ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the job
-        can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
-        """
+    def take_steps(self, job: Job) -> Job:
+        """Take the steps of a job without parts, as far as it goes, and return it."""
         if not job.state.is_final:
-            self._context.client.login()
+            self.context.client.login()
         go_on = True
-        steps = self._steps_of(job.spec.mode)
+        steps = _steps_of(job.spec.mode)
         while go_on and not job.state.is_final:
-            job, go_on = steps[job.state](self._context, job)
+            job, go_on = steps[job.state](self.context, job)
             if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
-                reconcile.keep_written_records(self._context, job)
+                reconcile.keep_written_records(self.context, job)
         return job
 
-    def _steps_of(self, mode: Mode) -> "Mapping[State, Callable[[RunContext, Job], Step]]":
-        if mode is Mode.PROCESS:
-            return self._steps_of_processing
-        return self._steps_of_records if mode.is_by_record else self._steps
+
+def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
+    """Return the step of each state, of jobs in a mode."""
+    if mode is Mode.PROCESS:
+        return {
+            State.PREPARED: _begin,
+            State.SENDING: process_records,
+            State.IN_DOUBT: settle_processing,
+        }
+    if mode.is_by_record:
+        return {
+            State.PREPARED: _begin,
+            State.SENDING: write_records,
+            State.IN_DOUBT: settle_records,
+        }
+    return {
+        State.PREPARED: _begin,
+        State.PREVIEWING: _begin,
+        State.SENDING: _doubt_interrupted_request,
+        State.STAGING: _restage,
+        State.STAGED: remote_import.start_or_poll,
+        State.STARTING: _doubt_interrupted_request,
+        State.POLLING: remote_import.poll,
+        State.IN_DOUBT: _settle_doubt,
+    }
 
 
-def _begin(context: "RunContext", job: Job) -> "Step":
+def _begin(context: RunContext, job: Job) -> Step:
     if not job.spec.rows:
         return _end_without_rows(context, job), False
     if not remote_import.preflight_is_done(context, job):
@@ -110,30 +344,30 @@ def _begin(context: "RunContext", job: Job) -> "Step":
     return remote_import.send_rows(context, context.journal.job(job.id))
 
 
-def _is_previewed_only(context: "RunContext", job: Job) -> bool:
+def _is_previewed_only(context: RunContext, job: Job) -> bool:
     """Tell whether a job that changes records is part of a preview: there is none of changes."""
     if job.spec.mode is not Mode.RECORDS or job.parent is None:
         return False
     return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
 
 
-def _end_without_rows(context: "RunContext", job: Job) -> Job:
+def _end_without_rows(context: RunContext, job: Job) -> Job:
     """End a job of whose sheet no row is to be sent."""
     state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
     return context.journal.record(job, state, verdict=asdict(Verdict.all_accepted(())))
 
 
-def _restage(context: "RunContext", job: Job) -> "Step":
+def _restage(context: RunContext, job: Job) -> Step:
     if not context.resource(job).paths.needs_processar:
         return _doubt_interrupted_request(context, job)
     return remote_import.stage_again(context, job)
 
 
-def _doubt_interrupted_request(context: "RunContext", job: Job) -> "Step":
+def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
     return context.doubt(job, _INTERRUPTED)
 
 
-def _settle_doubt(context: "RunContext", job: Job) -> "Step":
+def _settle_doubt(context: RunContext, job: Job) -> Step:
     """Settle the doubt about a job: by the log of a queued file, else by reading back.
 
     Raises ``InDoubt`` when the system cannot be asked.
@@ -159,166 +393,3 @@ def _settle_doubt(context: "RunContext", job: Job) -> "Step":
     if not reconcile.has_settled(context, job):
         return job, False
     return remote_import.start(context, job)
-
-
-HoldJob = Callable[[str], AbstractContextManager[None]]
-"""Keeps other processes from a job, given by its id, for the length of a block."""
-
-_OTHER_PART_REJECTED = Text(
-    pt="outra parte da planilha foi recusada antes do envio",
-    en="another part of the sheet was rejected before sending",
-)
-
-_RESOLVED_AS_MISSING = Text(
-    pt="Não está no sistema, conforme conferido por uma pessoa.",
-    en="Not in the system, as a person has seen.",
-)
-
-
-def run_split(context: "RunContext", parent: Job, hold: HoldJob) -> Job:
-    """Run all parts of a sheet as far as they go, and join their verdicts.
-
-    All parts are previewed before anything is written; where one is rejected then, none is sent.
-    Raises what ``JobRunner.run`` raises; the parts that were not reached are sent by a later run.
-    """
-    if not parent.state.is_final:
-        context.client.login()
-    if parent.state.is_unsent:
-        parent = _preflight_parts(context, parent, hold)
-    if parent.state is State.PREPARED:
-        parent = _ask_consent(context, parent)
-    try:
-        if parent.state is State.SENDING_PARTS:
-            for part in context.journal.parts_of(parent):
-                if part.state.is_unsent:
-                    _rest(context, parent)
-                with hold(part.id):
-                    JobRunner(_context_of_part(context, part)).run(context.journal.job(part.id))
-    finally:
-        parent = update_parent(context.journal, parent)
-    return parent
-
-
-def _rest(context: "RunContext", parent: Job) -> None:
-    """Let the time pass that is to lie between two parts, whatever run sent the last one."""
-    parts = context.journal.parts_of(parent)
-    sent = [part.events[-1].at for part in parts if not part.state.is_unsent]
-    seconds = context.options.rest_seconds
-    if not sent or not seconds:
-        return
-    left = seconds - (context.journal.now() - max(sent)).total_seconds()
-    if left > 0:
-        context.options.progress(_RESTING.format(n=math.ceil(left)))
-        context.options.sleep(left)
-
-
-_RESTING = Text(
-    pt="pausa de {n} {n:segundo|segundos} entre as partes",
-    en="a rest of {n} {n:second|seconds} between the parts",
-)
-
-
-def update_parent(journal: Journal, parent: Job) -> Job:
-    """Record the joined state and verdict of a parent's parts, and return the parent."""
-    parent = journal.job(parent.id)
-    parts = journal.parts_of(parent)
-    state = joined_state(parts)
-    settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
-    if settled or (parent.state.is_unsent and not state.is_final):
-        return parent
-    reason = next((part.last("reason") for part in parts if part.last("reason")), None)
-    note: dict[str, Any] = {} if reason is None else {"reason": reason}
-    verdict = asdict(joined_verdict(parent, parts))
-    note["updated"] = sum(part.updated for part in parts)
-    if state is parent.state and parent.last("verdict") == verdict:
-        return parent
-    return journal.record(parent, state, verdict=verdict, **_preflight_notes(parts), **note)
-
-
-def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
-    """Return the verdict on the rows of a whole sheet."""
-    verdicts = [part.verdict for part in parts]
-    nothing_sent = joined_state(parts) is State.ABANDONED
-    with_part = (
-        [] if nothing_sent else [row for part in parts for row in _rows_rejected_with_part(part)]
-    )
-    rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
-    return Verdict(
-        read=len(parent.spec.rows),
-        accepted=sum(verdict.accepted for verdict in verdicts),
-        unknown=sum(verdict.unknown for verdict in verdicts),
-        rejected_rows=tuple(sorted([*rejected, *with_part], key=lambda row: row.row or 0)),
-    )
-
-
-def joined_state(parts: Sequence[Job]) -> State:
-    """Return the state of a sheet whose parts are in those states."""
-    states = {part.state for part in parts}
-    if any(not state.is_final for state in states):
-        return State.SENDING_PARTS
-    if State.NEEDS_PERSON in states:
-        return State.NEEDS_PERSON
-    if len(states) == 1:
-        return states.pop()
-    if states <= {State.REJECTED, State.ABANDONED, State.PREVIEWED}:
-        return State.REJECTED if State.REJECTED in states else State.ABANDONED
-    return State.PARTIAL
-
-
-def _preflight_parts(context: "RunContext", parent: Job, hold: HoldJob) -> Job:
-    for part in context.journal.parts_of(parent):
-        with hold(part.id):
-            JobRunner(_context_of_part(context, part)).preflight(context.journal.job(part.id))
-    parts = context.journal.parts_of(parent)
-    if any(part.state.is_final for part in parts):
-        for part in parts:
-            if not part.state.is_final:
-                context.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
-        return update_parent(context.journal, parent)
-    return context.journal.record(parent, State.PREPARED, **_preflight_notes(parts))
-
-
-def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
-    """Return the sum of what the previews of all parts have recorded so far."""
-    return {"previewed": _sum_known(part.last("previewed") for part in parts)}
-
-
-def _ask_consent(context: "RunContext", parent: Job) -> Job:
-    refusal = context.refusal(parent)
-    if refusal is None:
-        return context.journal.record(context.journal.job(parent.id), State.SENDING_PARTS)
-    for part in context.journal.parts_of(parent):
-        context.end(part, State.ABANDONED, reason=asdict(refusal))
-    return update_parent(context.journal, parent)
-
-
-def _context_of_part(context: "RunContext", part: Job) -> "RunContext":
-    """Return the context of one part: consent was given for all, progress names the part."""
-
-    def progress(text: Text) -> None:
-        context.options.progress(
-            Text(pt="Parte {n} · {text}", en="Part {n} · {text}").format(n=part.part, text=text)
-        )
-
-    options = replace(context.options, consent=lambda _request: True, progress=progress)
-    return replace(context, options=options)
-
-
-def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was not applied, but for those with an error of their own."""
-    if part.state not in {State.REJECTED, State.ABANDONED}:
-        return []
-    reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason
-    if part.last("resolved") is not None:
-        reason = _RESOLVED_AS_MISSING
-    named = {row.row for row in part.verdict.rejected_rows}
-    return [
-        RejectedRow(row, None, None, str(reason), itself=False)
-        for row in part.spec.rows
-        if row not in named
-    ]
-
-
-def _sum_known(counts: Any) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

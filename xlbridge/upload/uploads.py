@@ -32,8 +32,7 @@ from xlbridge.upload.plan_builder import (
 from xlbridge.upload.results.evidence import ensure_sheet_evidence
 from xlbridge.upload.results.sheet_codes import SheetCodes
 from xlbridge.upload.row_plan import RowAction, RowPlan
-from xlbridge.upload.run_context import RunContext
-from xlbridge.upload.runner import JobRunner, run_split, update_parent
+from xlbridge.upload.runner import JobRunner, RunContext
 from xlbridge.validation import ValidatedSheet
 
 _PLANNING = Text(
@@ -140,17 +139,11 @@ class Uploads:
         reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}
         if job.state.is_unsent and job.parent is None and not reads_each:
             job = self._with_current_plan(job, options)
-        context = RunContext(self._context, self._client, options)
-        hold = partial(job_lock, self._context.settings.home)
-        with hold(job.parent or job.id):
+        runner = JobRunner(RunContext(self._context, self._client, options))
+        with job_lock(self._context.settings.home, job.parent or job.id):
             job = self._context.journal.job(job.id)
             try:
-                if job.parts:
-                    ended = run_split(context, job, hold)
-                elif job.parent is None:
-                    ended = JobRunner(context).run(job)
-                else:
-                    ended = _run_part(context, job)
+                ended = runner.run(job)
             except (TransportError, AuthenticationFailed) as error:
                 if not self._is_partly_applied(job):
                     raise
@@ -299,25 +292,6 @@ def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], li
     ]
     changing = set(updated)
     return [at for at in planned.plan.positions if at not in changing], updated
-
-
-def _run_part(context: RunContext, job: Job) -> Job:
-    """Run one part of a split sheet by itself, and update its parent."""
-    parent = context.journal.job(job.parent or "")
-    if parent.state.is_unsent:
-        raise UsageError(
-            Text(
-                pt="O envio {job} é parte de {parent}, ainda não confirmado.",
-                en="The upload {job} is a part of {parent}, which is not confirmed yet.",
-            ).format(job=job.id, parent=parent.id),
-            Text(
-                pt="Continue o envio completo: xlbridge resume {p}", en="Go on: xlbridge resume {p}"
-            ).format(p=parent.id),
-        )
-    try:
-        return JobRunner(context).run(job)
-    finally:
-        update_parent(context.journal, parent)
 
 
 def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:

@@ -15,7 +15,12 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Lookup, Resource
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import RowMatcher, SeparateLists
+from xlbridge.upload.lookup.row_lookup import (
+    HashSet,
+    RowMatcher,
+    SeparateLists,
+    SoughtRecords,
+)
 from xlbridge.upload.lookup.row_table import (
     PiecewiseColumn,
     RecordTable,
@@ -24,7 +29,6 @@ from xlbridge.upload.lookup.row_table import (
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import Reading, Snapshot
-from xlbridge.upload.lookup.sought_records import HashSet, SoughtRecords
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500

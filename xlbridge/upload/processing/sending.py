@@ -40,7 +40,7 @@ from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.runner import RunContext, Step
 
 _FRESH = timedelta(minutes=1)
 """Time for which the listing of all records is not read again. Source: the brief, Row actions."""

@@ -44,7 +44,7 @@ from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext
+    from xlbridge.upload.runner import RunContext
 
 
 _CHANGED = Text(

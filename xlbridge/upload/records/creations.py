@@ -41,7 +41,7 @@ from xlbridge.upload.records.writes import RecordWrite, WriteState, plain_json
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext
+    from xlbridge.upload.runner import RunContext
 
 _APPEARED = Text(
     pt="um registro com a mesma chave entrou no sistema depois do plano ({code}); a linha não foi "

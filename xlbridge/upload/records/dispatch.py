@@ -24,7 +24,7 @@ from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext
+    from xlbridge.upload.runner import RunContext
 
 
 _MOST_DOUBTS_IN_A_ROW = 10

@@ -29,7 +29,7 @@ from xlbridge.upload.records.dispatch import (
 from xlbridge.upload.records.writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.run_context import RunContext, Step
+    from xlbridge.upload.runner import RunContext, Step
 
 _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} sem prova: {why}",

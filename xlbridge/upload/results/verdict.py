@@ -1,13 +1,22 @@
-"""Verdict on the rows of an upload: accepted, rejected or unknown, by the analyst's addresses."""
+"""Verdict on the rows of an upload: accepted, rejected or unknown, by the analyst's addresses.
+
+The remote system tells of rows in a finished log, or in a rejected request.
+"""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Self
 
+from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from xlbridge.upload.job import ItemPlaces, JobSpec
+    from xlbridge.wire.imports import ImportLog, RejectedLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +125,15 @@ NOT_IN_SYSTEM = Text(
 )
 """Remark on a row that was read back and is not there, while others of its upload are."""
 
+ROW_COUNT_DIFFERS = Text(
+    pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
+    en="the system read {n} {n:row|rows}, and the sheet has {rows}",
+)
+"""Reason to doubt an upload that was carried out."""
+
+_FIRST_DATA_ROW = 2
+_NO_ITEMS: "Mapping[str, ItemPlaces]" = MappingProxyType({})
+
 
 class RowOutcome(StrEnum):
     """Outcome of a row.
@@ -184,3 +202,89 @@ def parse_item_column(name: str) -> tuple[str, int, str] | None:
     sheet, _, rest = name.partition(".")
     number, _, column = rest.partition(".")
     return (sheet, int(number), column) if column and number.isdecimal() else None
+
+
+def verdict_of_rejection(job: "JobSpec", details: Sequence[ErrorDetail]) -> Verdict:
+    """Return the verdict on a sheet that was rejected as a whole, with its ``details``."""
+    return Verdict(
+        read=len(job.rows),
+        accepted=0,
+        unknown=0,
+        rejected_rows=tuple(_rejected_by_detail(job, detail) for detail in details),
+    )
+
+
+def verdict_of_log(job: "JobSpec", log: "ImportLog") -> Verdict | None:
+    """Return the verdict of a finished log, None when what it tells does not prove one.
+
+    The interface promises its status and the rejected lines. Whatever it counts besides must agree:
+    as many rows read as were sent, each accounted for, as many lines named as are rejected.
+    """
+    lines = log.linhasRejeitadas or []
+    named = {line.linha for line in lines}
+    rejected = log.rejected
+    if rejected is None and log.registrosImportados is not None:
+        rejected = len(job.rows) - log.registrosImportados
+    if rejected is None or len(named) != rejected:
+        return None
+    accepted = len(job.rows) - rejected
+    agrees = log.totalDeRegistros in (None, len(job.rows))
+    if not agrees or log.registrosImportados not in (None, accepted):
+        return None
+    if any(_sheet_row(job, line) is None for line in named):
+        return None
+    return Verdict(
+        read=len(job.rows),
+        accepted=accepted,
+        unknown=0,
+        rejected_rows=tuple(_rejected_lines(job, lines)),
+    )
+
+
+def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
+    """Tell whether a log's counts alone say that no row is left to do, whatever its status is."""
+    counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
+    total, imported, rejected = counts
+    if total is None or imported is None or rejected is None:
+        return False
+    return imported + rejected == total == len(job.rows)
+
+
+def _rejected_lines(job: "JobSpec", lines: "Iterable[RejectedLine]") -> Iterable[RejectedRow]:
+    for line in sorted(lines, key=lambda line: line.linha or 0):
+        yield rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
+
+
+def _rejected_by_detail(job: "JobSpec", detail: ErrorDetail) -> RejectedRow:
+    # Most commands read verdicts that are in the journal.
+    from xlbridge.wire.imports import split_line_number
+
+    number, rest = split_line_number(detail.value)
+    row = _sheet_row(job, number)
+    return rejected_row(job, row, detail.key or None, rest if row else detail.value)
+
+
+def rejected_row(
+    job: "JobSpec",
+    row: int | None,
+    column: str | None,
+    message: str,
+    *,
+    itself: bool = True,
+    items: "Mapping[str, ItemPlaces]" = _NO_ITEMS,
+) -> RejectedRow:
+    """Return a rejected row with its cell, where the sheet, or that of the item, has the column."""
+    cell = None if row is None or column is None else job.cell(row, column)
+    item = None if row is None or column is None else parse_item_column(column)
+    if row is not None and item is not None and item[0] in items:
+        name, number, of_item = item
+        cell = items[name].cell(row, number, of_item)
+    return RejectedRow(row, cell, column, message, itself)
+
+
+def _sheet_row(job: "JobSpec", line: int | None) -> int | None:
+    """Return the analyst's row of a line of the payload, whose header stands in row 1."""
+    if line is None:
+        return None
+    position = line - _FIRST_DATA_ROW
+    return job.rows[position] if 0 <= position < len(job.rows) else None
