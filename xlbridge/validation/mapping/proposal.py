@@ -169,31 +169,40 @@ def _candidates(
     """Yield the columns that a header may be, by its words and its values."""
     for column in resource.columns:
         named = matcher.fit(foreign.header, column)
-        fits = fit(column, foreign) if named else None
-        body: dict[str, Any] = {"from": foreign.header}
         if named is None:
             if _tells_by_values(column, foreign):
-                yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, body)
+                alone = {"from": foreign.header}
+                yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, alone)
             continue
-        score = _score(named, column, foreign)
+        body: dict[str, Any] = {"from": foreign.header}
         if column.kind in _MONEY and (style := foreign.number_style()):
             body["numbers"] = style
-        if fits is None:
-            score, told = min(score, _HIGH - 0.01), _NO_VALUES
-        elif fits >= _FITS:
-            told = _VALUES_FIT
-        elif takes_list(column, foreign):
-            body["values"], told = listed_values(column, foreign), _LISTED
-            if TO_FILL_IN in body["values"].values():
-                score = min(score, _HIGH - 0.01)
-        elif fits > 1 / 2:
-            score, told = _LEAST + (min(score, _MEDIUM) - _LEAST) * fits, _PARTLY
-        elif fits and named.score >= _HIGH:
-            # Left out, the column would be missing from every record; its cells are told one by one.
-            score, told = _LEAST, _FEW_FIT
-        else:
-            continue
-        yield _Candidate(foreign, column, score, told.format(reason=named.reason), body)
+        fits = fit(column, foreign)
+        if fits is not None and fits < _FITS and takes_list(column, foreign):
+            body["values"] = listed_values(column, foreign)
+        score, reason = _by_values(named, _score(named, column, foreign), fits, body)
+        if reason is not None:
+            yield _Candidate(foreign, column, score, reason.format(reason=named.reason), body)
+
+
+def _by_values(
+    named: NameFit, score: float, fits: float | None, body: Mapping[str, Any]
+) -> tuple[float, Text | None]:
+    """Return the score of a header that fits by name, and the reason, None where it is no column.
+
+    ``fits`` is the share of values that the column takes, None where there are none.
+    """
+    if fits is None:
+        return min(score, _HIGH - 0.01), _NO_VALUES
+    if fits >= _FITS:
+        return score, _VALUES_FIT
+    if "values" in body:
+        asks = TO_FILL_IN in body["values"].values()
+        return min(score, _HIGH - 0.01) if asks else score, _LISTED
+    if fits > 1 / 2:
+        return _LEAST + (min(score, _MEDIUM) - _LEAST) * fits, _PARTLY
+    # Left out, the column would be missing from every record; its cells are told one by one.
+    return _LEAST, _FEW_FIT if fits and named.score >= _HIGH else None
 
 
 def _score(named: NameFit, column: Column, foreign: ForeignColumn) -> float:
