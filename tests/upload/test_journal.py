@@ -25,7 +25,7 @@ from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
-from xlbridge.upload.row_plan import PlannedRows, RowPlan
+from xlbridge.upload.row_actions import PlannedRows, RowPlan
 
 pytestmark = pytest.mark.one_database
 

@@ -38,12 +38,12 @@ from .payload import (
     sent_rows as sent_rows,
 )
 from .plan_builder import may_be_sent as may_be_sent
-from .row_plan import (
+from .planned_row import (
     ACTION_COUNTS as ACTION_COUNTS,
     PlannedRow as PlannedRow,
     RowAction as RowAction,
+    RowReason as RowReason,
 )
-from .row_reasons import RowReason as RowReason
 from .undo import (
     create_undo as create_undo,
     left_lines as left_lines,

@@ -8,9 +8,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
+from xlbridge.upload.planned_row import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
-from xlbridge.upload.row_plan import ACTION_COUNTS, PlannedRow, RowAction
-from xlbridge.upload.row_reasons import RowReason
 
 if TYPE_CHECKING:
     from xlbridge.client import Target

@@ -17,8 +17,8 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
+from xlbridge.upload.planned_row import plan_token
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
-from xlbridge.upload.row_plan import plan_token
 from xlbridge.workbook import cell_address
 
 REJECTS_INFIX = "rejeitadas"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import JournalError, UsageError
 from xlbridge.garbage_collection import gc_paused
@@ -30,8 +30,11 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_to_json,
     value_of_json,
 )
+from xlbridge.upload.planned_row import PlannedRow, StoredAction
 from xlbridge.upload.records.writes import RecordTask, RecordWrites, WriteState
-from xlbridge.upload.row_plan import PlannedRow, RowPlan, StoredAction
+
+if TYPE_CHECKING:
+    from xlbridge.upload.row_actions import RowPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class Journal:
         self,
         whole: SheetPart,
         parts: Sequence[SheetPart],
-        plan: RowPlan,
+        plan: "RowPlan",
         known: ClaimedRows,
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
@@ -188,7 +191,7 @@ class Journal:
             for row, action, reason, detail in found.fetchall()
         ]
 
-    def renew_plan(self, job: Job, plan: RowPlan, before: Mapping[str, Snapshot]) -> Job:
+    def renew_plan(self, job: Job, plan: "RowPlan", before: Mapping[str, Snapshot]) -> Job:
         """Record that the plan of a prepared job was made anew and is the same.
 
         ``before`` are the records of the rows of the job, or of each of its parts, by id.

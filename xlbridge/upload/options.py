@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
-from xlbridge.upload.row_plan import PlanOptions
 
 if TYPE_CHECKING:
     from xlbridge.upload.consent import Consent
@@ -21,6 +20,24 @@ Progress = Callable[[Text], None]
 
 Counted = Callable[[int, int], None]
 """Receives how many rows or records of an upload are done, of how many; it may be called often."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Options that decide the actions of rows.
+
+    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
+    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
+    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors. Without
+    ``look_up`` the system is not asked.
+    """
+
+    update: bool = False
+    clear: bool = False
+    again: str | None = None
+    create_unread: bool = False
+    good_rows: bool = False
+    look_up: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

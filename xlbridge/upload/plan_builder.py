@@ -20,6 +20,7 @@ from xlbridge.upload.lookup.comparison import chosen_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
+from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
     file_hash,
     frame_of_payload,
@@ -28,10 +29,9 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
+from xlbridge.upload.planned_row import CellContent, PlannedRow, RowReason, SetAside
 from xlbridge.upload.results.verdict import item_column
-from xlbridge.upload.row_actions import SheetRows, plan_rows, read_rows
-from xlbridge.upload.row_plan import CellContent, PlannedRow, PlanOptions, RowPlan, SetAside
-from xlbridge.upload.row_reasons import RowReason
+from xlbridge.upload.row_actions import RowPlan, SheetRows, plan_rows, read_rows
 from xlbridge.validation import ValidatedSheet
 
 

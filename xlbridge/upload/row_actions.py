@@ -1,15 +1,21 @@
-"""Actions of rows: decided by what the system has, and by what the journal's jobs claim.
+"""Plan of an upload: the action of each row, by what the system has and what other jobs claim.
 
 Rows and records of one key are grouped. Pairs with equal values match first; one row and one
 record left over are a change; rows left over alone are new; anything else is held.
 Source: the product brief, Row actions.
 """
 
+import hashlib
+import json
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import compress, count, repeat
+from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
@@ -19,18 +25,18 @@ from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
-from xlbridge.upload.lookup.row_table import TypedRows, values_of
+from xlbridge.upload.lookup.row_table import MadeItems, PackedRows, TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
-from xlbridge.upload.row_plan import (
+from xlbridge.upload.options import PlanOptions
+from xlbridge.upload.planned_row import (
     Difference,
     PlannedRow,
-    PlannedRows,
-    PlanOptions,
     RowAction,
-    RowPlan,
+    RowReason,
     SetAside,
+    StoredAction,
+    plan_token,
 )
-from xlbridge.upload.row_reasons import RowReason
 
 _LOOKUP_REJECTED = Text(
     pt="o sistema não permitiu a leitura: {reason}",
@@ -38,6 +44,147 @@ _LOOKUP_REJECTED = Text(
 )
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_ASKED = Text(pt="não foi pedido", en="it was not asked for")
+
+
+class _Decision(NamedTuple):
+    """What was decided about rows alike."""
+
+    action: RowAction
+    reason: RowReason | None
+    job: str | None
+    why: Text | None
+
+
+class PlannedRows(MadeItems[PlannedRow]):
+    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
+
+    ``numbers`` are the columns of the system's own number, as the sheet has them.
+    """
+
+    def __init__(
+        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
+    ) -> None:
+        self._rows = array("L")
+        self._decided = array("L")
+        self._numbers = numbers
+        self._particular: dict[int, PlannedRow] = {}
+        decisions: dict[_Decision, int] = {}
+        records = PackedRows(1)
+        last, number = None, 0
+        for at, row in enumerate(rows):
+            decision = _Decision(row.action, row.reason, row.job, row.why)
+            if decision != last:
+                last, number = decision, decisions.setdefault(decision, len(decisions))
+            self._rows.append(row.row)
+            self._decided.append(number)
+            records.append((row.record,))
+            if row.differences or row.own:
+                self._particular[at] = row
+        self._decisions = list(decisions)
+        self._records = records.column(0)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _made(self, at: int) -> PlannedRow:
+        if at in self._particular:
+            return self._particular[at]
+        number = {name: column[at] for name, column in self._numbers.items()}
+        action, reason, job, why = self._decisions[self._decided[at]]
+        return PlannedRow(
+            self._rows[at],
+            action,
+            reason,
+            self._records[at],
+            job,
+            why,
+            number={n: value for n, value in number.items() if value is not None} or _NOTHING,
+        )
+
+    def count_actions(self) -> Counter[RowAction]:
+        """Count the rows by action."""
+        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
+
+    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
+        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
+        fitting = [wanted(one.action, one.reason) for one in self._decisions]
+        return list(compress(count(), map(fitting.__getitem__, self._decided)))
+
+    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
+        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
+        begins = [
+            f'["{one.action}", '
+            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
+            for one in self._decisions
+        ]
+        decided = map(begins.__getitem__, self._decided)
+        for at, (begin, digest, code) in enumerate(
+            zip(decided, digests, self._records, strict=True)
+        ):
+            record = "null" if code is None else encode_basestring_ascii(code)
+            particular = self._particular.get(at)
+            differences = {} if particular is None else particular.differences
+            theirs = json.dumps({n: one.theirs for n, one in differences.items()})
+            yield f'{begin}, "{digest}", {record}, {theirs if differences else "{}"}]'
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """Actions of the rows of a sheet, in order; ``digests`` are those of the rows' values.
+
+    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
+    not be looked up.
+    """
+
+    rows: PlannedRows
+    digests: Sequence[str]
+    unread_reason: Text | None = None
+    keys: Sequence[Sequence[str]] = ()
+
+    def to_journal(self) -> Iterator[StoredAction]:
+        """Yield the rows as the journal keeps them."""
+        keys = self.keys or repeat(())
+        for row, of_row in zip(self.rows, keys, strict=bool(self.keys)):
+            yield row.to_journal(of_row)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of rows by action."""
+        counted = self.rows.count_actions()
+        return {action.value: counted[action] for action in RowAction}
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """Record of the plan in an event."""
+        note = {
+            "plan": self.counts,
+            "plan_digest": self.digest,
+            "writes": len(self.positions),
+            "not_records": self.not_records,
+        }
+        why = self.unread_reason
+        return note if why is None else {**note, "unread": asdict(why)}
+
+    @property
+    def positions(self) -> list[int]:
+        """Positions of the rows that are sent."""
+        return self.rows.chosen(lambda action, _: action.writes)
+
+    @property
+    def not_records(self) -> int:
+        """Number of rows that are no records."""
+        return len(self.rows.chosen(lambda _, reason: reason is RowReason.NO_RECORD))
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the actions and of the values that records have before."""
+        lines = sorted(self.rows.decided_lines(self.digests))
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    @property
+    def token(self) -> str:
+        """Confirmation of just these actions: ``ROWS:DIGEST8``."""
+        return plan_token(len(self.positions), self.digest)
 
 
 @dataclass(frozen=True, slots=True)

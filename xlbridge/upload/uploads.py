@@ -29,9 +29,10 @@ from xlbridge.upload.plan_builder import (
     plan_source,
     renew_plan,
 )
+from xlbridge.upload.planned_row import RowAction
 from xlbridge.upload.results.evidence import ensure_sheet_evidence
 from xlbridge.upload.results.sheet_codes import SheetCodes
-from xlbridge.upload.row_plan import RowAction, RowPlan
+from xlbridge.upload.row_actions import RowPlan
 from xlbridge.upload.runner import JobRunner, RunContext
 from xlbridge.validation import ValidatedSheet
 

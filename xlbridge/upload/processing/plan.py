@@ -12,8 +12,8 @@ from xlbridge.i18n import Text
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.planned_row import StoredAction, plan_token
 from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, Standing
-from xlbridge.upload.row_plan import StoredAction, plan_token
 
 
 class LeftBecause(StrEnum):

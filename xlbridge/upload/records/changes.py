@@ -28,6 +28,7 @@ from xlbridge.upload.lookup.comparison import is_same_list
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
+from xlbridge.upload.planned_row import PlannedRow
 from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
@@ -39,7 +40,6 @@ from xlbridge.upload.records.dispatch import (
     with_reason,
 )
 from xlbridge.upload.records.writes import RecordTask, RecordWrite, WriteState, plain_json
-from xlbridge.upload.row_plan import PlannedRow
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
 

@@ -16,9 +16,8 @@ from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
+from xlbridge.upload.planned_row import PlannedRow, RowAction, RowReason
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
-from xlbridge.upload.row_plan import PlannedRow, RowAction
-from xlbridge.upload.row_reasons import RowReason
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues

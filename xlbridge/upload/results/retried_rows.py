@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
+from xlbridge.upload.planned_row import RowReason
 from xlbridge.upload.results.verdict import RowOutcome, SettledRows
-from xlbridge.upload.row_reasons import RowReason
 
 
 def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:

@@ -20,9 +20,9 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import file_hash, sent_rows
+from xlbridge.upload.planned_row import PlannedRow, RowAction
 from xlbridge.upload.records.writes import WriteState
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
-from xlbridge.upload.row_plan import PlannedRow, RowAction
 from xlbridge.validation import child_cells
 from xlbridge.validation.headers import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS

@@ -1,26 +1,18 @@
-"""Plan of an upload: the action of each row, decided before anything is written.
+"""Row of a plan: its action, the reason where it is not created, and what differs in the system.
 
 Source: the product brief, Row actions.
 """
 
-import hashlib
-import json
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from itertools import compress, count, repeat
-from json.encoder import encode_basestring_ascii
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.row_table import MadeItems, PackedRows
-from xlbridge.upload.row_reasons import RowReason
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -65,6 +57,124 @@ ACTION_COUNTS = Text(
     "{unread} to create without a look-up",
 )
 """Counts of a plan by action, for a person."""
+
+
+class RowReason(StrEnum):
+    """Reason why a row is not created; the code is stable, its text is for a person."""
+
+    SAME = "same"
+    SENT_BEFORE = "sent-before"
+    DIFFERS = "differs"
+    CANNOT_CHANGE = "cannot-change"
+    EMPTY_CELL = "empty-cell"
+    SEVERAL = "several"
+    CLAIMED = "claimed"
+    GONE = "gone"
+    NOT_LOOKED_UP = "not-looked-up"
+    NO_KEY = "no-key"
+    SET_LATER = "set-later"
+    NO_RECORD = "no-record"
+    ERRORS = "errors"
+    REJECTED = "rejected"
+    SENT_OTHERWISE = "sent-otherwise"
+
+    def text(self, ways: "Mapping[RowReason, Text] | None" = None) -> Text:
+        """Return the explanation for a person, with what to do next: ``ways``, or by options."""
+        reason, way = _REASONS[self], (_BY_OPTIONS if ways is None else ways).get(self)
+        return reason if way is None else Text(pt=reason.pt + way.pt, en=reason.en + way.en)
+
+    @property
+    def summary(self) -> Text:
+        """The explanation of several rows that differ in what completes it."""
+        return self.text().format(job="…", why="…")
+
+    @property
+    def is_of_sheet(self) -> bool:
+        """True where the sheet itself tells, whatever the system has."""
+        return self in _OF_SHEETS
+
+
+_OF_SHEETS = frozenset(
+    {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
+)
+
+_REASONS: Mapping[RowReason, Text] = {
+    RowReason.SAME: Text(
+        pt="já está no sistema com os mesmos valores", en="in the system with the same values"
+    ),
+    RowReason.SENT_BEFORE: Text(
+        pt="já foi aceita no envio {job}", en="was accepted before, by the upload {job}"
+    ),
+    RowReason.DIFFERS: Text(
+        pt="já está no sistema com outros valores", en="in the system with other values"
+    ),
+    RowReason.CANNOT_CHANGE: Text(
+        pt="já está no sistema com outros valores, que a interface não altera; altere manualmente "
+        "no sistema",
+        en="in the system with other values, which the interface cannot change; change it by hand "
+        "in the system",
+    ),
+    RowReason.EMPTY_CELL: Text(
+        pt="a célula está vazia e o sistema tem um valor",
+        en="the cell is empty and the system has a value",
+    ),
+    RowReason.SEVERAL: Text(
+        pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
+        en="several records or rows have the same key, and nothing tells which is which",
+    ),
+    RowReason.CLAIMED: Text(
+        pt="o envio {job} a contém e não terminou",
+        en="the upload {job} holds it and is not finished",
+    ),
+    RowReason.GONE: Text(
+        pt="já foi aceita ou esteve no sistema, e não está mais lá",
+        en="was accepted or was in the system once, and is not there now",
+    ),
+    RowReason.NOT_LOOKED_UP: Text(
+        pt="não foi possível procurá-la no sistema ({why})",
+        en="could not be looked up in the system ({why})",
+    ),
+    RowReason.NO_KEY: Text(
+        pt="não tem chave pela qual achar o registro a alterar",
+        en="has no key by which the record to change would be found",
+    ),
+    RowReason.SET_LATER: Text(
+        pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
+        "valor e depois envie-o com --update",
+        en="{why} can only be set on a record that is in the system; create the row without that "
+        "value, then send it with --update",
+    ),
+    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
+    RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
+    RowReason.REJECTED: Text(
+        pt="foi rejeitada e não mudou desde então: {why}",
+        en="was rejected and has not changed since: {why}",
+    ),
+    RowReason.SENT_OTHERWISE: Text(
+        pt="já foi aceita com outra chave ({why}); altere o registro manualmente no sistema",
+        en="was accepted with another key ({why}); change the record by hand in the system",
+    ),
+}
+
+_BY_OPTIONS: Mapping[RowReason, Text] = {
+    RowReason.DIFFERS: Text(
+        pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
+        en='; to change the record: --update; to add one more: --again "reason"',
+    ),
+    RowReason.EMPTY_CELL: Text(
+        pt="; para apagar o valor: --clear", en="; to clear the value: --clear"
+    ),
+    RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
+    RowReason.GONE: Text(
+        pt='; para incluí-la de novo: --again "motivo"',
+        en='; to create it again: --again "reason"',
+    ),
+    RowReason.NOT_LOOKED_UP: Text(
+        pt="; para incluí-la assim mesmo: --create-unread",
+        en="; to create it all the same: --create-unread",
+    ),
+}
+"""Ways out of a reason, by options of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,165 +318,6 @@ class PlannedRow:
                 for column, one in self.differences.items()
             ],
         }
-
-
-class _Decision(NamedTuple):
-    """What was decided about rows alike."""
-
-    action: RowAction
-    reason: RowReason | None
-    job: str | None
-    why: Text | None
-
-
-class PlannedRows(MadeItems[PlannedRow]):
-    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
-
-    ``numbers`` are the columns of the system's own number, as the sheet has them.
-    """
-
-    def __init__(
-        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
-    ) -> None:
-        self._rows = array("L")
-        self._decided = array("L")
-        self._numbers = numbers
-        self._particular: dict[int, PlannedRow] = {}
-        decisions: dict[_Decision, int] = {}
-        records = PackedRows(1)
-        last, number = None, 0
-        for at, row in enumerate(rows):
-            decision = _Decision(row.action, row.reason, row.job, row.why)
-            if decision != last:
-                last, number = decision, decisions.setdefault(decision, len(decisions))
-            self._rows.append(row.row)
-            self._decided.append(number)
-            records.append((row.record,))
-            if row.differences or row.own:
-                self._particular[at] = row
-        self._decisions = list(decisions)
-        self._records = records.column(0)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def _made(self, at: int) -> PlannedRow:
-        if at in self._particular:
-            return self._particular[at]
-        number = {name: column[at] for name, column in self._numbers.items()}
-        action, reason, job, why = self._decisions[self._decided[at]]
-        return PlannedRow(
-            self._rows[at],
-            action,
-            reason,
-            self._records[at],
-            job,
-            why,
-            number={n: value for n, value in number.items() if value is not None} or _NOTHING,
-        )
-
-    def count_actions(self) -> Counter[RowAction]:
-        """Count the rows by action."""
-        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
-
-    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
-        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
-        fitting = [wanted(one.action, one.reason) for one in self._decisions]
-        return list(compress(count(), map(fitting.__getitem__, self._decided)))
-
-    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
-        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
-        begins = [
-            f'["{one.action}", '
-            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
-            for one in self._decisions
-        ]
-        decided = map(begins.__getitem__, self._decided)
-        for at, (begin, digest, code) in enumerate(
-            zip(decided, digests, self._records, strict=True)
-        ):
-            record = "null" if code is None else encode_basestring_ascii(code)
-            particular = self._particular.get(at)
-            differences = {} if particular is None else particular.differences
-            theirs = json.dumps({n: one.theirs for n, one in differences.items()})
-            yield f'{begin}, "{digest}", {record}, {theirs if differences else "{}"}]'
-
-
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """Options that decide the actions of rows.
-
-    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
-    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
-    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors. Without
-    ``look_up`` the system is not asked.
-    """
-
-    update: bool = False
-    clear: bool = False
-    again: str | None = None
-    create_unread: bool = False
-    good_rows: bool = False
-    look_up: bool = True
-
-
-@dataclass(frozen=True)
-class RowPlan:
-    """Actions of the rows of a sheet, in order; ``digests`` are those of the rows' values.
-
-    ``keys`` are the digests of each row's business keys. ``unread_reason`` says why some rows could
-    not be looked up.
-    """
-
-    rows: PlannedRows
-    digests: Sequence[str]
-    unread_reason: Text | None = None
-    keys: Sequence[Sequence[str]] = ()
-
-    def to_journal(self) -> Iterator[StoredAction]:
-        """Yield the rows as the journal keeps them."""
-        keys = self.keys or repeat(())
-        for row, of_row in zip(self.rows, keys, strict=bool(self.keys)):
-            yield row.to_journal(of_row)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of rows by action."""
-        counted = self.rows.count_actions()
-        return {action.value: counted[action] for action in RowAction}
-
-    @property
-    def note(self) -> dict[str, Any]:
-        """Record of the plan in an event."""
-        note = {
-            "plan": self.counts,
-            "plan_digest": self.digest,
-            "writes": len(self.positions),
-            "not_records": self.not_records,
-        }
-        why = self.unread_reason
-        return note if why is None else {**note, "unread": asdict(why)}
-
-    @property
-    def positions(self) -> list[int]:
-        """Positions of the rows that are sent."""
-        return self.rows.chosen(lambda action, _: action.writes)
-
-    @property
-    def not_records(self) -> int:
-        """Number of rows that are no records."""
-        return len(self.rows.chosen(lambda _, reason: reason is RowReason.NO_RECORD))
-
-    @cached_property
-    def digest(self) -> str:
-        """Digest of the actions and of the values that records have before."""
-        lines = sorted(self.rows.decided_lines(self.digests))
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-    @property
-    def token(self) -> str:
-        """Confirmation of just these actions: ``ROWS:DIGEST8``."""
-        return plan_token(len(self.positions), self.digest)
 
 
 @lru_cache(maxsize=1_000)
