@@ -9,14 +9,13 @@ from stdnum.br import cnpj
 
 from xlbridge.client import Client
 from xlbridge.upload import (
-    ApproveAll,
     Job,
     RequestedMode,
-    RowAction,
     UploadContext,
     UploadOptions,
     Uploads,
 )
+from xlbridge.upload.planning import ApproveAll, RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 

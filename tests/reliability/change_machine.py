@@ -37,18 +37,20 @@ from xlbridge.settings import Settings, read_settings
 from xlbridge.upload import (
     Job,
     Resolution,
-    RowAction,
-    RowReason,
     State,
     UploadContext,
     UploadOptions,
     Uploads,
-    corrected_rows,
     create_undo,
-    require_rejected,
     resolve_job,
 )
 from xlbridge.upload.job import MAX_PLAN_AGE
+from xlbridge.upload.planning import (
+    RowAction,
+    RowReason,
+    corrected_rows,
+    require_rejected,
+)
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")

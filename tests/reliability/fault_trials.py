@@ -30,7 +30,6 @@ from xlbridge.client import Client
 from xlbridge.errors import ApiError
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
-    ApproveAll,
     Job,
     Journal,
     Resolution,
@@ -41,6 +40,7 @@ from xlbridge.upload import (
     create_undo,
     resolve_job,
 )
+from xlbridge.upload.planning import ApproveAll
 from xlbridge.upload.processing import create_processing, find_kind, given_numbers
 from xlbridge.validation import validate_workbook
 

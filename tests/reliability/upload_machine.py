@@ -24,7 +24,6 @@ from trials import judged, quick_client
 from xlbridge.errors import ApiError, JournalError
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
-    ApproveAll,
     Job,
     Journal,
     Resolution,
@@ -34,6 +33,7 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
+from xlbridge.upload.planning import ApproveAll
 
 ROWS = 3
 _SETTLE = 900.0

@@ -13,15 +13,17 @@ from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload import (
+    State,
+    UploadContext,
+    Uploads,
+)
+from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     ConsentRequest,
     PlannedRow,
     RowAction,
     RowReason,
-    State,
-    UploadContext,
-    Uploads,
     reason_lines,
 )
 from xlbridge.upload.results import job_json

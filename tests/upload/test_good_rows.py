@@ -13,7 +13,12 @@ from upload_parts import YES, new_cnpj, registered, row_counts, taken_cnpj
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import RowReason, State, UploadContext, Uploads
+from xlbridge.upload import (
+    State,
+    UploadContext,
+    Uploads,
+)
+from xlbridge.upload.planning import RowReason
 from xlbridge.validation import validate_workbook
 
 HEADER = ["nomeComercial", "cnpj", "codigoDoTipoDeCliente", "email"]

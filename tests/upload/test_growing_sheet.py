@@ -13,7 +13,8 @@ from upload_parts import YES, row_counts, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import UploadContext, Uploads, corrected_rows
+from xlbridge.upload import UploadContext, Uploads
+from xlbridge.upload.planning import corrected_rows
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import RECEIVABLE_LIST_OPEN, ReceivableQuery
 

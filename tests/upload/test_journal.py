@@ -19,13 +19,14 @@ from xlbridge.errors import JournalError, LocalDatabaseError, UsageError
 from xlbridge.files import open_local_database
 from xlbridge.resources import Mode
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Journal, PlannedRow, RowAction
+from xlbridge.upload import Journal
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
-from xlbridge.upload.row_actions import PlannedRows, RowPlan
+from xlbridge.upload.planning import PlannedRow, RowAction
+from xlbridge.upload.planning.row_actions import PlannedRows, RowPlan
 
 pytestmark = pytest.mark.one_database
 

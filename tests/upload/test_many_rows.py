@@ -15,9 +15,15 @@ from upload_parts import YES, MakeClients, new_cnpj, plan_counts, write_job
 
 from xlbridge.client import Client
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.upload import Journal, RowReason, State, UploadContext, Uploads
+from xlbridge.upload import (
+    Journal,
+    State,
+    UploadContext,
+    Uploads,
+)
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
+from xlbridge.upload.planning import RowReason
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,16 @@ from xlbridge.errors import JournalError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload import (
-    ConsentRequest,
     Journal,
     RequestedMode,
-    RowAction,
-    RowReason,
     State,
     UploadContext,
     Uploads,
-    choose_mode,
+)
+from xlbridge.upload.planning import (
+    ConsentRequest,
+    RowAction,
+    RowReason,
 )
 from xlbridge.upload.results import ensure_evidence, job_json
 
@@ -220,17 +221,20 @@ def test_without_waiting_the_job_is_resumed_later(
 
 def test_a_mode_that_the_resource_lacks_is_refused(context: UploadContext) -> None:
     with pytest.raises(UsageError, match="direct, preview"):
-        choose_mode(context.catalogue["enderecamento-de-produto"], "queue")
-    assert choose_mode(context.catalogue["enderecamento-de-produto"], "auto").mode is Mode.DIRECT
+        replace(YES, mode="queue").choose_mode(context.catalogue["enderecamento-de-produto"])
+    assert (
+        replace(YES, mode="auto").choose_mode(context.catalogue["enderecamento-de-produto"]).mode
+        is Mode.DIRECT
+    )
 
 
 def test_what_no_import_takes_goes_record_by_record(context: UploadContext) -> None:
     resource = context.catalogue["tipo-de-produto"]
-    assert choose_mode(resource, "auto").mode is Mode.RECORDS
-    assert choose_mode(resource, "records").mode is Mode.RECORDS
+    assert replace(YES, mode="auto").choose_mode(resource).mode is Mode.RECORDS
+    assert replace(YES, mode="records").choose_mode(resource).mode is Mode.RECORDS
     for mode in ("direct", "queue", "preview"):
         with pytest.raises(UsageError, match="it accepts: records") as refused:
-            choose_mode(resource, mode)
+            replace(YES, mode=mode).choose_mode(resource)
         assert "one by one" in str(refused.value.hint)
 
 

@@ -23,11 +23,13 @@ from xlbridge.errors import UsageError
 from xlbridge.upload import (
     Job,
     RequestedMode,
-    RowAction,
-    RowReason,
     State,
     UploadContext,
     Uploads,
+)
+from xlbridge.upload.planning import (
+    RowAction,
+    RowReason,
     corrected_rows,
     require_rejected,
 )

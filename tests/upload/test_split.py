@@ -31,21 +31,23 @@ from xlbridge.errors import InDoubt, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
-    ConsentRequest,
     Job,
     Journal,
     RequestedMode,
     Resolution,
-    RowAction,
     State,
     UploadContext,
     Uploads,
-    corrected_rows,
-    require_rejected,
     resolve_job,
 )
 from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.upload.payload import file_hash
+from xlbridge.upload.planning import (
+    ConsentRequest,
+    RowAction,
+    corrected_rows,
+    require_rejected,
+)
 from xlbridge.upload.results import RowOutcome, job_json, job_lines
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN

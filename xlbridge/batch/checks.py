@@ -21,8 +21,8 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
-from xlbridge.upload import may_be_sent
 from xlbridge.upload.lookup import Registries
+from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
     RefusedFile,
     ValidatedSheet,

@@ -8,7 +8,7 @@ from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload import ACTION_COUNTS
+from xlbridge.upload.planning import ACTION_COUNTS
 
 _MARKS = {
     UnitStatus.DONE: "✓",

@@ -12,7 +12,8 @@ from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor
-from xlbridge.upload import Consent, UploadOptions
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import Consent
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof.verdict import WrittenProof

@@ -30,20 +30,22 @@ from xlbridge.batch.status import StepOverview, last_processing, overview
 from xlbridge.errors import ApiError, UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.upload import (
-    CorrectedRows,
     Job,
-    NotRetriable,
-    RowAction,
-    RowReason,
     State,
     UploadOptions,
     Uploads,
+)
+from xlbridge.upload.lookup import LinkResolver, Registries
+from xlbridge.upload.planning import (
+    CorrectedRows,
+    NotRetriable,
+    RowAction,
+    RowReason,
     corrected_rows,
     has_sent_rows,
     may_be_sent,
     reason_lines,
 )
-from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.processing import (
     RecordNumbers,
     create_processing,

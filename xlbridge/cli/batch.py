@@ -39,11 +39,11 @@ from xlbridge.cli.output import print_error, print_json, print_result, remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload import (
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     ConsentRequest as JobConsentRequest,
-    UploadOptions,
 )
 
 

@@ -19,7 +19,7 @@ from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile
-from xlbridge.upload import Journal, accept_journal, is_expected
+from xlbridge.upload import Journal, JournalMarker
 
 
 @described_command(
@@ -59,7 +59,7 @@ def _take_journal(reason: str) -> None:
         raise UsageError(
             Text(pt="Informe o motivo em --accept-journal.", en="--accept-journal needs a reason.")
         )
-    aside = accept_journal(command_settings().journal, reason.strip())
+    aside = JournalMarker(command_settings().journal).accept(reason.strip())
     if aside is not None:
         remark(
             Text(
@@ -91,7 +91,7 @@ def _checks() -> list[DiagnosticCheck]:
 
 def _journal(path: Path) -> Iterator[DiagnosticCheck]:
     """Check the journal of uploads, where there is one."""
-    if not (path.exists() or is_expected(path)):
+    if not (path.exists() or JournalMarker(path).is_expected):
         return
     try:
         with closing(Journal(path)) as journal:

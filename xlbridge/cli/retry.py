@@ -67,7 +67,12 @@ def command(
         )
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload import Uploads, corrected_rows, may_be_sent, require_rejected
+        from xlbridge.upload import Uploads
+        from xlbridge.upload.planning import (
+            corrected_rows,
+            may_be_sent,
+            require_rejected,
+        )
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)

@@ -31,7 +31,7 @@ from xlbridge.cli.upload_options import (
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
-from xlbridge.upload import choose_mode, open_context
+from xlbridge.upload import open_context
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def command(
             run_upload,
         )
         from xlbridge.connection import connect
-        from xlbridge.upload import Uploads, may_be_sent
+        from xlbridge.upload import Uploads
+        from xlbridge.upload.planning import may_be_sent
 
         if mapping is not None:
             from xlbridge.validation.mapping import read_mapping
@@ -106,9 +107,7 @@ def command(
         )
         if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
             return tell_invalid(judged)
-        choice = choose_mode(
-            judged.resource, arguments.options.mode, with_lists=bool(judged.children)
-        )
+        choice = arguments.options.choose_mode(judged.resource, with_lists=bool(judged.children))
         resource_name = judged.resource.name
         _mention_warnings(judged)
         with connect(context.settings, remark) as client:

@@ -19,13 +19,12 @@ from xlbridge.cli.options import (
     yes_option,
 )
 from xlbridge.i18n import Text
-from xlbridge.upload import (
+from xlbridge.upload import RequestedMode, UploadOptions
+from xlbridge.upload.planning import (
     ApproveAll,
     Confirmed,
     Consent,
     ConsentRequest,
-    RequestedMode,
-    UploadOptions,
 )
 
 mode_option = option(

@@ -18,7 +18,13 @@ from xlbridge.files import report_local_failures
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.settings import CsvForm
-from xlbridge.upload import ConsentRequest, Job, State, UploadContext, Uploads
+from xlbridge.upload import (
+    Job,
+    State,
+    UploadContext,
+    Uploads,
+)
+from xlbridge.upload.planning import ConsentRequest
 from xlbridge.upload.results import Verdict
 from xlbridge.validation import ValidatedSheet, ValidationRequest
 from xlbridge.validation.reports import Report, closing_lines, report_lines

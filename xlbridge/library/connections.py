@@ -44,7 +44,12 @@ from xlbridge.library.uploads import (
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
-from xlbridge.upload import ApproveAll, RequestedMode, UploadOptions, known_numbers
+from xlbridge.upload import (
+    RequestedMode,
+    UploadOptions,
+    known_numbers,
+)
+from xlbridge.upload.planning import ApproveAll
 
 Moment = str | dt.date
 """A date or a datetime, or the text of one (``2026-10-01``, ``01/10/2026 18:30``)."""

@@ -27,7 +27,7 @@ from xlbridge.settings import (
     WorkbookLimits,
     read_settings,
 )
-from xlbridge.upload import may_be_sent
+from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (
     DateOrder,
     NumberStyle,

@@ -14,14 +14,16 @@ from xlbridge.i18n import Text
 from xlbridge.library.reports import Report
 from xlbridge.settings import Settings
 from xlbridge.upload import (
-    ApproveAll,
-    Confirmed,
-    Consent,
     RequestedMode,
     UploadOptions,
     Uploads,
-    may_be_sent,
     open_context,
+)
+from xlbridge.upload.planning import (
+    ApproveAll,
+    Confirmed,
+    Consent,
+    may_be_sent,
 )
 from xlbridge.upload.processing import (
     ProcessKind,

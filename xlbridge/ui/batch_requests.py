@@ -42,7 +42,8 @@ from xlbridge.ui.remote import Changed, Following, Remote
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import sheet_json
 from xlbridge.ui.workspace import Workspace
-from xlbridge.upload import ApproveAll, UploadOptions
+from xlbridge.upload import UploadOptions
+from xlbridge.upload.planning import ApproveAll
 from xlbridge.validation.mapping import read_mapping
 
 _MOST_BATCHES = 12

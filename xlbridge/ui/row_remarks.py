@@ -16,7 +16,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.ui.cell_edits import value_text
-from xlbridge.upload import ItemCells, PlannedRow, RowReason
+from xlbridge.upload import ItemCells
+from xlbridge.upload.planning import PlannedRow, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
 from xlbridge.validation.reports import RuleKey, by_rule
 from xlbridge.workbook import CellPosition, column_index

@@ -16,20 +16,22 @@ from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import (
-    ApproveAll,
-    Confirmed,
-    CorrectedRows,
     Job,
-    PlannedRow,
     Resolution,
-    RowAction,
     State,
     UploadContext,
     UploadOptions,
     Uploads,
-    corrected_rows,
     open_context,
     resolve_job,
+)
+from xlbridge.upload.planning import (
+    ApproveAll,
+    Confirmed,
+    CorrectedRows,
+    PlannedRow,
+    RowAction,
+    corrected_rows,
 )
 from xlbridge.upload.processing import (
     create_processing,

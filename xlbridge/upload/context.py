@@ -13,7 +13,7 @@ from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.journal_file import is_expected
+from xlbridge.upload.journal_file import JournalMarker
 from xlbridge.upload.records.writes import WriteState
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def known_numbers(settings: Settings, listing: str, system: str, profile: str) -
     Of import logs these are the uploads' own, of other records those that jobs have written one by
     one, whatever the system's profile was called then.
     """
-    if not settings.journal.exists() and not is_expected(settings.journal):
+    if not settings.journal.exists() and not JournalMarker(settings.journal).is_expected:
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:

@@ -17,7 +17,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
-from xlbridge.upload.planned_row import plan_token
+from xlbridge.upload.planning.planned_row import plan_token
 from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
 from xlbridge.workbook import cell_address
 

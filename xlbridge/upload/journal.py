@@ -30,11 +30,11 @@ from xlbridge.upload.lookup.snapshot import (
     snapshot_to_json,
     value_of_json,
 )
-from xlbridge.upload.planned_row import PlannedRow, StoredAction
+from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
 from xlbridge.upload.records.writes import RecordTask, RecordWrites, WriteState
 
 if TYPE_CHECKING:
-    from xlbridge.upload.row_actions import RowPlan
+    from xlbridge.upload.planning.row_actions import RowPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,15 @@ class JournalMarker:
     def require_file(self) -> None:
         """Raise ``LocalDatabaseError`` when the file is lost, empty or cut, and once was not."""
         there = self._path.is_file() and self._path.stat().st_size > 0
-        if not there and is_expected(self._path):
+        if not there and self.is_expected:
             raise _damage(self._path, _LOST)
         if there and _is_cut(self._path):
             raise _damage(self._path, _CUT)
+
+    @property
+    def is_expected(self) -> bool:
+        """True where the home has a marker or stored payloads, and so must have a journal."""
+        return self._file.exists() or any(self._path.parent.glob("payloads/*.xlsx"))
 
     def require_own(self, db: LocalDatabase) -> None:
         """Raise ``JournalError`` when the journal is another home's, or older than the home.
@@ -78,12 +83,19 @@ class JournalMarker:
         if known is not None:
             self._write({**known, "last_job": job_id})
 
-    def accept(self, db: LocalDatabase, reason: str) -> None:
-        """Take the journal as it is for the home's own; the reason is recorded in it."""
-        journal = token_hex(16)
-        db.execute("DELETE FROM identity")
-        _give_id(db, journal, reason)
-        self._write({"journal": journal, "last_job": None})
+    def accept(self, reason: str) -> Path | None:
+        """Take the journal as it is for the home's own, or begin a new one where it is unusable.
+
+        The reason is recorded in it. Return where the unusable file is now. Raises what
+        ``open_local_database`` raises.
+        """
+        aside = _set_aside(self._path) if self._path.exists() else None
+        with closing(_open_layout(self._path)) as db:
+            journal = token_hex(16)
+            db.execute("DELETE FROM identity")
+            _give_id(db, journal, reason)
+            self._write({"journal": journal, "last_job": None})
+        return aside
 
     def _read(self) -> Mapping[str, Any] | None:
         try:
@@ -98,12 +110,7 @@ class JournalMarker:
         write_private(self._file, json.dumps(dict(known)))
 
 
-def is_expected(path: Path) -> bool:
-    """Tell whether a home has a marker or stored payloads, and so must have a journal."""
-    return path.with_suffix(".id").exists() or any(path.parent.glob("payloads/*.xlsx"))
-
-
-def set_aside(path: Path) -> Path | None:
+def _set_aside(path: Path) -> Path | None:
     """Move an unusable journal aside and return where it is; None where it can be opened."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
         if path.stat().st_size and db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
@@ -283,17 +290,6 @@ def open_journal_file(path: Path) -> LocalDatabase:
         db.close()
         raise
     return db
-
-
-def accept_journal(path: Path, reason: str) -> Path | None:
-    """Take the journal as it is for its home's own, or begin a new one where it is unusable.
-
-    Return where the unusable file is now. Raises what ``open_local_database`` raises.
-    """
-    aside = set_aside(path) if path.exists() else None
-    with closing(_open_layout(path)) as db:
-        JournalMarker(path).accept(db, reason)
-    return aside
 
 
 def _open_layout(path: Path) -> LocalDatabase:

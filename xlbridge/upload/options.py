@@ -11,7 +11,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 
 if TYPE_CHECKING:
-    from xlbridge.upload.consent import Consent
+    from xlbridge.upload.planning.consent import Consent
 
 RequestedMode = Literal["auto", "direct", "preview", "queue", "records"]
 
@@ -38,6 +38,41 @@ class PlanOptions:
     create_unread: bool = False
     good_rows: bool = False
     look_up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
+    """Mode that was chosen, and the reason."""
+
+    mode: Mode
+    reason: Text
+
+
+_MODES_BY_ITSELF: Mapping[Mode, Text] = {
+    Mode.QUEUE: Text(
+        pt="fila: o resultado pode ser conferido pelo log",
+        en="queue: its outcome can be checked by the log",
+    ),
+    Mode.DIRECT: Text(
+        pt="direto: este recurso não tem fila", en="direct: this resource has no queue"
+    ),
+    Mode.RECORDS: Text(
+        pt="registro a registro: este recurso não tem importação",
+        en="record by record: this resource has no import",
+    ),
+}
+"""Modes that ``auto`` chooses, the first that a resource has, and why."""
+
+_LISTS_BY_RECORD = Text(
+    pt="registro a registro: a importação não leva listas",
+    en="record by record: an import takes no lists",
+)
+_NO_IMPORT = Text(
+    pt="A interface não tem importação deste recurso, nem prévia: os registros são gravados um a "
+    "um. Para ver o plano sem enviar, responda não à confirmação.",
+    en="The interface has no import of this resource, nor a preview: its records are written one "
+    "by one. To see the plan and send nothing, answer no when asked.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,79 +126,40 @@ class UploadOptions:
             look_up=self.snapshot,
         )
 
+    def choose_mode(self, resource: Resource, *, with_lists: bool = False) -> ModeChoice:
+        """Choose how to send a resource's sheet, ``with_lists`` one with rows in its child sheets.
 
-@dataclass(frozen=True, slots=True)
-class ModeChoice:
-    """Mode that was chosen, and the reason."""
-
-    mode: Mode
-    reason: Text
-
-
-_MODES_BY_ITSELF: Mapping[Mode, Text] = {
-    Mode.QUEUE: Text(
-        pt="fila: o resultado pode ser conferido pelo log",
-        en="queue: its outcome can be checked by the log",
-    ),
-    Mode.DIRECT: Text(
-        pt="direto: este recurso não tem fila", en="direct: this resource has no queue"
-    ),
-    Mode.RECORDS: Text(
-        pt="registro a registro: este recurso não tem importação",
-        en="record by record: this resource has no import",
-    ),
-}
-"""Modes that ``auto`` chooses, the first that a resource has, and why."""
-
-
-def choose_mode(
-    resource: Resource, requested: RequestedMode, *, with_lists: bool = False
-) -> ModeChoice:
-    """Choose how to send a resource's sheet, ``with_lists`` one with rows in its child sheets.
-
-    ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer can
-    be settled by its log; else a direct import; records one by one where there is no import, and
-    for records with lists, which no import takes.
-    Raises ``UsageError`` when the resource does not accept the mode.
-    """
-    by_record = with_lists and resource.is_imported
-    if by_record and requested in {"auto", Mode.RECORDS}:
-        return ModeChoice(Mode.RECORDS, _LISTS_BY_RECORD)
-    if requested == "auto":
-        mode = next(mode for mode in _MODES_BY_ITSELF if mode in resource.modes)
-        return ModeChoice(mode, _MODES_BY_ITSELF[mode])
-    mode = Mode(requested)
-    if by_record:
-        raise UsageError(
-            Text(
-                pt="O modo {mode} não leva as planilhas {names}.",
-                en="The mode {mode} does not take the sheets {names}.",
-            ).format(mode=mode, names=", ".join(child.sheet for child in resource.children)),
-            Text(pt="Envie com --mode records.", en="Send it with --mode records."),
+        ``auto`` takes the queue where the resource has one: it is staged first, and a lost answer
+        can be settled by its log; else a direct import; records one by one where there is no
+        import, and for records with lists, which no import takes. Raises ``UsageError`` when the
+        resource does not accept the mode.
+        """
+        by_record = with_lists and resource.is_imported
+        if by_record and self.mode in {"auto", Mode.RECORDS}:
+            return ModeChoice(Mode.RECORDS, _LISTS_BY_RECORD)
+        if self.mode == "auto":
+            mode = next(mode for mode in _MODES_BY_ITSELF if mode in resource.modes)
+            return ModeChoice(mode, _MODES_BY_ITSELF[mode])
+        mode = Mode(self.mode)
+        if by_record:
+            raise UsageError(
+                Text(
+                    pt="O modo {mode} não leva as planilhas {names}.",
+                    en="The mode {mode} does not take the sheets {names}.",
+                ).format(mode=mode, names=", ".join(child.sheet for child in resource.children)),
+                Text(pt="Envie com --mode records.", en="Send it with --mode records."),
+            )
+        if mode not in resource.modes:
+            raise UsageError(
+                Text(
+                    pt="{resource} não aceita o modo {mode}; aceita: {modes}.",
+                    en="{resource} does not accept the mode {mode}; it accepts: {modes}.",
+                ).format(resource=resource.name, mode=mode, modes=", ".join(resource.modes)),
+                None if resource.is_imported else _NO_IMPORT,
+            )
+        return ModeChoice(
+            mode, Text(pt="pedido na linha de comando", en="asked for on the command line")
         )
-    if mode not in resource.modes:
-        raise UsageError(
-            Text(
-                pt="{resource} não aceita o modo {mode}; aceita: {modes}.",
-                en="{resource} does not accept the mode {mode}; it accepts: {modes}.",
-            ).format(resource=resource.name, mode=mode, modes=", ".join(resource.modes)),
-            None if resource.is_imported else _NO_IMPORT,
-        )
-    return ModeChoice(
-        mode, Text(pt="pedido na linha de comando", en="asked for on the command line")
-    )
-
-
-_LISTS_BY_RECORD = Text(
-    pt="registro a registro: a importação não leva listas",
-    en="record by record: an import takes no lists",
-)
-_NO_IMPORT = Text(
-    pt="A interface não tem importação deste recurso, nem prévia: os registros são gravados um a "
-    "um. Para ver o plano sem enviar, responda não à confirmação.",
-    en="The interface has no import of this resource, nor a preview: its records are written one "
-    "by one. To see the plan and send nothing, answer no when asked.",
-)
 
 
 def pace_text(done: int, left: int, seconds: float) -> Text:

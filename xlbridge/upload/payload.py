@@ -126,12 +126,6 @@ def frame_of_payload(context: UploadContext, resource: Resource, content: str) -
     return _with_lists(frame, lists)
 
 
-def _rows_of_payload(context: UploadContext, resource: Resource, content: str) -> RowTable:
-    """Return the rows of a stored payload, whose lists are made when they are asked for."""
-    frame, lists = _typed_payload(context, resource, content)
-    return RowTable.of(frame, lists=lists)
-
-
 def _typed_payload(
     context: UploadContext, resource: Resource, content: str
 ) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
@@ -154,16 +148,15 @@ def _typed_payload(
     }
 
 
-def sent_rows(context: UploadContext, job: Job) -> RowTable:
-    """Return the rows of a job as they are sent, in order."""
-    resource = context.catalogue.named(job.spec.resource)
-    return _rows_of_payload(context, resource, job.spec.payload)
+def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
+    """Return the rows of a job as they are sent, in order; ``with_unsent`` all of its sheet.
 
-
-def planned_rows(context: UploadContext, job: Job) -> RowTable:
-    """Return all rows of a job's sheet, in order, those that are not sent too."""
+    Lists are made when they are asked for.
+    """
     resource = context.catalogue.named(job.spec.resource)
-    return _rows_of_payload(context, resource, job.spec.planned or job.spec.payload)
+    content = job.spec.planned if with_unsent and job.spec.planned else job.spec.payload
+    frame, lists = _typed_payload(context, resource, content)
+    return RowTable.of(frame, lists=lists)
 
 
 def file_hash(path: Path) -> str:

@@ -16,7 +16,6 @@ from xlbridge.errors import TransportError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload import parts, reconcile, remote_import
-from xlbridge.upload.consent import ConsentRequest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
@@ -24,7 +23,8 @@ from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
-from xlbridge.upload.plan_builder import plan_still_holds
+from xlbridge.upload.planning.consent import ConsentRequest
+from xlbridge.upload.planning.plan_builder import plan_still_holds
 from xlbridge.upload.processing.sending import process_records, settle_processing
 from xlbridge.upload.records.writer import settle_records, write_records
 from xlbridge.upload.results.verdict import RejectedRow, Verdict, verdict_of_log

@@ -14,14 +14,14 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, job_lock
-from xlbridge.upload.corrected_rows import CorrectedRows, require_changed_rows
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries
-from xlbridge.upload.options import UploadOptions, choose_mode
+from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
-from xlbridge.upload.plan_builder import (
+from xlbridge.upload.planning.corrected_rows import CorrectedRows, require_changed_rows
+from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     SheetSource,
     may_be_sent,
@@ -29,10 +29,10 @@ from xlbridge.upload.plan_builder import (
     plan_source,
     renew_plan,
 )
-from xlbridge.upload.planned_row import RowAction
+from xlbridge.upload.planning.planned_row import RowAction
+from xlbridge.upload.planning.row_actions import RowPlan
 from xlbridge.upload.results.evidence import ensure_sheet_evidence
 from xlbridge.upload.results.sheet_codes import SheetCodes
-from xlbridge.upload.row_actions import RowPlan
 from xlbridge.upload.runner import JobRunner, RunContext
 from xlbridge.validation import ValidatedSheet
 
@@ -105,7 +105,7 @@ class Uploads:
         """
         source = _source(sheet, options)
         lists = has_lists(source.resource, source.frame)
-        mode = choose_mode(source.resource, options.mode, with_lists=lists).mode
+        mode = options.choose_mode(source.resource, with_lists=lists).mode
         return self._create(source, mode, options)
 
     def create_retry(

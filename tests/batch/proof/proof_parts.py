@@ -21,15 +21,14 @@ from xlbridge.batch.proof.model import Proof, ProofExport, ProofFile, ProofStep,
 from xlbridge.client import Client
 from xlbridge.i18n import Text
 from xlbridge.upload import (
-    ApproveAll,
     Job,
     RequestedMode,
     UploadContext,
     UploadOptions,
     Uploads,
-    corrected_rows,
 )
 from xlbridge.upload.payload import file_hash
+from xlbridge.upload.planning import ApproveAll, corrected_rows
 from xlbridge.validation import validate_workbook
 
 receivables = TABLES["receivables"]

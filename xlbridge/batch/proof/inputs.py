@@ -6,7 +6,12 @@ from pathlib import Path
 
 from xlbridge.batch.proof.model import ProofFile, RowLocation
 from xlbridge.i18n import Text
-from xlbridge.upload import Job, Journal, PlannedRow, RowReason, State
+from xlbridge.upload import (
+    Job,
+    Journal,
+    State,
+)
+from xlbridge.upload.planning import PlannedRow, RowReason
 from xlbridge.upload.results import RowOutcome
 
 _ACCEPTED_TWICE = Text(

@@ -13,7 +13,7 @@ from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import ExistingPolicy, Resource
-from xlbridge.upload import Job, UploadContext, planned_rows, sent_rows
+from xlbridge.upload import Job, UploadContext, sent_rows
 from xlbridge.upload.lookup import CODE_SEPARATOR, RowSnapshot, comparable_value, look_up_rows
 from xlbridge.upload.results import RowOutcome, given_codes
 from xlbridge.validation.cross_sheet import unique_keys
@@ -164,8 +164,7 @@ def _rows_of_job(
     """Return a job's rows with their values, None where those are lost."""
     try:
         first = pairs[0][1]
-        read_rows = sent_rows if first.planned is None else planned_rows
-        values = read_rows(context, first.job)
+        values = sent_rows(context, first.job, with_unsent=first.planned is not None)
     except LocalFailure as error:
         unknown = (None,) * len(resource.totals.by)
         return [

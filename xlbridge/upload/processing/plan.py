@@ -12,7 +12,7 @@ from xlbridge.i18n import Text
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.planned_row import StoredAction, plan_token
+from xlbridge.upload.planning.planned_row import StoredAction, plan_token
 from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, Standing
 
 

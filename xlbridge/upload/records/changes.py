@@ -28,7 +28,7 @@ from xlbridge.upload.lookup.comparison import is_same_list
 from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
-from xlbridge.upload.planned_row import PlannedRow
+from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,

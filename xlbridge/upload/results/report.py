@@ -10,7 +10,7 @@ from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.planned_row import PlannedRow
+from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.results.verdict import RejectedRow, SettledRows, Verdict, drifted_rules
 
 _SHOWN_ROWS = 10

@@ -20,7 +20,7 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import file_hash, sent_rows
-from xlbridge.upload.planned_row import PlannedRow, RowAction
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
 from xlbridge.upload.records.writes import WriteState
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation import child_cells

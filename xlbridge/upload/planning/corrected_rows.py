@@ -16,8 +16,9 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
-from xlbridge.upload.plan_builder import SheetSource
-from xlbridge.upload.planned_row import PlannedRow, RowAction, RowReason, SetAside
+from xlbridge.upload.planning.plan_builder import SheetSource
+from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason, SetAside
+from xlbridge.upload.planning.row_actions import RowPlan, SheetRows
 from xlbridge.upload.results.report import state_name
 from xlbridge.upload.results.retried_rows import (
     doubtful_rows,
@@ -26,7 +27,6 @@ from xlbridge.upload.results.retried_rows import (
     with_retries,
 )
 from xlbridge.upload.results.verdict import RowOutcome
-from xlbridge.upload.row_actions import RowPlan, SheetRows
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.headers import normalise_header
 from xlbridge.workbook import REJECTS_COLUMNS

@@ -28,7 +28,7 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import MadeItems, PackedRows, TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
-from xlbridge.upload.planned_row import (
+from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
     RowAction,

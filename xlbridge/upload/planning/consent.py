@@ -8,7 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Mode
 from xlbridge.upload.job import Job
-from xlbridge.upload.planned_row import ACTION_COUNTS, PlannedRow, RowAction, RowReason
+from xlbridge.upload.planning.planned_row import ACTION_COUNTS, PlannedRow, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from xlbridge.upload.payload import (
     record_positions,
     row_digests,
 )
-from xlbridge.upload.planned_row import CellContent, PlannedRow, RowReason, SetAside
+from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowReason, SetAside
+from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
 from xlbridge.upload.results.verdict import item_column
-from xlbridge.upload.row_actions import RowPlan, SheetRows, plan_rows, read_rows
 from xlbridge.validation import ValidatedSheet
 
 

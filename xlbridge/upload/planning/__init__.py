@@ -1,0 +1,5 @@
+"""Plan of an upload: the action of each row, and the consent that is asked for it."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
