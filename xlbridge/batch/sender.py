@@ -35,7 +35,6 @@ from xlbridge.upload import (
     UploadOptions,
     Uploads,
 )
-from xlbridge.upload.lookup import LinkResolver, Registries
 from xlbridge.upload.planning import (
     CorrectedRows,
     NotRetriable,
@@ -53,7 +52,6 @@ from xlbridge.upload.processing import (
     given_numbers,
     numbers_in_sheet,
 )
-from xlbridge.upload.results import SheetCodes, row_statuses, with_retries
 from xlbridge.validation import ValidatedSheet
 
 _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
@@ -63,12 +61,13 @@ _RETRIABLE = frozenset({State.PARTIAL, State.REJECTED})
 class WorkbookSender:
     """Sender of the workbooks of a batch.
 
-    ``options`` are those of each upload; mode and size of parts are those of each step.
+    ``options`` are those of each upload; mode and size of parts are those of each step. What is
+    found for the links of a workbook serves the others of its step.
     """
 
     batch: Batch
     options: UploadOptions
-    _resolvers: dict[str, LinkResolver] = field(default_factory=dict)
+    _uploads_of: dict[str, Uploads] = field(default_factory=dict)
 
     def send(self, target: StepWorkbook) -> None:
         """Send a workbook as far as possible: begun jobs first, then what was never sent.
@@ -201,14 +200,7 @@ class WorkbookSender:
             judged = _without_columns(judged, target.step.sending.leave_out)
         if not _is_sendable(judged) or judged.resource is None or judged.resource.base is None:
             return judged
-        if target.step.name not in self._resolvers:
-            environments, profile = self.batch.environments, target.step.profile
-            client = environments.client(profile)
-            self._resolvers[target.step.name] = LinkResolver(
-                Registries(client),
-                SheetCodes(environments.context(profile), client).of,
-            )
-        return self._resolvers[target.step.name].fill_in(judged)
+        return self._uploads(target).with_codes(judged)
 
     def _validated(self, target: StepWorkbook) -> ValidatedSheet:
         """Validate a workbook once more, so that what is sent is what was validated."""
@@ -239,7 +231,10 @@ class WorkbookSender:
 
     def _uploads(self, target: StepWorkbook) -> Uploads:
         environments, profile = self.batch.environments, target.step.profile
-        return Uploads(environments.context(profile), environments.client(profile))
+        if target.step.name not in self._uploads_of:
+            context, client = environments.context(profile), environments.client(profile)
+            self._uploads_of[target.step.name] = Uploads(context, client)
+        return self._uploads_of[target.step.name]
 
 
 def _without_columns(judged: ValidatedSheet, names: Collection[str]) -> ValidatedSheet:
@@ -345,6 +340,8 @@ def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
 
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     """Yield the codes of the records that the workbooks of a step have written or found."""
+    from xlbridge.upload.results import row_statuses, with_retries  # Here: a plan needs none.
+
     uploads = (one for one in batch.plan.steps if isinstance(one, WorkbookStep))
     sending = next(one for one in uploads if one.name == step.records_of)
     context = batch.environments.context(sending.profile)

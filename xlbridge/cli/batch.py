@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,6 @@ from xlbridge.batch import (
     overview,
     plan_format,
 )
-from xlbridge.batch.proof import WrittenProof
 from xlbridge.cli.batch_common import (
     HOW_TO_BEGIN,
     NO_BATCH_YET,
@@ -45,6 +44,9 @@ from xlbridge.upload.planning import (
     Confirmed,
     ConsentRequest as JobConsentRequest,
 )
+
+if TYPE_CHECKING:
+    from xlbridge.batch.proof import WrittenProof
 
 
 @described_command(
@@ -229,7 +231,7 @@ def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
     return gravest([done, *(exit_code_of(error) for error in errors if error is not None)])
 
 
-def _proof_exit_code(proofs: Sequence[WrittenProof]) -> ExitCode:
+def _proof_exit_code(proofs: "Sequence[WrittenProof]") -> ExitCode:
     settled = all(one.settled for one in proofs)
     return ExitCode.GOOD if settled else ExitCode.DATA_ERRORS
 

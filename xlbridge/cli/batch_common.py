@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +19,6 @@ from xlbridge.batch import (
     read_plan,
     with_month,
 )
-from xlbridge.batch.proof import WrittenProof, proof_json, proof_text
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
@@ -37,6 +37,9 @@ from xlbridge.i18n import Text
 from xlbridge.pages import ReportForms
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
+
+if TYPE_CHECKING:
+    from xlbridge.batch.proof import WrittenProof
 
 parameter_options = combined(
     [
@@ -164,22 +167,33 @@ def print_batch(
     batch: Batch,
     steps: Sequence[StepOverview],
     form: str,
-    proofs: Sequence[WrittenProof] = (),
+    proofs: "Sequence[WrittenProof]" = (),
     findings: Path | None = None,
 ) -> None:
     """Print the status of a batch, and the pages and workbooks with the details."""
-    files = {"findings_page": None if findings is None else str(findings)}
     report = ReportForms(
-        lambda: batch_json(batch, steps) | files | {"proofs": [proof_json(p) for p in proofs]},
+        lambda: _batch_document(batch, steps, proofs, findings),
         lambda: _batch_lines(batch, steps, proofs, findings),
     )
     print_report(report, form)
 
 
+def _batch_document(
+    batch: Batch,
+    steps: Sequence[StepOverview],
+    proofs: "Sequence[WrittenProof]",
+    findings: Path | None,
+) -> dict[str, Any]:
+    from xlbridge.batch.proof import proof_json  # Here, not above: few reports have a proof.
+
+    files = {"findings_page": None if findings is None else str(findings)}
+    return batch_json(batch, steps) | files | {"proofs": [proof_json(one) for one in proofs]}
+
+
 def _batch_lines(
     batch: Batch,
     steps: Sequence[StepOverview],
-    proofs: Sequence[WrittenProof],
+    proofs: "Sequence[WrittenProof]",
     findings: Path | None,
 ) -> Iterator[Text]:
     yield from batch_text(batch, steps)
@@ -190,12 +204,14 @@ def _batch_lines(
         )
         yield page_text.format(page=short_path(findings))
     for proof in proofs:
+        from xlbridge.batch.proof import proof_text
+
         yield from proof_text(proof)
     yield from _closing_lines(batch, steps, proofs)
 
 
 def _closing_lines(
-    batch: Batch, steps: Sequence[StepOverview], proofs: Sequence[WrittenProof]
+    batch: Batch, steps: Sequence[StepOverview], proofs: "Sequence[WrittenProof]"
 ) -> Iterator[Text]:
     """Yield the verdict on a batch, and what to do next."""
     open_steps = [state for state in steps if not state.done]

@@ -34,7 +34,6 @@ from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys,
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
-from xlbridge.workbook.write import write_records
 
 _PIECE = 10_000
 """Rows whose values are named at once."""
@@ -91,6 +90,8 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
 
 def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
     """Write the payload to ``folder``, safely on the disk, and return its content hash."""
+    from xlbridge.workbook.write import write_records  # Here, not above: a plan stores none.
+
     make_private_folder(folder)
     temporary = folder / f".{secrets.token_hex(8)}.tmp"
     try:

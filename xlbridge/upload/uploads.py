@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -31,9 +31,6 @@ from xlbridge.upload.planning.plan_builder import (
 )
 from xlbridge.upload.planning.planned_row import RowAction
 from xlbridge.upload.planning.row_actions import RowPlan
-from xlbridge.upload.results.evidence import ensure_sheet_evidence
-from xlbridge.upload.results.sheet_codes import SheetCodes
-from xlbridge.upload.runner import JobRunner, RunContext
 from xlbridge.validation import ValidatedSheet
 
 _PLANNING = Text(
@@ -53,14 +50,20 @@ _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 class Uploads:
     """Uploads to one environment, for commands, batches and Python callers alike.
 
-    Nothing here needs a terminal: consent and progress are callbacks of the options.
+    Nothing here needs a terminal: consent and progress are callbacks of the options. What a plan
+    has no use for is imported by the steps that have.
     """
 
     def __init__(self, context: UploadContext, client: Client) -> None:
         self._context = context
         self._client = client
-        codes = SheetCodes(context, client).of
-        self._links = LinkResolver(Registries(client), codes)
+
+    @cached_property
+    def _links(self) -> LinkResolver:
+        from xlbridge.upload.results.sheet_codes import SheetCodes
+
+        codes = SheetCodes(self._context, self._client).of
+        return LinkResolver(Registries(self._client), codes)
 
     def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet with the codes of the records that its linked cells name.
@@ -135,6 +138,9 @@ class Uploads:
         job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited, or
         when only a part of the job was applied.
         """
+        from xlbridge.upload.results.evidence import ensure_sheet_evidence
+        from xlbridge.upload.runner import JobRunner, RunContext
+
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
         reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}

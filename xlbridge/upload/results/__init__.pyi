@@ -12,7 +12,6 @@ from .retried_rows import (
     settled_rows as settled_rows,
     with_retries as with_retries,
 )
-from .sheet_codes import SheetCodes as SheetCodes
 from .status_copy import (
     given_codes as given_codes,
     require_unchanged as require_unchanged,
