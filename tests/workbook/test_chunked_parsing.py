@@ -45,6 +45,15 @@ SHARED = [
     "_x000D_",
     "y" * 400,
 ]
+FORMS = [
+    '<t xml:space="preserve">{}</t>',
+    "<t>{}</t>",
+    "<t>{}</t>",
+    "<r><rPr><b/></rPr><t>{}</t></r><r><t> e mais</t></r>",
+    "<t/>",
+]
+"""Ways in which a shared text is written."""
+
 WHOLE = "<sheetPr filterMode='0'/>"
 """What a program that writes large sheets does not write."""
 
@@ -87,7 +96,7 @@ def rows(rng: random.Random, count: int, width: int) -> Iterator[str]:
 def write_twins(folder: Path, seed: int, count: int) -> tuple[Path, Path]:
     rng = random.Random(seed)
     data = "".join(rows(rng, count, rng.randrange(1, 9)))
-    texts = "".join(f'<si><t xml:space="preserve">{escape(text)}</t></si>' for text in SHARED)
+    texts = "".join(f"<si>{rng.choice(FORMS).format(escape(text))}</si>" for text in SHARED)
     parts = good_parts(folder) | {STRINGS: f'<sst xmlns="{MAIN}">{texts}</sst>'.encode()}
     paths = []
     for name, before in (("chunks", ""), ("whole", WHOLE)):

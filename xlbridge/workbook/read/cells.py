@@ -7,11 +7,10 @@ small, travel between processes as they are, and can be worked on a column at a 
 import datetime as dt
 import re
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import compress, count, islice
+from itertools import compress, count, filterfalse
 from operator import not_
 from typing import Any
 
@@ -231,12 +230,13 @@ _KINDS: Mapping[type, CellKind] = {
     dt.time: CellKind.TIME,
     dt.timedelta: CellKind.DURATION,
 }
-_TO_INT: Mapping[CellKind, Callable[[Any], int]] = {
-    CellKind.BOOLEAN: int,
-    CellKind.DATE: dt.date.toordinal,
-    CellKind.DATETIME: _datetime_to_int,
-    CellKind.TIME: _time_to_int,
-    CellKind.DURATION: lambda value: value // _MICROSECOND,
+_CONTENTS: "Mapping[CellKind, Callable[[Iterable[Any]], array[int]]]" = {
+    CellKind.NUMBER: lambda values: array("q", array("d", values).tobytes()),
+    CellKind.BOOLEAN: lambda values: array("q", values),
+    CellKind.DATE: lambda values: array("q", map(dt.date.toordinal, values)),
+    CellKind.DATETIME: lambda values: array("q", map(_datetime_to_int, values)),
+    CellKind.TIME: lambda values: array("q", map(_time_to_int, values)),
+    CellKind.DURATION: lambda values: array("q", (value // _MICROSECOND for value in values)),
 }
 _FROM_INT: Mapping[int, Callable[[int], object]] = {
     CellKind.BOOLEAN: bool,
@@ -245,10 +245,7 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
     CellKind.TIME: lambda whole: (_ORIGIN + whole * _MICROSECOND).time(),
     CellKind.DURATION: lambda whole: whole * _MICROSECOND,
 }
-_OTHER_KINDS: Mapping[CellKind, re.Pattern[bytes]] = {
-    kind: re.compile(b"[^%c]" % kind, re.DOTALL) for kind in CellKind if kind is not CellKind.EMPTY
-}
-_IS_TEXT = bytes(kind == CellKind.TEXT for kind in range(256))
+_IS_KIND = [bytes(kind == one for kind in range(256)) for one in CellKind]
 SHARED_MARK = "\ue000"
 """Character before the index of a shared text; no text of the same file has it."""
 
@@ -288,7 +285,7 @@ class CellColumn:
         """Return the cells at some places as a column of their own."""
         kinds, whole = bytearray(map(self.kinds.__getitem__, places)), self._whole
         content, texts = array("q", map(whole.__getitem__, places)), list[str]()
-        for at in compress(range(len(kinds)), kinds.translate(_IS_TEXT)):
+        for at in compress(range(len(kinds)), kinds.translate(_IS_KIND[CellKind.TEXT])):
             texts.append(self.texts[content[at]])
             content[at] = len(texts) - 1
         return CellColumn(kinds, bytearray(content), texts)
@@ -335,63 +332,52 @@ class CellEncoder:
     """
 
     def __init__(self, shared: Sequence[str] = ()) -> None:
-        # A text that is not known yet takes the next index.
-        self._known = defaultdict[str, int](count().__next__)
+        self._known: dict[str, int] = {}
         self._lengths: list[int] = []
         self._shared = shared
-        self._forgets = False
         self.filled = 0
         self.letters = 0
         self.longest = 0
 
     def encode(self, values: Sequence[Any]) -> CellColumn:
         """Return the next cells of the column; an empty value is ``""``."""
-        if self._forgets:
-            self._known.clear()
-        before = len(self._known)
         kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
-        common = CellKind(max(_OTHER_KINDS, key=kinds.count))
-        # Values of rarer kinds are set apart, so that the rest goes at once.
-        rest = [match.start() for match in _OTHER_KINDS[common].finditer(kinds)]
-        alike = list(values)
-        example = values[kinds.index(common)] if rest else None
-        for place in rest:
-            alike[place] = example
-        content = self._content(common, alike)
-        whole, floats = content.cast("q"), content.cast("d")
-        for place in rest:
-            kind, value = CellKind(kinds[place]), values[place]
-            if kind is CellKind.NUMBER:
-                floats[place] = value
-            else:
-                whole[place] = self._whole_of(kind)(value)
-        texts_at: Sequence[int] = range(len(kinds))
-        indexes: Iterable[int] = whole
-        if rest or common is not CellKind.TEXT:
-            texts_at = list(compress(range(len(kinds)), kinds.translate(_IS_TEXT)))
-            indexes = map(whole.__getitem__, texts_at)
-        learnt = self._learnt_since(before, len(texts_at))
+        is_text = kinds.translate(_IS_KIND[CellKind.TEXT])
+        learnt, indexes = self._learn(list(compress(values, is_text)))
         lengths = list(map(self._lengths.__getitem__, indexes))
-        for place in compress(texts_at, map(not_, lengths)) if 0 in lengths else ():
-            kinds[place] = CellKind.EMPTY
-        self.filled += len(kinds) - kinds.count(CellKind.EMPTY)
+        contents = {CellKind.TEXT: indexes}
+        for kind, content_of in _CONTENTS.items():
+            if kind in kinds:
+                contents[kind] = content_of(list(compress(values, kinds.translate(_IS_KIND[kind]))))
+        content = _in_order(kinds, contents)
+        if 0 in lengths:
+            for place in compress(compress(range(len(kinds)), is_text), map(not_, lengths)):
+                kinds[place] = CellKind.EMPTY
+        self.filled += len(kinds) - lengths.count(0)
         self.letters += sum(lengths)
         return CellColumn(kinds, bytearray(content), learnt)
 
-    def _learnt_since(self, before: int, of: int) -> list[str]:
-        """Return the texts that came to the first ``before`` known ones, in their order.
+    def _learn(self, texts: list[str]) -> tuple[list[str], "array[int]"]:
+        """Return the new ones of some texts, and the index of each of them all.
 
-        Where hardly any ``of`` so many texts was known, to remember them would cost more than it
-        saves.
+        Where hardly any repeats, to look for them would cost more than it saves.
         """
-        new = list(islice(reversed(self._known), len(self._known) - before))[::-1]
+        known, first = self._known, len(self._lengths)
+        new = list(filterfalse(known.__contains__, dict.fromkeys(texts)))
+        if _MIN_REPEAT_SHARE * (len(texts) - len(new)) < len(texts):
+            known.clear()
+            new, indexes = texts, array("q", range(first, first + len(texts)))
+        else:
+            known.update(zip(new, count(first)))
+            indexes = array("q", map(known.__getitem__, texts))
+        if len(known) > _MAX_KNOWN_TEXTS:
+            known.clear()
         if self._shared:
             new = self._texts(new)
-        self._lengths.extend(map(len, new))
-        self.longest = max(self.longest, *map(len, new), 0)
-        hardly_any = _MIN_REPEAT_SHARE * (of - len(new)) < of
-        self._forgets = hardly_any or len(self._known) > _MAX_KNOWN_TEXTS
-        return new
+        lengths = list(map(len, new))
+        self._lengths += lengths
+        self.longest = max(self.longest, max(lengths, default=0))
+        return new, indexes
 
     def _texts(self, found: list[str]) -> list[str]:
         """Return texts as the cells show them, shared ones in place of their marked indexes."""
@@ -402,14 +388,18 @@ class CellEncoder:
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error
 
-    def _content(self, kind: CellKind, values: Sequence[Any]) -> memoryview:
-        """Return the eight bytes of each of ``values``, which are all of one kind."""
-        if kind is CellKind.NUMBER:
-            return memoryview(array("d", values)).cast("B")
-        return memoryview(array("q", map(self._whole_of(kind), values))).cast("B")
 
-    def _whole_of(self, kind: CellKind) -> Callable[[Any], int]:
-        return self._known.__getitem__ if kind is CellKind.TEXT else _TO_INT[kind]
+def _in_order(kinds: bytearray, contents: "Mapping[CellKind, array[int]]") -> "array[int]":
+    """Return the contents of cells of some kinds, each in its place."""
+    common = max(contents, key=kinds.count)
+    rest = {int(kind): iter(content) for kind, content in contents.items()}
+    whole, begin = array("q"), 0
+    # Those between two cells of rarer kinds go at once.
+    for before, other in enumerate(re.finditer(b"[^%c]" % common, kinds, re.DOTALL)):
+        whole += contents[common][begin : other.start() - before]
+        whole.append(next(rest[kinds[other.start()]]))
+        begin = other.start() - before
+    return whole + contents[common][begin:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ not written as programs write large ones is left to ``parsing.py``.
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -34,8 +34,8 @@ _SHARED_INDEX = b' t="s"><v>'
 _MARK = SHARED_MARK.encode()
 _ESCAPED_MARK = re.compile(rb"&#(?:0*%d|[xX]0*(?i:%x));" % ((ord(SHARED_MARK),) * 2))
 _MARKED_INDEX = b' t="str"><v>' + _MARK
-_END_OF_TEXT = b"</si>"
-_ODD_TEXTS = (b":si", b"<si/", b"</si ", b"<!", STRUCK_RUN)
+_SHARED_TEXT = re.compile(r"<si>(?:<t>(?!\s)([^<&\r_]*+)(?<!\s)</t>|(.*?))</si>", re.DOTALL)
+_ODD_MARKS = ("<!", ":si", "<si", "</is", STRUCK_RUN.decode())
 _TABLE = b"<sheetData"
 _START = (
     b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row>'
@@ -79,7 +79,7 @@ def parse_in_chunks(
 def _unusual_where_parsing_fails() -> Iterator[None]:
     try:
         yield
-    except (CalamineError, SharedTextMissing) as error:
+    except (CalamineError, SharedTextMissing, UnicodeDecodeError) as error:
         raise UnusualSheet from error
 
 
@@ -126,17 +126,17 @@ class _ChunkParser:
 
     def parse(self, part: bytes) -> RowChunk:
         """Return the rows of a part."""
-        content = self._open(part, {})
+        content = self._open(part)
         if content.start is None or content.end is None:
             return 0, 0, []
         self._budget.check_cells(content.height * content.width)
         return *content.start, content.to_python()
 
-    def _open(self, part: bytes, more: Mapping[str, bytes]) -> CalamineSheet:
+    def _open(self, part: bytes) -> CalamineSheet:
         name = self._package.sheet_part(self._sheet)
         if name is None:
             raise UnusualSheet
-        archive = packed({**self._parts, **more, name: part})
+        archive = packed({**self._parts, name: part})
         return CalamineWorkbook.from_filelike(archive).get_sheet_by_name(self._sheet)
 
     def _marked(self, rows: bytes) -> bytes:
@@ -148,21 +148,23 @@ class _ChunkParser:
             return rows
         if not self._shared:
             self._shared.extend(self._read_shared())
-        rows = rows.replace(_SHARED_INDEX, _MARKED_INDEX)
-        if _SHARED in rows:
-            raise UnusualSheet
-        return rows
+        # One that is written in another way refers to a text that the parser is not given.
+        return rows.replace(_SHARED_INDEX, _MARKED_INDEX)
 
     def _read_shared(self) -> list[str]:
-        """Return the shared texts as the parser reads them: those of a row that has each once."""
-        content = b"".join(self._package.shared_pieces())
-        if any(odd in content for odd in _ODD_TEXTS):
+        """Return the shared texts; those that are more than a plain text, as the parser reads them
+        in cells of one row."""
+        content = b"".join(self._package.shared_pieces()).decode()
+        before, *found, after = _SHARED_TEXT.split(content)
+        odd = [text for text in found[1::3] if text is not None]
+        around = "".join((before, *odd, after))
+        if "".join(found[2::3]).strip() or any(mark in around for mark in _ODD_MARKS):
             raise UnusualSheet
-        texts = content.count(_END_OF_TEXT)
-        cells = b"".join(map(b'<c t="s"><v>%d</v></c>'.__mod__, range(texts)))
-        part = b"".join((_START, cells, b"</row>", _END))
-        found = self._open(part, {self._package.shared_part or "": content})
-        read = [str(text) for row in found.to_python() for text in row]
-        if len(read) < texts:
+        # The parser leaves out empty cells before the first that is filled, and after the last.
+        cells = map('<c t="inlineStr"><is>{}</is></c>'.format, ("<t>.</t>", *odd, "<t>.</t>"))
+        row = b"".join((_START, "".join(cells).encode(), b"</row>", _END))
+        ((_, *read, _),) = self._open(row).to_python()
+        if len(read) != len(odd):
             raise UnusualSheet
-        return read
+        texts = iter(map(str, read))
+        return [next(texts) if plain is None else plain for plain in found[::3]]
