@@ -67,6 +67,28 @@ def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
     assert "Valor → valorDoLancamento: low confidence" in proposed.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "sheet", "title", "resource"),
+    [
+        ("clientes.xlsx", "Plan1", "", "cliente"),
+        ("2026-10.xlsx", "Clientes", "", "cliente"),
+        ("2026-10.xlsx", "Plan1", "Cadastro de fornecedores", "fornecedor"),
+    ],
+)
+def test_what_a_sheet_is_called_tells_between_resources_of_the_same_columns(
+    tmp_path: Path, xlbridge: Xlbridge, name: str, sheet: str, title: str, resource: str
+) -> None:
+    header = ["Razão Social", "CNPJ/CPF", "E-mail", "Telefone", "CEP", "Número", "Bairro"]
+    header += ["Cidade", "UF", "Tipo Pessoa", "Observação"]
+    row = ["Padaria Estrela Ltda", "11.222.333/0001-81", "a@b.com.br", "(11) 3333-4444"]
+    row += ["01310-100", "10", "Centro", "São Paulo", "SP", "J", "antigo"]
+    other = ["José da Silva", "529.982.247-25", *row[2:]]
+    write_rows(tmp_path / name, header, [row, other], at=(2, 0), title=title, sheet=sheet)
+    proposed = xlbridge("map", name)
+    assert proposed.stderr.startswith(f"{resource} · sheet {sheet}")
+    assert "cnpj: {from: CNPJ/CPF, when: cnpj}" in proposed.stdout
+
+
 def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_names(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

@@ -18,7 +18,7 @@ def write_foreign(path: Path) -> Path:
     book = Workbook()
     sheet = book.active
     assert sheet is not None
-    sheet.append(["Cadastro de clientes"])
+    sheet.append(["Cadastro"])
     sheet.append(["Razão social", "Tipo pessoa", "E-mail", "Cor"])
     sheet.append(["Padaria Central", "Jurídica", "padaria@example.com", "azul"])
     sheet.append(["Maria da Silva", "Física", "maria", "verde"])
@@ -46,7 +46,7 @@ def confirmed(client: httpx.Client, form: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: Path) -> None:
-    path = write_foreign(tmp_path / "clientes.xlsx")
+    path = write_foreign(tmp_path / "cadastro.xlsx")
     form = proposed(client, path)
     assert (form["kind"], form["resource"], form["header_row"]) == ("proposed", "cliente", 2)
     samples = {one["header"]: one["samples"] for one in form["headers"]}
@@ -67,7 +67,7 @@ def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: P
 
 
 def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> None:
-    opened(client, write_foreign(tmp_path / "clientes.xlsx"))
+    opened(client, write_foreign(tmp_path / "cadastro.xlsx"))
     told = client.post("/api/choose", json={"resource": "cliente", "header_row": 3}).json()
     assert told["mapping"]["headers"][0]["header"] == "Padaria Central"
     refused = client.post("/api/choose", json={"resource": "cliente", "header_row": 40}).json()
@@ -75,7 +75,7 @@ def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> No
 
 
 def test_what_only_a_person_knows_is_asked_for(client: httpx.Client, tmp_path: Path) -> None:
-    form = proposed(client, write_foreign(tmp_path / "clientes.xlsx"))
+    form = proposed(client, write_foreign(tmp_path / "cadastro.xlsx"))
     form["columns"]["natureza"] = {"constant": "?"}
     names = ("resource", "sheet", "header_row", "columns")
     answer = client.post("/api/map", json={name: form[name] for name in names})

@@ -4,6 +4,7 @@ Headers and values both have to agree for a proposal that is sure. What only a p
 code or a branch, is left as ``?``, which the mapping is refused with.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources import REFERENCES, Column, Kind, Resource
+from xlbridge.resources import KEY, REFERENCES, Column, Kind, Resource
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.mapping.conversion import (
     LISTED_CODES,
@@ -80,11 +81,16 @@ class MappingProposal:
 
     @property
     def weight(self) -> float:
-        """Share of the sheet and of the resource that is told, to compare resources by."""
+        """Share of the sheet and of the resource that is told, to compare resources by.
+
+        A record that cannot be without rows of other sheets needs the key that joins them.
+        """
         points = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.6, Confidence.LOW: 0.2}
         told = {c.name: points[c.confidence] for c in self.columns if c.sources}
         used = {header for column in self.columns for header in column.sources}
         required = self.resource.required
+        if self.resource.needs_children and KEY not in told:
+            return -math.inf
         lacking = sum(name not in told for name in required) / max(1, len(required))
         return sum(told.values()) + len(used) / max(1, len(self.header)) - 2 * lacking
 

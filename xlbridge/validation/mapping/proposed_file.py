@@ -1,7 +1,7 @@
 """Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
@@ -29,6 +29,10 @@ from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2
 _CLOSE = 0.25
+_NAMED = 1.0
+"""What it weighs that a sheet is called by the resource's title: as much as a column told."""
+
+_STEM = 6
 _WIDTH = 10_000
 
 CONFIDENCE_WORDS: dict[Confidence, Text] = {
@@ -81,10 +85,33 @@ def propose_mapping(
         )
         for each in (catalogue.values() if wanted is None else [wanted])
     ]
-    ranked = sorted(proposals, key=lambda proposal: -proposal.weight)
-    if len(ranked) > 1 and ranked[0].weight - ranked[1].weight < _CLOSE:
-        raise _no_resource(path, [proposal.resource.name for proposal in ranked[:3]])
-    return replace(ranked[0], header_row=position + 1)
+    named = _named_resources(catalogue.values(), path, cells, position)
+    weighed = [(each.weight + _NAMED * (each.resource.name in named), each) for each in proposals]
+    ranked = sorted(weighed, key=lambda each: -each[0])
+    if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLOSE:
+        raise _no_resource(path, [proposal.resource.name for _, proposal in ranked[:3]])
+    return replace(ranked[0][1], header_row=position + 1)
+
+
+def _named_resources(
+    resources: Iterable[Resource], path: Path, cells: SheetCells, header: int
+) -> set[str]:
+    """Return the resources that the names of file and sheet and the texts above the header name.
+
+    Words are compared by their first letters ("clientes", "cliente"). Of titles with a part in
+    common the longest counts: types of products are no products.
+    """
+    above = [value for row in range(header) for value in cells.row(row) if isinstance(value, str)]
+    said = _stems([path.stem, cells.name, *above])
+    titles = {each.name: _stems([each.title.pt]) - _stems(["contas a"]) for each in resources}
+    named = {name: title for name, title in titles.items() if title and title <= said}
+    return {
+        name for name, title in named.items() if not any(title < other for other in named.values())
+    }
+
+
+def _stems(texts: Iterable[str]) -> set[str]:
+    return {word[:_STEM] for text in texts for word in mapping_words(text)}
 
 
 def _header_position(
