@@ -28,7 +28,13 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
-from xlbridge.workbook.read import FileKind, WorkbookArchive, assemble_workbook, is_zip, parse_file
+from xlbridge.workbook.read import (
+    WorkbookArchive,
+    assemble_workbook,
+    is_zip,
+    parse_file,
+)
+from xlbridge.workbook.read.file_kind import FileKind
 from xlbridge.workbook.read.parsing import SCANS, is_safe_to_parse, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)

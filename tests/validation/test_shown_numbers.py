@@ -9,7 +9,7 @@ from sheets import GOOD
 
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ParseOptions, validate_workbook
-from xlbridge.workbook.read import shown_number
+from xlbridge.workbook.formats import shown_number
 
 RESOURCES = {
     "seuCodigo": "cliente",

@@ -14,10 +14,8 @@ from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.text import display, quoted
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import (
+from xlbridge.workbook.formats import (
     DATE_PARTS,
-    CellKind,
-    SheetCells,
     Shown,
     changes_texts,
     foreign_currency,
@@ -28,6 +26,7 @@ from xlbridge.workbook.read import (
     shown_number,
     shown_text,
 )
+from xlbridge.workbook.read import CellKind, SheetCells
 
 if TYPE_CHECKING:
     from xlbridge.validation.cells.column_cells import CellProblems

@@ -18,7 +18,7 @@ from xlbridge.workbook.edit.editable_package import (
     tag_like,
     to_xml,
 )
-from xlbridge.workbook.read.number_formats import format_code, is_date_or_time, scale_factor
+from xlbridge.workbook.formats.number_formats import format_code, is_date_or_time, scale_factor
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DEFAULT_PART = "xl/styles.xml"

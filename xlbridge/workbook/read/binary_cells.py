@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xlbridge.workbook.formats.number_formats import scale_factor, telling_formats
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.number_formats import scale_factor, telling_formats
 
 ERRORS: Mapping[int, str] = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?",

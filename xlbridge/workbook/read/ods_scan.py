@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from xlbridge.workbook.address import MAX_ROWS, CellPosition, column_letters
+from xlbridge.workbook.formats.number_formats import scale_factor, telling_formats
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.number_formats import scale_factor, telling_formats
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 

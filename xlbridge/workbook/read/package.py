@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
+from xlbridge.workbook.formats.number_formats import struck_styles, style_number_formats
 from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.number_formats import struck_styles, style_number_formats
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import (
     LISTS_SHEET,

@@ -27,6 +27,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.formats.number_formats import scale_factor
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
@@ -38,7 +39,6 @@ from xlbridge.workbook.read.messages import (
     SheetStarted,
     WorkbookStarted,
 )
-from xlbridge.workbook.read.number_formats import scale_factor
 from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.refusals import (
     duration_too_long,

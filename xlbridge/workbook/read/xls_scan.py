@@ -8,9 +8,9 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.number_formats import format_code
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
 
 _HEADER = 512

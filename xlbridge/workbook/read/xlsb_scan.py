@@ -11,9 +11,9 @@ from typing import BinaryIO
 from xml.etree import ElementTree as ET
 
 from xlbridge.workbook.address import CellPosition
+from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.number_formats import format_code
 from xlbridge.workbook.read.refusals import damaged, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 

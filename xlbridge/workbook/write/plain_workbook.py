@@ -16,7 +16,8 @@ import xlsxwriter
 
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.read import FileKind, SheetCells, kind_of_file, read_workbook
+from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read.file_kind import FileKind, kind_of_file
 from xlbridge.workbook.style import TIME_FORMATS
 
 _UNVALUED = "#N/A"

@@ -14,7 +14,7 @@ from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 
 from xlbridge.i18n import Text
-from xlbridge.workbook.read.number_formats import is_date_or_time, scale_factor
+from xlbridge.workbook.formats.number_formats import is_date_or_time, scale_factor
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*.|\[\$(?P<currency>[^\]-]*)[^\]]*\]'

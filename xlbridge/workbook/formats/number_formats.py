@@ -1,16 +1,11 @@
-"""Number formats of styles and cells, and what they tell of a number: dates, scale, currency.
+"""Number formats of styles, and what they tell of a number: dates, scale, currency.
 
 Also the styles that strike cells through.
 """
 
 import re
-import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as ET
-
-from xlbridge.workbook.address import CellPosition, column_index, column_letters
-from xlbridge.workbook.read.cells import RawSheet
 
 BUILT_IN: Mapping[int, str] = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
@@ -126,70 +121,6 @@ def scale_factor(code: str) -> float:
 
 def _local_name(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
-
-
-_CHUNK = 1 << 20
-_MAX_TAG_LENGTH = 1 << 12
-_STYLE_ATTRIBUTE = re.compile(rb"""\ss=["'](\d+)["']""")
-
-
-def cell_number_formats(
-    path: Path, raw: RawSheet, formats: Mapping[int, str], columns: Collection[int]
-) -> dict[CellPosition, str]:
-    """Return the formats of the cells in some columns of a sheet.
-
-    ``raw`` are the sheet's facts, ``formats`` are those that are looked for, by the style that has
-    them, ``columns`` are zero-based. Cells without an address are skipped.
-    """
-    if not formats or not columns:
-        return {}
-    if not raw.part:
-        return {
-            (row, column): formats[style]
-            for column in columns
-            for first, last, style in raw.styles.get(column, ())
-            if style in formats
-            for row in range(first, last + 1)
-        }
-    letters = b"|".join(column_letters(column).encode() for column in columns)
-    styles = b"|".join(str(style).encode() for style in formats)
-    quick = re.compile(rb'<c r="(%s)(\d{1,7})"[^>]*? s="(%s)"' % (letters, styles))
-    exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
-    found = {}
-    for block in _part_blocks(path, raw.part):
-        cells = quick.findall(block) if _is_usual_markup(block) else _styled_cells(exact, block)
-        for column, row, style in cells:
-            code = formats.get(int(style))
-            if code is not None:
-                found[int(row), column_index(column.decode())] = code
-    return found
-
-
-def _is_usual_markup(block: bytes) -> bool:
-    """Return whether each cell begins with its address, in double quotes, without a prefix."""
-    return (
-        block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
-    )
-
-
-def _styled_cells(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield column, row and style of cells, however they are written."""
-    for attributes, column, row in exact.findall(block):
-        style = _STYLE_ATTRIBUTE.search(b" " + attributes)
-        if style is not None:
-            yield column, row, style[1]
-
-
-def _part_blocks(path: Path, part: str) -> Iterator[bytes]:
-    """Yield a part in pieces that end where an element begins."""
-    pending = b""
-    with zipfile.ZipFile(path) as archive, archive.open(part) as content:
-        while piece := content.read(_CHUNK):
-            piece = pending + piece
-            cut = piece.rfind(b"<")
-            yield piece[:cut]
-            pending = piece[cut:] if len(piece) - cut < _MAX_TAG_LENGTH else b""
-    yield pending
 
 
 _TAGGED_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-([^\]]*))?\]")
