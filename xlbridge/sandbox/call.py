@@ -8,10 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, exists, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    exists,
+    select,
+)
 
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.options import Behaviour
@@ -255,8 +264,20 @@ def document_lines(
     tables is not validated again.
     """
     construct = cast("Callable[..., Model]", model.model_construct)
-    found = select(number.table).where(number.in_(numbers)).order_by(*number.table.primary_key)
     grouped: defaultdict[int, list[Any]] = defaultdict(list)
-    for row in connection.execute(found).mappings():
+    if isinstance(numbers, Select):
+        found = connection.execute(_lines(number, number.in_(numbers)))
+    else:
+        found = connection.execute(_lines_of_numbers(number), {"numbers": numbers})
+    for row in found.mappings():
         grouped[row[number.name]].append(construct(**row))
     return grouped
+
+
+def _lines(number: Column[int], condition: ColumnElement[bool]) -> Select[Any]:
+    return select(number.table).where(condition).order_by(*number.table.primary_key)
+
+
+@cache
+def _lines_of_numbers(number: Column[int]) -> Select[Any]:
+    return _lines(number, number.in_(bindparam("numbers", expanding=True)))

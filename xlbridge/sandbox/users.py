@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import URL, Connection, delete, insert, select, update
+from sqlalchemy import URL, Connection, bindparam, delete, insert, select, update
 
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
@@ -101,14 +101,18 @@ def create_token(connection: Connection, user_id: int, now: datetime, lifetime: 
     return token
 
 
+# Made once, as each call needs it.
+_TOKEN = (
+    select(tokens.c.digest, tokens.c.user_id, tokens.c.expiration)
+    .join(users)
+    .where(tokens.c.digest == bindparam("digest"), users.c.active)
+)
+
+
 def find_token_owner(connection: Connection, text: str, now: datetime) -> int | None:
     """Return the id of the active user whose valid token this is, None where it is no such."""
     digest = _token_digest(text)
-    row = connection.execute(
-        select(tokens.c.digest, tokens.c.user_id, tokens.c.expiration)
-        .join(users)
-        .where(tokens.c.digest == digest, users.c.active)
-    ).one_or_none()
+    row = connection.execute(_TOKEN, {"digest": digest}).one_or_none()
     if row is None or not hmac.compare_digest(row.digest, digest) or row.expiration <= now:
         return None
     return int(row.user_id)

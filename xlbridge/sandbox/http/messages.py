@@ -163,7 +163,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _fields(model: type[WireModel]) -> dict[str, Any]:
+@cache
+def _fields(model: type[WireModel]) -> Mapping[str, Any]:
     """The fields' names and plain types; a list of models stays as it is annotated."""
     return {name: plain_type(field.annotation) for name, field in model.model_fields.items()}
 

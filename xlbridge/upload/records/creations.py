@@ -17,7 +17,7 @@ from xlbridge.resources import ExistingPolicy, Lookup, ReadBack, RecordCreation,
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import business_keys
-from xlbridge.upload.lookup.row_table import RowValues
+from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
     Moment,
@@ -111,7 +111,7 @@ class RecordCreator:
         self,
         context: "RunContext",
         job: Job,
-        rows: Sequence[RowValues],
+        rows: TypedRows,
         pause: SharedPause,
         creation: RecordCreation,
         writes: Sequence[RecordWrite],
@@ -120,6 +120,7 @@ class RecordCreator:
         self._job = job
         self._creation = creation
         self._rows = rows
+        self._filled = _filled_columns(creation, rows)
         self._pause = pause
         self._keys = _keys_of_rows(context, job)
         stored = context.journal.snapshots(job.id)
@@ -214,7 +215,9 @@ class RecordCreator:
         if model is None:
             raise AssertionError(f"{self._creation.operation_name} takes no record")
         try:
-            return record_of_row(model, self._rows[write.position])
+            row = self._rows[write.position]
+            given = {n: value for n in self._filled if (value := row.get(n)) is not None}
+            return model.model_validate(given)
         except ValidationError as error:
             problems = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
             return WriteResult(WriteState.REJECTED, {"problems": problems})
@@ -360,12 +363,7 @@ def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
     return [keys.get(row, ()) for row in job.spec.rows]
 
 
-def record_of_row(model: type[WireModel], row: RowValues) -> WireModel:
-    """Return the record that a row becomes; empty cells are left out.
-
-    Raises ``ValidationError`` for what the interface does not take.
-    """
-    values: Mapping[str, Any] = {
-        name: row[name] for name in model.model_fields if row.get(name) is not None
-    }
-    return model.model_validate(values)
+def _filled_columns(creation: RecordCreation, rows: TypedRows) -> list[str]:
+    """Return the fields of a record that any row fills; most columns of a sheet are empty."""
+    fields = () if creation.operation.body is None else creation.operation.body.model_fields
+    return [n for n in fields if any(value is not None for value in values_of(rows, n))]

@@ -40,8 +40,10 @@ from xlbridge.wire.financial import (
 class ReceivableRegistration(RecordRegistration):
     """Registration of new receivable titles."""
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        super().__init__(connection, now)
+    def __init__(
+        self, connection: Connection, now: datetime, known: CodeLookup | None = None
+    ) -> None:
+        super().__init__(connection, now, known)
         self._identifiers: set[str] = set()
 
     def problems(self, data: ReceivableInput) -> list[Problem]:

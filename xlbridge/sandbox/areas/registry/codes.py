@@ -17,6 +17,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    bindparam,
     exists,
     insert,
     select,
@@ -92,19 +93,25 @@ REGISTRIES: Mapping[str, tuple[Table, str]] = {
 """The registry in which the code of a field must exist, and what messages call its entries."""
 
 
+# Statements that each call needs are made once: making one takes longer than carrying it out.
+_all_entries = cache(select)
+_CLIENT = select(clients).where(clients.c.codigoDoCliente == bindparam("code"))
+_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
+
+
 class CodeLookup:
     """Looks codes up within one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._entries = cache(self._read_entries)
-        self._client_is_active = cache(self._read_client)
+        self._client = cache(self._read_client)
         self._is_place = cache(self._read_place)
         self._is_section = cache(self._read_section)
 
     def entry(self, registry: Table, code: object) -> Row[Any] | None:
         """Return a registry's entry, None where the code does not exist."""
-        return self._entries(registry).get(code)
+        return None if code is None else self._entries(registry).get(code)
 
     def required(self, registry: Table, code: object) -> Row[Any]:
         """Return the entry of a code that was checked before."""
@@ -145,13 +152,20 @@ class CodeLookup:
         or query names is a resource not found (404). Source: the spec, Errors.
         """
         unknown = self.unknown_client_problems(code)
-        if unknown or self._client_is_active(code):
+        if unknown or self.client(code).ativo:
             return unknown
         return [("codigoDoCliente", f"Cliente {code} está inativo.")]
 
+    def client(self, code: int) -> Row[Any]:
+        """Return the client of a code that was checked before."""
+        client = self._client(code)
+        if client is None:
+            raise KeyError(code)
+        return client
+
     def unknown_client_problems(self, code: int) -> list[Problem]:
         """Return the problem of a client code in a body that no client has, active or not."""
-        if self._client_is_active(code) is not None:
+        if self._client(code) is not None:
             return []
         return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
 
@@ -174,11 +188,10 @@ class CodeLookup:
         return [("codigoDaSecao", f"Seção {code}: código não cadastrado no almoxarifado.")]
 
     def _read_entries(self, registry: Table) -> Mapping[object, Row[Any]]:
-        return {row.code: row for row in self._connection.execute(select(registry))}
+        return {row.code: row for row in self._connection.execute(_all_entries(registry))}
 
-    def _read_client(self, code: int) -> bool | None:
-        statement = select(clients.c.ativo).where(clients.c.codigoDoCliente == code)
-        return self._connection.scalar(statement)
+    def _read_client(self, code: int) -> Row[Any] | None:
+        return self._connection.execute(_CLIENT, {"code": code}).one_or_none()
 
     def _read_place(self, branch: int, code: int) -> bool:
         found = (warehouses.c.branch == branch) & (warehouses.c.code == code)
@@ -217,8 +230,7 @@ class Numbers:
                 self._stored.add(scope)
 
     def _load(self, scope: str) -> int:
-        statement = select(counters.c.last).where(counters.c.scope == scope)
-        last = self._connection.scalar(statement)
+        last = self._connection.scalar(_LAST_NUMBER, {"name": scope})
         if last is None:
             return 0
         self._stored.add(scope)
@@ -229,13 +241,15 @@ class RecordRegistration:
     """Base of registrations: looks codes up, numbers new records and writes them by table.
 
     A subclass has the rules (``problems``) and makes the rows of a record (``accept``). ``now``
-    is the moment of the call.
+    is the moment of the call, ``known`` the look-up of a transaction that has one already.
     """
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
+    def __init__(
+        self, connection: Connection, now: datetime, known: CodeLookup | None = None
+    ) -> None:
         self._connection = connection
         self._now = now
-        self._known = CodeLookup(connection)
+        self._known = known or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
 

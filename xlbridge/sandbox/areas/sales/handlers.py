@@ -14,7 +14,7 @@ from xlbridge.sandbox.areas.sales.invoices import (
     emit_invoice,
     register_forecast,
 )
-from xlbridge.sandbox.areas.sales.orders import load_orders, process_order, register_order
+from xlbridge.sandbox.areas.sales.orders import ORDER, load_orders, process_order, register_order
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
@@ -99,8 +99,8 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
 
 
 def _sales_order(call: Call, number: int) -> SalesOrder:
-    found = select(sales_orders).where(sales_orders.c.numeroDoPedido == number)
-    (order,) = load_orders(call.connection, call.connection.execute(found).all())
+    header = call.connection.execute(ORDER, {"number": number}).one()
+    (order,) = load_orders(call.connection, [header])
     return order
 
 

@@ -287,7 +287,7 @@ def register_forecast(connection: Connection, data: ServiceForecastInput, now: d
     code = numbers.next("service_forecast")
     numbers.write()
     row = {"codigoDaPrevisao": code} | _forecast_content(data, now)
-    connection.execute(insert(service_forecasts).values(row))
+    connection.execute(insert(service_forecasts), row)
     return code
 
 

@@ -8,16 +8,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from xlbridge.sandbox.areas.financial.rules import ReceivableRegistration
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
-from xlbridge.sandbox.areas.registry.tables import (
-    clients,
-    issuers,
-    payment_conditions,
-    products,
-)
+from xlbridge.sandbox.areas.registry.tables import issuers, payment_conditions, products
 from xlbridge.sandbox.areas.sales.invoices import ProductInvoiceRegistration
 from xlbridge.sandbox.areas.sales.order_figures import (
     ZERO,
@@ -62,13 +57,13 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     numbers = Numbers(connection)
     ordered = data.dataDaOrdem or now
     number = numbers.next("sales_order")
-    order = _completed_order(connection, known, data, number, ordered)
+    order = _completed_order(known, data, number, ordered)
     total = _total(data, order.produtos)
     require_no_problems(
         [
             *_figure_problems(data, order.produtos, total),
             *instalment_problems(data, ordered, total),
-            *title_problems(connection, order, now),
+            *title_problems(connection, order, now, known),
         ]
     )
     condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
@@ -91,12 +86,9 @@ def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
 
 
 def _completed_order(
-    connection: Connection, known: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
+    known: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
 ) -> SalesOrder:
     """The order with what follows from its client, its branch and its products."""
-    client = connection.execute(
-        select(clients).where(clients.c.codigoDoCliente == data.codigoDoCliente)
-    ).one()
     items = [
         priced_item(item, known.required(products, item.idProduto), number, seq)
         for seq, item in enumerate(data.produtos, start=1)
@@ -106,7 +98,7 @@ def _completed_order(
     branch = _branch_fields(known.required(issuers, data.codigoDaFilial))
     return SalesOrder.model_validate(
         branch
-        | _client_fields(client)
+        | _client_fields(known.client(data.codigoDoCliente))
         | given
         | {
             "numeroDoPedido": number,
@@ -172,7 +164,7 @@ def _write_order(
 ) -> None:
     header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
     header |= {"quantidadeDeParcelas": len(instalments), "updated": now}
-    connection.execute(insert(sales_orders).values(header))
+    connection.execute(insert(sales_orders), header)
     rows = [instalment.model_dump() for instalment in instalments]
     if rows:
         connection.execute(insert(sales_order_installments), rows)
@@ -180,6 +172,9 @@ def _write_order(
     if items:
         connection.execute(insert(sales_order_items), items)
 
+
+ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
+"""The order of a ``number``. Made once: making a statement takes longer than carrying it out."""
 
 _ORDERS_AT_ONCE = 500
 
@@ -247,8 +242,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
 
 def _pending_order(connection: Connection, number: int) -> Row[Any]:
-    statement = select(sales_orders).where(sales_orders.c.numeroDoPedido == number)
-    order = connection.execute(statement).one_or_none()
+    order = connection.execute(ORDER, {"number": number}).one_or_none()
     if order is None:
         raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
     if order.processado:
@@ -276,10 +270,12 @@ TITLE_FIELDS = (
 """Fields of an order that its titles copy."""
 
 
-def title_problems(connection: Connection, order: SalesOrder, now: datetime) -> list[Problem]:
+def title_problems(
+    connection: Connection, order: SalesOrder, now: datetime, known: CodeLookup
+) -> list[Problem]:
     """Return the rules of receivable entries that an order's own codes would break."""
     title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    return ReceivableRegistration(connection, now).problems(title)
+    return ReceivableRegistration(connection, now, known).problems(title)
 
 
 def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:

@@ -106,7 +106,7 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
         "dataDeInicio": now,
         "ultimaAtualizacao": now,
     }
-    connection.execute(insert(inventories).values(row))
+    connection.execute(insert(inventories), row)
     if data.carregarBaseDeProdutos:
         load_balances(connection, number, data, now)
     return number

@@ -118,7 +118,7 @@ def record_counts(
             there[balance_key] = len(there) + 1
             row = _item_row(inventory.idInventario, there[balance_key], balance_key)
             row["balance"] = balance_at(connection, now, balance_key).quantity
-            connection.execute(insert(inventory_items).values(row))
+            connection.execute(insert(inventory_items), row)
         _update_item(connection, inventory, there[balance_key], {f"count{count}": item.quantidade})
 
 

@@ -200,7 +200,7 @@ def record_movement(
         "adjustment": False,
         "ultimaAtualizacao": now,
     }
-    connection.execute(insert(movements).values(common | row))
+    connection.execute(insert(movements), common | row)
     return number
 
 
