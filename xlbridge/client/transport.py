@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,7 @@ class Transport:
         try:
             request = self._http.build_request(
                 call.method,
-                self._base + call.path,
+                _parsed(self._base + call.path),
                 # An empty mapping would strip a query that the path itself has.
                 params=call.query or None,
                 json=call.body,
@@ -193,6 +194,10 @@ class Transport:
             pt="{address} não respondeu ({detail}).",
             en="{address} did not answer ({detail}).",
         ).format(address=self._base, detail=detail)
+
+
+_parsed = lru_cache(maxsize=64)(httpx.URL)
+"""Addresses, of which most are asked for many times: parsing one takes long."""
 
 
 def _multipart_files(file: UploadFile | None) -> dict[str, tuple[str, bytes, str]] | None:

@@ -149,14 +149,14 @@ class RecordWrites:
 
     def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
         """Store tasks, within a transaction that the caller has begun."""
-        for position, task in enumerate(tasks):
-            self._add(job_id, position, WriteState.PLANNED, {"task": asdict(task)})
+        planned = ((at, WriteState.PLANNED, {"task": asdict(one)}) for at, one in enumerate(tasks))
+        self._add(job_id, planned)
 
-    def record(self, job_id: str, states: Iterable[NewState]) -> None:
+    def record(self, job_id: str, states: Sequence[NewState]) -> None:
         """Add states to writes; they are on the disk afterwards. An applied one frees its claim."""
         with transaction(self._db):
-            for write, state, detail in states:
-                self._add(job_id, write.position, state, detail)
+            self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
+            for write, state, _ in states:
                 if state is WriteState.APPLIED and write.task.claim is not None:
                     claimant, position = write.task.claim
                     self._claims.free_rows(claimant, [position])
@@ -174,19 +174,13 @@ class RecordWrites:
             for position, told in groupby(found, key=itemgetter(0))
         ]
 
-    def _add(self, job_id: str, position: int, state: WriteState, detail: object) -> None:
-        self._db.execute(
-            "INSERT INTO record_writes SELECT ?, ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? "
-            "FROM record_writes WHERE job = ? AND position = ?",
-            (
-                job_id,
-                position,
-                self._now().isoformat(),
-                state,
-                json.dumps(detail),
-                job_id,
-                position,
-            ),
+    def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
+        """Add the states of the writes of some positions, each after those before it."""
+        now = self._now().isoformat()
+        self._db.executemany(
+            "INSERT INTO record_writes SELECT ?1, ?2, COALESCE(MAX(number), 0) + 1, ?3, ?4, ?5 "
+            "FROM record_writes WHERE job = ?1 AND position = ?2",
+            ((job_id, at, now, state, json.dumps(detail)) for at, state, detail in states),
         )
 
 
