@@ -53,11 +53,7 @@ _ORDER = BadSheet(
                 Damage(18, "valor", 1.005, "decimal-places"),
                 Damage(21, "chave", None, "required-missing"),
             ),
-            noticed=(
-                *((record, "chave", "child-without-parent") for record in (6, 7)),
-                (22, "percentual", "child-sum"),
-                (38, "valor", "child-sum"),
-            ),
+            noticed=tuple((record, "chave", "child-without-parent") for record in (6, 7)),
         ),
     },
 )
@@ -166,10 +162,7 @@ def _split(sheet: str) -> BadSheet:
                     Damage(12, "chave", None, "required-missing"),
                     Damage(13, "codigoDaFilialDoRateio", 0, "value-range"),
                 ),
-                noticed=(
-                    *((record, "chave", "child-without-parent") for record in (3, 4)),
-                    *((record, "valor", "child-sum") for record in (10, 11)),
-                ),
+                noticed=tuple((record, "chave", "child-without-parent") for record in (3, 4)),
             ),
         },
     )

@@ -103,6 +103,37 @@ def test_an_unusable_item_has_one_finding_and_its_sum_none(
     assert found(xlbridge, path) == [("produtos", "C2", "type-number")]
 
 
+@pytest.mark.parametrize("key", [None, "B"], ids=["no key", "another key"])
+@pytest.mark.parametrize("amounts", [(40, 60), (10, 30, 60)])
+@pytest.mark.parametrize("name", ["parcelas", "produtos"])
+def test_a_sum_that_rows_without_their_record_would_fill_has_no_finding_of_its_own(
+    xlbridge: Xlbridge, tmp_path: Path, name: str, amounts: tuple[int, ...], key: str | None
+) -> None:
+    products: Rows = [{**PRODUCT, "quantidade": 1, "valorUnitario": amount} for amount in amounts]
+    sheets = {"produtos": products, "parcelas": [{"chave": "A", "valor": one} for one in amounts]}
+    for row in sheets[name][1:]:
+        row["chave"] = key
+    short = {**ORDER, "chave": "C"}
+    sheets["produtos"].append({**PRODUCT, "chave": "C"})
+    sheets["parcelas"].append({"chave": "C", "valor": 20})
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER, short], **sheets)
+    code = "required-missing" if key is None else "child-without-parent"
+    lost = [(name, f"A{row}", code) for row in range(3, 2 + len(amounts))]
+    wrong = [("parcelas", f"B{len(amounts) + 2}", "child-sum")]
+    assert sorted(found(xlbridge, path)) == sorted(lost + wrong)
+
+
+def test_a_sum_short_of_a_row_without_key_and_amount_has_no_finding_of_its_own(
+    xlbridge: Xlbridge, tmp_path: Path
+) -> None:
+    parts = [{"chave": "A", "percentual": 40}, {"percentual": "sessenta"}]
+    path = write_workbook(tmp_path / "p.xlsx", pedido=[ORDER], produtos=[PRODUCT], parcelas=parts)
+    assert found(xlbridge, path) == [
+        ("parcelas", "A3", "required-missing"),
+        ("parcelas", "B3", "type-number"),
+    ]
+
+
 def test_a_number_and_a_text_are_the_same_key(xlbridge: Xlbridge, tmp_path: Path) -> None:
     order, product = {**ORDER, "chave": 7}, {**PRODUCT, "chave": "7"}
     path = write_workbook(tmp_path / "p.xlsx", pedido=[order], produtos=[product])

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _HALF_A_CENT = 0.005
 _NOISE = 1e-6
+_MOST_STRAYS = 60
+"""Rows without a record, one after another, that are taken for those of one record."""
 
 
 def child_cells(
@@ -116,7 +118,15 @@ def _wrong_sums(
     sums = np.bincount(own[there], weights=added[there], minlength=len(main.rows))
     expected, slack = _expected(main, parents, declared)
     expected[own[broken]] = np.nan
-    off = np.abs(sums[records] - expected[records]) > slack[records]
+    lacking, slack = (expected - sums)[records], slack[records]
+    off = np.abs(lacking) > slack
+    if off.any():
+        # Their rows without a record have findings of their own.
+        off &= ~_may_be_filled(lacking, slack, added[_strays(child, own)])
+        items = main.children.get(declared.factors_in)
+        if items is not None:
+            strays = _strays(items, parents[declared.factors_in])
+            off &= ~_may_be_filled(-lacking, slack, _products(items, declared)[strays])
     firsts = {int(own[at]): at for at in np.flatnonzero(there)[::-1].tolist()} if off.any() else {}
     for record in records[off].tolist():
         details = {
@@ -144,18 +154,49 @@ def _expected(
     if items is None:
         return np.full(count, np.nan), slack
     own = parents[declared.factors_in]
-    known, prices = own >= 0, np.ones(len(items.rows))
-    for name in declared.factors:
-        prices = prices * _values(items, name)
-    priced_otherwise = items.rows_in_error((KEY, *declared.factors, *declared.unless))
-    for name in declared.unless:
-        # An empty cell and a zero change nothing.
-        priced_otherwise |= np.nan_to_num(_values(items, name)) != 0
-    prices = np.where(priced_otherwise, np.nan, np.round(prices, 2))
+    known, broken = own >= 0, items.rows_in_error((KEY,))
+    prices = np.where(broken, np.nan, _products(items, declared))
     # Cents may be rounded in either way.
     rows = np.bincount(own[known], minlength=count)
     totals = np.bincount(own[known], weights=prices[known], minlength=count)
     return np.where(rows > 0, totals, np.nan), np.maximum(rows, 1) * _HALF_A_CENT + _NOISE
+
+
+def _products(items: "ValidatedSheet", declared: ChildSum) -> npt.NDArray[np.float64]:
+    """Return what each item costs, NaN where nobody can tell."""
+    prices = np.ones(len(items.rows))
+    for name in declared.factors:
+        prices = prices * _values(items, name)
+    priced_otherwise = items.rows_in_error((*declared.factors, *declared.unless))
+    for name in declared.unless:
+        # An empty cell and a zero change nothing.
+        priced_otherwise |= np.nan_to_num(_values(items, name)) != 0
+    return np.where(priced_otherwise, np.nan, np.round(prices, 2))
+
+
+def _strays(child: "ValidatedSheet", own: Positions) -> npt.NDArray[np.bool_]:
+    """Tell which rows of a list belong to no record."""
+    return (own < 0) & ~child.no_records
+
+
+def _may_be_filled(
+    lacking: npt.NDArray[np.float64],
+    slack: npt.NDArray[np.float64],
+    strays: npt.NDArray[np.float64],
+) -> npt.NDArray[np.bool_]:
+    """Tell which records lack as much as a row without a record has, or several in a row have.
+
+    An amount that nobody can tell may fill any of them.
+    """
+    if np.isnan(strays).any():
+        return lacking > 0
+    sums = np.concatenate([[0.0], np.cumsum(strays)])
+    filled = np.zeros(len(lacking), dtype=bool)
+    for count in range(1, min(len(strays), _MOST_STRAYS) + 1):
+        amounts = np.sort(sums[count:] - sums[:-count])
+        first = np.searchsorted(amounts, lacking - slack - _NOISE)
+        filled |= np.searchsorted(amounts, lacking + slack + _NOISE) > first
+    return filled & (lacking > 0)
 
 
 def _key(sheet: "ValidatedSheet", position: int) -> str:
