@@ -20,6 +20,7 @@ from across_parts import (
     told,
 )
 from hypothesis import HealthCheck, given, settings, strategies as st
+from sampling import examples
 from sheets import write_records, write_rows
 
 from xlbridge.batch.checks import CrossWorkbookChecks
@@ -295,9 +296,7 @@ WRITTEN = st.lists(st.tuples(st.sampled_from(FIRMS), FORMS), min_size=1, max_siz
 
 
 @given(first=WRITTEN, second=WRITTEN, named=WRITTEN)
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_documents_are_compared_however_they_are_written(
     catalogue: Catalogue,
     registries: Registries,

@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 from environment import ROOT, clean_environment, credentials
+from sampling import across, every
 
 from xlbridge.cli.main import main
 from xlbridge.cli.progress import show_progress
@@ -40,7 +41,7 @@ def run(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a closed pipe is an error of its own elsewhere")
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", every(2, [(command,) for command in COMMANDS]))
 def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -51,8 +52,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path, command: tuple[str,
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "unbuffered"), across(COMMANDS, ("", "1")))
 def test_a_full_disk_is_told_and_no_defect(
     home: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from databases import database_options
 from environment import Xlbridge, clean_environment
 from golden_steps import ClientStep, client_steps
 from other_shapes import LOG_WORDS, other_shapes
+from sampling import across
 from sandboxes import sandbox_process
 from sheets import write_rows
 from upload_parts import new_cnpj
@@ -99,11 +101,15 @@ def titles(folder: Path, customer: int, *documents: str) -> Path:
     return write_rows(folder / "titulos.xlsx", header, rows, sheet="contasreceber")
 
 
-@pytest.mark.parametrize("mode", ["direct", "preview", "queue"])
-@pytest.mark.parametrize("resource", ["cliente", "contasreceber"])
+@pytest.mark.parametrize(
+    ("server", "sending"),
+    across(SERVERS, [*product(("direct", "preview", "queue"), ("cliente", "contasreceber"))]),
+    indirect=["server"],
+)
 def test_a_sheet_goes_in_once(
-    server: Server, xlbridge: Xlbridge, tmp_path: Path, mode: str, resource: str
+    server: Server, xlbridge: Xlbridge, tmp_path: Path, sending: tuple[str, str]
 ) -> None:
+    mode, resource = sending
     with server.client() as client:
         customer = client.registry.clients.create(nomeComercial="Devedora").codigoDoCliente
         assert customer is not None
@@ -141,7 +147,7 @@ def test_rejected_lines_are_told_by_their_rows(
     assert [row["row"] for row in report["rejected"]] == [2]
 
 
-@pytest.mark.parametrize("listing", LISTINGS)
+@pytest.mark.parametrize(("server", "listing"), across(SERVERS, LISTINGS), indirect=["server"])
 def test_a_listing_is_exported_whole(
     server: Server, xlbridge: Xlbridge, tmp_path: Path, listing: str
 ) -> None:

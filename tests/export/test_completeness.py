@@ -12,7 +12,8 @@ from random import Random
 import pytest
 from environment import Xlbridge, clean_environment, credentials
 from exporting import export
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from sampling import examples
 from sandboxes import sandbox_process
 from update_times import (
     DAY,
@@ -142,7 +143,7 @@ def test_few_more_calls_than_who_knew_every_moment(name: str) -> None:
 groups = st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 700))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15)
 @given(
     st.integers(0, 2_000),
     st.lists(groups, max_size=12),
@@ -161,7 +162,7 @@ def test_nothing_is_lost_and_calls_are_bounded(
     assert calls <= 2.5 * fewest_calls(moments, CLIENT_CAP) + 2 * LEARNING
 
 
-@settings(max_examples=12, deadline=None)
+@examples(6)
 @given(
     st.integers(8_000, 16_000),
     st.lists(st.integers(1, 40), max_size=120),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from environment import ROOT
 from foreign_sheets import foreign_twin, write_mapping
+from sampling import every
 from sheets import write_rows
 
 from xlbridge.resources import Catalogue
@@ -32,11 +33,8 @@ def findings(
 
 @pytest.mark.parametrize(
     ("sample", "seed"),
-    [
-        pytest.param(path, seed, id=f"{path.stem}-{seed}", marks=[pytest.mark.slow] * slow)
-        for number, path in enumerate(SAMPLES)
-        for seed, slow in ((1, number % 3 > 0), (2, True))
-    ],
+    every(8, ((path, seed) for path in SAMPLES for seed in (1, 2))),
+    ids=lambda value: getattr(value, "stem", value),
 )
 def test_a_mapped_sample_has_the_same_findings(
     tmp_path: Path, catalogue: Catalogue, sample: Path, seed: int

@@ -5,16 +5,8 @@ from pathlib import Path
 import pytest
 from answers import PAGE, TRIALS, page
 from fault_trials import answer_trial
+from sampling import every
 from trials import Site
-
-SAMPLE = TRIALS[::37]
-
-
-def require_each_row_once(
-    site: Site, folder: Path, mode: str, answer: tuple[str, str, str]
-) -> None:
-    trial = answer_trial(site, folder, mode, answer)
-    assert (trial.duplicates, trial.lost) == (0, 0)
 
 
 def test_there_are_answers_enough_and_the_page_has_them_all() -> None:
@@ -22,14 +14,7 @@ def test_there_are_answers_enough_and_the_page_has_them_all() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-@pytest.mark.parametrize(("mode", "answer"), SAMPLE, ids=str)
+@pytest.mark.parametrize(("mode", "answer"), every(61, TRIALS), ids=str)
 def test_an_answer(site: Site, tmp_path: Path, mode: str, answer: tuple[str, str, str]) -> None:
-    require_each_row_once(site, tmp_path, mode, answer)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("mode", "answer"), [t for t in TRIALS if t not in SAMPLE], ids=str)
-def test_every_other_answer(
-    site: Site, tmp_path: Path, mode: str, answer: tuple[str, str, str]
-) -> None:
-    require_each_row_once(site, tmp_path, mode, answer)
+    trial = answer_trial(site, tmp_path, mode, answer)
+    assert (trial.duplicates, trial.lost) == (0, 0)

@@ -15,7 +15,8 @@ from typing import Any
 import httpx
 import pytest
 from databases import TABLES, open_storage
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from sampling import examples
 from servers import Start, log_in
 from sqlalchemy import Connection, insert, select
 
@@ -69,7 +70,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
 
 
 @given(st.lists(MOVES, max_size=20))
-@settings(max_examples=60, deadline=None)
+@examples(15)
 def test_any_sequence_keeps_every_balance_the_sum_of_its_movements(
     storage: Storage, moves: list[tuple[Any, ...]]
 ) -> None:

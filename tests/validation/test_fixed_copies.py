@@ -20,8 +20,9 @@ import openpyxl
 import pytest
 import xlsxwriter
 from fixed_copies import cells_of, fixed, places
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
+from sampling import examples
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
@@ -292,7 +293,7 @@ _ROWS = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(10)
 @given(rows=_ROWS, epoch_1904=st.booleans())
 def test_fixing_takes_away_exactly_what_it_lists(
     catalogue: Catalogue, rows: list[dict[str, Any]], epoch_1904: bool

@@ -54,6 +54,11 @@ def _late_type(parts: Parts) -> bytes:
     return packed({**parts, SHEET: before + filling + b"-->" + _EXTERNAL.encode() + b"<a/>"})
 
 
+def _text_in_rows(count: int, cell: str, texts: list[str]) -> Maker:
+    """A cell in so many rows; they are made when they are asked for, as they take long."""
+    return lambda parts: _shared(texts, _rows(count, cell))(parts)
+
+
 def _cell(cell: str) -> Maker:
     return _sheet(FIRST_ROWS + f'<row r="3">{cell}</row>')
 
@@ -178,19 +183,19 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "every column": ("good", _wide),
     "one long text in 10,000 cells": (
         "too-large",
-        _shared(["x" * 2**20], _rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+        _text_in_rows(10_000, '<c r="A{n}" t="s"><v>0</v></c>', ["x" * 2**20]),
     ),
     "a text of the longest in 1,000 cells": (
         "findings",
-        _shared(["x" * 32_767], _rows(1_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+        _text_in_rows(1_000, '<c r="A{n}" t="s"><v>0</v></c>', ["x" * 32_767]),
     ),
     "a text of the longest in 65,000 cells": (
         "too-large",
-        _shared(["x" * 32_767], _rows(65_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+        _text_in_rows(65_000, '<c r="A{n}" t="s"><v>0</v></c>', ["x" * 32_767]),
     ),
     "forty texts of the longest in 65,000 cells": (
         "too-large",
-        _shared(["x" * 32_767] * 40, _rows(65_000, '<c r="A{n}" t="s"><v>7</v></c>')),
+        _text_in_rows(65_000, '<c r="A{n}" t="s"><v>7</v></c>', ["x" * 32_767] * 40),
     ),
     "a long text and numbers that look like it": (
         "findings",
@@ -203,7 +208,7 @@ SHEETS: Mapping[str, tuple[str, Maker]] = {
     "different texts of the longest in 5,000 cells": ("too-large", _long_texts),
     "200,000 equal texts": (
         "good",
-        _shared(["Padaria"], _rows(200_000, '<c r="A{n}" t="s"><v>0</v></c>')),
+        _text_in_rows(200_000, '<c r="A{n}" t="s"><v>0</v></c>', ["Padaria"]),
     ),
     "text over the longest": ("too-large", _cell(text_cell("A3", "x" * 32_768))),
     "texts that are not there": ("unreadable", _cell('<c r="A3" t="s"><v>4000000000</v></c>')),

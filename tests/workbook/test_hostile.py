@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from environment import ROOT, clean_environment, without_coverage
-from hostile_files import CASES, LONG, write_hostile
+from hostile_files import CASES, LONG, SAMPLE, write_hostile
 from hostile_kinds import FILES, LONG as LONG_KINDS, write_kinds
 
 _JUDGING = Path(__file__).with_name("judging.py")
@@ -35,44 +35,28 @@ def judged(paths: Sequence[Path], home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+LONG_ONES = LONG | LONG_KINDS
+OUTCOMES = {name: outcome for name, (outcome, _) in CASES.items()} | {
+    name: outcome for name, (_, outcome, _) in FILES.items()
+}
+SOME = {*SAMPLE, *sorted(OUTCOMES.keys() - LONG_ONES)[::3]}
+
+
 def test_there_are_cases_enough() -> None:
     assert len(CASES) >= 60
     assert CASES.keys() >= LONG
+    assert not CASES.keys() & FILES.keys()
+    assert {OUTCOMES[name] for name in SOME} == {*OUTCOMES.values()}
 
 
-@pytest.mark.parametrize("names", [CASES.keys() - LONG, pytest.param(LONG, marks=pytest.mark.slow)])
-def test_each_hostile_file_has_its_outcome(
-    names: frozenset[str], tmp_path: Path, home: Path
-) -> None:
-    files = write_hostile(tmp_path, sorted(names))
+@pytest.mark.parametrize("names", [SOME, pytest.param({*OUTCOMES} - SOME, marks=pytest.mark.slow)])
+def test_each_hostile_file_has_its_outcome(names: set[str], tmp_path: Path, home: Path) -> None:
+    files = {**write_hostile(tmp_path, sorted(names & CASES.keys()))}
+    (kinds := tmp_path / "kinds").mkdir()
+    files |= write_kinds(kinds, sorted(names & FILES.keys()))
     *told, peak = judged(list(files.values()), home)
-    outcomes = dict(zip(files, told, strict=True))
-    wrong = {
-        name: (told["outcome"], expected)
-        for name, told in outcomes.items()
-        if told["outcome"] != (expected := CASES[name][0])
-    }
-    assert wrong == {}
-    slow = {name: told for name, told in outcomes.items() if told["seconds"] > _MOST_SECONDS}
-    assert slow == {}
-    assert peak["megabytes"] < _MOST_MEGABYTES
-
-
-@pytest.mark.parametrize(
-    "names", [FILES.keys() - LONG_KINDS, pytest.param(LONG_KINDS, marks=pytest.mark.slow)]
-)
-def test_each_hostile_file_of_another_kind_has_its_outcome(
-    names: frozenset[str], tmp_path: Path, home: Path
-) -> None:
-    files = write_kinds(tmp_path, sorted(names))
-    *told, peak = judged(list(files.values()), home)
-    outcomes = dict(zip(files, told, strict=True))
-    wrong = {
-        name: (told["outcome"], expected)
-        for name, told in outcomes.items()
-        if told["outcome"] != (expected := FILES[name][1])
-    }
-    assert wrong == {}
-    slow = {name: told for name, told in outcomes.items() if told["seconds"] > _MOST_SECONDS}
-    assert slow == {}
+    found = dict(zip(files, told, strict=True))
+    outcomes = {name: told["outcome"] for name, told in found.items()}
+    assert outcomes == {name: OUTCOMES[name] for name in files}
+    assert {name: told for name, told in found.items() if told["seconds"] > _MOST_SECONDS} == {}
     assert peak["megabytes"] < _MOST_MEGABYTES

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from xml.sax.saxutils import escape
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from packing import MAIN
 from quick_scanning import scan_quickly
+from sampling import examples
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.workbook import column_letters
@@ -116,7 +117,7 @@ def pieces_of(sheet: bytes, cuts: Sequence[int]) -> list[bytes]:
 CUTS = st.lists(st.integers(0, 10_000), max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(sheet=sheets(odd=False), cuts=CUTS)
 def test_it_tells_of_usual_sheets_what_the_exact_one_does(
     sheet: bytes, cuts: Sequence[int]
@@ -125,7 +126,7 @@ def test_it_tells_of_usual_sheets_what_the_exact_one_does(
     assert quick == scan_exactly([sheet], SCALING).raw
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(sheet=sheets(odd=True), cuts=CUTS)
 def test_it_leaves_to_the_exact_one_what_it_cannot_tell(sheet: bytes, cuts: Sequence[int]) -> None:
     quick = scan_quickly(pieces_of(sheet, cuts), SCALING)

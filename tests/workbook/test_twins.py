@@ -20,7 +20,7 @@ from xlbridge.workbook.read import read_workbook
 
 SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
 SIZES = pytest.mark.parametrize(
-    ("sources", "count"), [(SAMPLES[::18], 2), pytest.param(SAMPLES, 200, marks=pytest.mark.slow)]
+    ("sources", "count"), [(SAMPLES[::24], 2), pytest.param(SAMPLES, 200, marks=pytest.mark.slow)]
 )
 """Some samples and made sheets, and many."""
 AS_TEXT = frozenset({"number-as-text", "date-as-text"})
@@ -58,10 +58,11 @@ def different(
 def test_twins_of_libreoffice_have_the_same_findings(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue
 ) -> None:
+    kinds = ("xls", "ods") if len(sources) == len(SAMPLES) else ("ods",)
     sources = [*sources, *write_made_sheets(tmp_path, count, seed=19)]
     # It computes formulas when it opens a workbook: all twins are its own.
     plain = save_with_libreoffice(sources, tmp_path / "xlsx")
-    for kind in ("xls", "ods"):
+    for kind in kinds:
         twins = save_with_libreoffice(sources, tmp_path / kind, kind)
         assert different(list(zip(plain, twins, strict=True)), catalogue) == {}
 
