@@ -53,8 +53,14 @@ def test_receivables_wait_for_a_rejected_client_and_go_with_it_once_it_is_mended
     named = [{"codigoDoCliente": f"LB-{n}", "idws": f"LB-T{n}"} for n in (2, 1)]
     write_records(tmp_path / "titles.xlsx", "contasreceber", named)
 
+    environment = credentials(batch_sandbox, XLBRIDGE_SETTLE="0")
+    planned = xlbridge("batch", "plan", plan, **environment).stdout
+    assert (
+        "titles.xlsx: names that the system does not have yet: 2 (the first, in B2). They are "
+        "looked up again after: clients."
+    ) in planned
+
     def run(code: int) -> dict[str, Any]:
-        environment = credentials(batch_sandbox, XLBRIDGE_SETTLE="0")
         done = xlbridge("batch", "run", plan, "--yes", "--format", "json", **environment)
         assert done.returncode == code, done.stderr + done.stdout
         steps = json.loads(done.stdout)["steps"]

@@ -107,6 +107,17 @@ def test_the_headline_says_how_many_rows_were_read_back(
     assert (proof["state"], proof["rows"]) == ("partly_verified", {"read": 3, "read_back": 1})
 
 
+def test_an_amount_of_which_nothing_can_be_read_back_is_not_told_as_zero(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(PLAN.format(name="none"))
+    write_records(tmp_path / "none-a.xlsx", "contasreceber", [title(None)])
+    done = run_batch("run", plan, "--yes")
+    assert (
+        "read back: 0 · R$ 1,000.50 sent and accepted, not returned by the system\n" in done.stdout
+    )
+
+
 def test_empty_cells_count_as_what_they_stand_for(
     run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
 ) -> None:

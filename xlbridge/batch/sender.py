@@ -3,7 +3,7 @@
 Records that a step has sent, or that a sheet names, are processed once they are there.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
@@ -86,12 +86,16 @@ class WorkbookSender:
         elif not state.jobs or all(job.state.is_unsent for job in state.jobs):
             self._send_whole(target)
 
-    def planned(self, target: StepWorkbook, unit: UnitOverview) -> UnitOverview:
+    def planned(
+        self, target: StepWorkbook, unit: UnitOverview, waits_for: Sequence[str]
+    ) -> UnitOverview:
         """Return the unit with the actions of the workbook's rows; nothing is written.
 
-        Raises ``UsageError`` when it has errors, and what ``Uploads.plan`` raises.
+        Names that the system does not have may be those of records that the steps create for which
+        this one ``waits_for``. Raises ``UsageError`` when it has errors, and what ``Uploads.plan``
+        raises.
         """
-        judged = self._validated(target)
+        judged = self._validated(target, waits_for)
         plan = self._uploads(target).plan(judged, self._options(target)).plan
         count = len(plan.rows) - plan.not_records
         held = plan.rows.chosen(
@@ -158,7 +162,7 @@ class WorkbookSender:
         step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
         if not _is_sendable(judged):
-            raise _not_sendable(Path(rejects), judged)
+            raise _not_sendable(Path(rejects), judged, ())
         try:
             yield corrected_rows(context, job, judged)
         except NotRetriable:
@@ -202,11 +206,11 @@ class WorkbookSender:
             return judged
         return self._uploads(target).with_codes(judged)
 
-    def _validated(self, target: StepWorkbook) -> ValidatedSheet:
+    def _validated(self, target: StepWorkbook, waits_for: Sequence[str] = ()) -> ValidatedSheet:
         """Validate a workbook once more, so that what is sent is what was validated."""
         judged = self._judge(target)
         if not _is_sendable(judged):
-            raise _not_sendable(target.workbook.path, judged)
+            raise _not_sendable(target.workbook.path, judged, waits_for)
         if file_digest(target.workbook.path) != target.workbook.sha256:
             raise UsageError(
                 Text(
@@ -254,20 +258,30 @@ def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
     return isinstance(judged, ValidatedSheet) and may_be_sent(judged, good_rows=False)
 
 
-def _not_sendable(path: Path, judged: JudgedFile) -> UsageError:
+_ERRORS = Text(
+    pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
+    en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
+)
+_NAMES_TO_COME = Text(
+    pt="{file}: nomes que o sistema ainda não tem: {n} (o primeiro, em {cell}). São procurados de "
+    "novo depois de: {steps}.",
+    en="{file}: names that the system does not have yet: {n} (the first, in {cell}). They are "
+    "looked up again after: {steps}.",
+)
+
+
+def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str]) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
-    sheets = judged.with_children
-    first = next(finding for one in sheets for finding in one.error_findings())
+    errors = [finding for one in judged.with_children for finding in one.error_findings()]
+    to_come = waits_for and all(one.kind.code == "link-unknown" for one in errors)
     return UsageError(
-        Text(
-            pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
-            en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
-        ).format(
+        (_NAMES_TO_COME if to_come else _ERRORS).format(
             file=path.name,
-            n=sum(one.errors for one in sheets),
-            cell=first.cell or "–",
-            message=first.message,
+            n=sum(one.errors for one in judged.with_children),
+            cell=errors[0].cell or "–",
+            message=errors[0].message,
+            steps=", ".join(waits_for),
         )
     )
 
@@ -284,7 +298,7 @@ def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
         replace(
             state,
             units=tuple(
-                _with_actions(sender, state.step, unit)
+                _with_actions(sender, state.step, unit, state.waits_for)
                 if isinstance(state.step, WorkbookStep)
                 else unit
                 for unit in state.units
@@ -294,13 +308,15 @@ def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
     ]
 
 
-def _with_actions(sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview) -> UnitOverview:
+def _with_actions(
+    sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview, waits_for: Sequence[str]
+) -> UnitOverview:
     if step.sending is None or unit.jobs or unit.status not in _TO_PLAN:
         return unit
     path = sender.batch.plan.folder / unit.name
     target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
     try:
-        return sender.planned(target, unit)
+        return sender.planned(target, unit, waits_for)
     except (UsageError, ApiError, WorkbookRefused) as error:
         return replace(unit, problem=error.message)
 

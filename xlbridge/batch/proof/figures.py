@@ -57,7 +57,8 @@ def count_unread(resource: Resource, rows: Sequence[ReadBackRow]) -> Iterator[Un
 def summarize_resource(resource: Resource, rows: Sequence[ReadBackRow]) -> ResourceSummary:
     """Add up the accepted rows of a resource, as they were sent and as the system has them."""
     amount = resource.totals.amount
-    returned = amount is not None and _is_returned(resource, amount)
+    unread = bool(rows) and all(row.reason is not None for row in rows)
+    returned = amount is not None and not unread and _is_returned(resource, amount)
     in_system = (
         _amount_of(_system_value(row, record, amount))
         for row in rows
