@@ -13,7 +13,8 @@ from stdnum.br import cnpj as cnpj_numbers
 
 from xlbridge.batch.checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
-from xlbridge.resources import Catalogue, linked_catalogue
+from xlbridge.resources import Catalogue
+from xlbridge.resources.references import linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation

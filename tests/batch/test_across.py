@@ -25,8 +25,9 @@ from sheets import write_records, write_rows
 
 from xlbridge.batch.checks import CrossWorkbookChecks
 from xlbridge.client import Client
-from xlbridge.resources import REFERENCES, Catalogue, linked_catalogue, load_catalogue
+from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj
+from xlbridge.resources.references import REFERENCES, linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
 

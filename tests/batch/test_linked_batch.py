@@ -10,7 +10,7 @@ from openpyxl import load_workbook
 from sheets import write_records, write_rows
 
 from xlbridge.client import Client
-from xlbridge.resources import REFERENCES
+from xlbridge.resources.references import REFERENCES
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import Registries
 from xlbridge.wire.financial import RECEIVABLE_FIND

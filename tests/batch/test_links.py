@@ -15,15 +15,17 @@ from sheets import write_records, write_rows
 
 from xlbridge.client import Client
 from xlbridge.resources import (
-    REFERENCES,
     Catalogue,
     Kind,
-    link_mistakes,
-    linked_catalogue,
     load_catalogue,
 )
 from xlbridge.resources.checks import masked_cnpj
-from xlbridge.resources.links import linked_resource
+from xlbridge.resources.references import (
+    REFERENCES,
+    link_mistakes,
+    linked_catalogue,
+)
+from xlbridge.resources.references.links import linked_resource
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
 from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook

@@ -15,9 +15,15 @@ import pytest
 import yaml
 
 from xlbridge.errors import UsageError
-from xlbridge.resources import REFERENCES, Catalogue, Kind, register_checks, row_model
+from xlbridge.resources import (
+    Catalogue,
+    Kind,
+    register_checks,
+    row_model,
+)
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
 from xlbridge.resources.model_columns import completed
+from xlbridge.resources.references import REFERENCES
 from xlbridge.resources.yaml_files import YamlDocument
 
 RESOURCES = (

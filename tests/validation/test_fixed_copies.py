@@ -29,7 +29,7 @@ from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.validation import ParseOptions, validate_workbook
 from xlbridge.validation.fixed_copy import write_fixed_copy
-from xlbridge.validation.reports.json_report import fixes_json
+from xlbridge.validation.reports.forms import fixes_json
 from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import FixedCell, FixedCopy
 

@@ -20,7 +20,13 @@ from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, listing_resource, load_catalogue
+from xlbridge.resources import (
+    Column,
+    Kind,
+    Resource,
+    load_catalogue,
+)
+from xlbridge.resources.references import listing_resource
 from xlbridge.validation import validate_workbook
 from xlbridge.workbook.write import (
     ListedRecord,
@@ -375,7 +381,7 @@ def test_lists_of_registries_are_nothing_but_text_and_are_cut_with_a_word(tmp_pa
     records = tuple(ListedRecord(f"{n}", label, ("=1+1",)) for n, label in enumerate(hostile))
     cut = RegistryList("cliente", "Clientes", ("cnpjcpf",), records, total=9)
     catalogue = load_catalogue()
-    form = listing_resource(catalogue["contasreceber"], ["codigoDoCliente"], catalogue)
+    form = listing_resource(catalogue["contasreceber"], catalogue, ["codigoDoCliente"])
     path = tmp_path / "t.xlsx"
     write_template(path, form, RegistryLists("ensaio", (cut,)))
     book = openpyxl.load_workbook(path)

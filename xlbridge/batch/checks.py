@@ -18,9 +18,14 @@ from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
-from xlbridge.resources import KEY, REFERENCES, Resource, key_fields, registry_called
+from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import (
+    REFERENCES,
+    key_fields,
+    registry_called,
+)
 from xlbridge.upload.lookup import Registries
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation import (

@@ -19,7 +19,16 @@ from xlbridge.batch.plan import ComparedListing
 from xlbridge.client import Client
 from xlbridge.export import LISTINGS, ExportRequest, Listing, export_frames, find_listing
 from xlbridge.i18n import Text
-from xlbridge.resources import REFERENCES, Catalogue, Kind, Resource, key_fields, registry_called
+from xlbridge.resources import (
+    Catalogue,
+    Kind,
+    Resource,
+)
+from xlbridge.resources.references import (
+    REFERENCES,
+    key_fields,
+    registry_called,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

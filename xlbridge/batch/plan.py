@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.export import Filters
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, registry_called, sheet_link
+from xlbridge.resources import Catalogue
+from xlbridge.resources.references import registry_called, sheet_link
 from xlbridge.settings import CsvForm
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions

@@ -32,7 +32,12 @@ from xlbridge.export import (
     parse_filters,
 )
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import Catalogue, Links, link_mistakes, placed_links
+from xlbridge.resources import Catalogue
+from xlbridge.resources.references import (
+    Links,
+    link_mistakes,
+    placed_links,
+)
 from xlbridge.resources.yaml_files import (
     Mistake,
     YamlDocument,

@@ -10,16 +10,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.resources import (
-    REFERENCES,
     Column,
     Kind,
     Link,
     Resource,
-    key_fields,
-    registry_called,
 )
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import (
+    REFERENCES,
+    key_fields,
+    registry_called,
+)
 from xlbridge.upload.lookup import (
     LinkResolver,
     ReferenceProblem,

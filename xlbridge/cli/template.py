@@ -117,10 +117,10 @@ def _write_with_lists(
 ) -> None:
     # Only this needs the interface, and the libraries of the network.
     from xlbridge.connection import connect
-    from xlbridge.resources import REFERENCES
-    from xlbridge.upload.lookup import listing_form, registry_lists
+    from xlbridge.resources.references import REFERENCES, listing_resource
+    from xlbridge.upload.lookup import registry_lists
 
-    form = listing_form(resource, catalogue)
+    form = listing_resource(resource, catalogue)
     if form is resource:
         raise UsageError(_NO_REGISTRY.format(resource=resource.name))
     with (

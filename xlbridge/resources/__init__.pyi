@@ -24,26 +24,10 @@ from .layouts import (
     Fingerprint as Fingerprint,
     column_changes_since as column_changes_since,
 )
-from .links import (
-    Links as Links,
-    key_fields as key_fields,
-    link_mistakes as link_mistakes,
-    linked_catalogue as linked_catalogue,
-    listable_columns as listable_columns,
-    listing_resource as listing_resource,
-    placed_links as placed_links,
-    registry_called as registry_called,
-    require_links as require_links,
-    sheet_link as sheet_link,
-)
 from .pandera_checks import (
     column_checks as column_checks,
     register_checks as register_checks,
     row_check as row_check,
-)
-from .references import (
-    REFERENCES as REFERENCES,
-    Reference as Reference,
 )
 from .resource import (
     Lookup as Lookup,

@@ -9,7 +9,7 @@ from functools import cache
 from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.resources.checks.rule import RowRule, Rule, StatisticSchema
 from xlbridge.resources.column import KIND_OF_DTYPE, ExistingPolicy, Kind
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references.registries import REFERENCES
 from xlbridge.resources.yaml_files import Schema, block_schema, described
 from xlbridge.resources.yaml_files.validation import UNPADDED, WHOLE_NUMBER
 from xlbridge.wire import OPERATIONS

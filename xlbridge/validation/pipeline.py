@@ -119,9 +119,9 @@ def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogu
     if mark is None or not mark.listed or mark.resource not in catalogue:
         return catalogue
     # Like links, it imports the whole interface.
-    from xlbridge.resources import listing_resource
+    from xlbridge.resources.references import listing_resource
 
-    form = listing_resource(catalogue[mark.resource], mark.listed, catalogue)
+    form = listing_resource(catalogue[mark.resource], catalogue, mark.listed)
     return Catalogue([form if one.name == form.name else one for one in catalogue.values()])
 
 
@@ -341,7 +341,7 @@ def catalogue_for(request: ValidationRequest, catalogue: Catalogue) -> Catalogue
     if not links:
         return catalogue
     # Most requests have none, and the registries take their time to import.
-    from xlbridge.resources import linked_catalogue
+    from xlbridge.resources.references import linked_catalogue
 
     return linked_catalogue(links, catalogue)
 
@@ -356,7 +356,7 @@ def validate_sheets(
     """Validate the sheets that a request asks for. Raises what ``validate_workbook`` raises."""
     if request.links:
         # It imports the whole interface, and most sheets have no links.
-        from xlbridge.resources import require_links
+        from xlbridge.resources.references import require_links
 
         named = request.mapping.resource if request.mapping else request.resource
         require_links(request.links, catalogue, named if named in catalogue else None)

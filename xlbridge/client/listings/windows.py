@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, get_origin
 
-from xlbridge.resources import REFERENCES
+from xlbridge.resources.references import REFERENCES
 from xlbridge.wire import OPERATIONS, Operation, record_model
 
 MINUTE = timedelta(minutes=1)

@@ -154,7 +154,7 @@ _LAST_NBS_CHAPTER = 27
 def is_cep(text: str) -> bool:
     """Eight digits, with or without the hyphen; the lowest postcodes begin with 01000."""
     match = _CEP.fullmatch(text)
-    return match is not None and int(match[1]) >= 1000
+    return match is not None and int(match[1]) >= _FIRST_CEP
 
 
 @text_check(

@@ -9,7 +9,6 @@ from .links import (
 from .online_check import OnlineCheck as OnlineCheck
 from .registries import Registries as Registries
 from .registry_lists import (
-    listing_form as listing_form,
     registry_lists as registry_lists,
 )
 from .row_lookup import comparable_value as comparable_value

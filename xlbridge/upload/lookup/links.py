@@ -20,17 +20,16 @@ from xlbridge.client import Record
 from xlbridge.errors import TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import (
-    REFERENCES,
     Column,
     Kind,
     Link,
-    Reference,
     Resource,
     SheetLink,
     strip_accents,
 )
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import REFERENCES, Reference
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import unique_keys, values_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from xlbridge.client import Client, Record
 from xlbridge.errors import RemoteRejected
-from xlbridge.resources import Reference
+from xlbridge.resources.references import Reference
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 
 _NOT_FOUND = 404

@@ -7,14 +7,8 @@ from itertools import chain
 from xlbridge.client import Client, Record
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    REFERENCES,
-    Catalogue,
-    Link,
-    Resource,
-    listable_columns,
-    listing_resource,
-)
+from xlbridge.resources import Link, Resource
+from xlbridge.resources.references import REFERENCES
 from xlbridge.upload.lookup.links import named_record
 from xlbridge.upload.lookup.registries import Registries
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
@@ -34,11 +28,6 @@ _PARTLY_READ = Text(
     pt="Não é certo que a lista de {registry} esteja completa.",
     en="The list of {registry} is not proven complete.",
 )
-
-
-def listing_form(resource: Resource, catalogue: Catalogue) -> Resource:
-    """Return the form of a resource in which each column that refers to a registry takes names."""
-    return listing_resource(resource, listable_columns(resource), catalogue)
 
 
 def registry_lists(

@@ -5,7 +5,7 @@ Keys are sought by their hashes, and compared value by value once all records we
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import chain, compress
 from json import dumps
@@ -163,10 +163,6 @@ class RowMatcher:
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
-
-    def keys_of_rows(self, rows: TypedRows, columns: Collection[str]) -> Iterable[Key]:
-        """Return the comparable values of each row's columns."""
-        return zip(*[self.column(name, rows) for name in columns], strict=True)
 
     def column(self, name: str, rows: TypedRows) -> Sequence[str | None]:
         """Return the comparable values of a column of rows, None where one has none.

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"[^0-9A-Za-z]")
 _GROUPED = re.compile(r"(?<=\d)[.,](?=\d{3}(?:\D|$))", re.ASCII)
-_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.MONEY})
 _A_DATE = Text(pt="uma data ou hora", en="a date or time")
 _DATE_PARTS: Mapping[frozenset[str], Text] = {
     frozenset("d"): Text(pt="o dia", en="the day"),
@@ -64,7 +63,7 @@ def significant_formats(
     for kinds, cell_kind, tells in (
         (frozenset(kind for kind in Kind if kind.is_text), CellKind.NUMBER, lambda _: True),
         (frozenset({Kind.MONEY}), CellKind.NUMBER, _tells_of_amount),
-        (_NUMBERS - {Kind.MONEY}, CellKind.NUMBER, _tells_of_number),
+        (frozenset({Kind.INTEGER, Kind.NUMBER}), CellKind.NUMBER, _tells_of_number),
         (frozenset(kind for kind in Kind if kind.is_text), CellKind.TEXT, changes_texts),
         (frozenset({Kind.DATE}), CellKind.DATE, _tells_part_of_date),
         (frozenset({Kind.DATE}), CellKind.DATETIME, _tells_part_of_date),

@@ -17,16 +17,15 @@ import pandas as pd
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import (
-    REFERENCES,
     Catalogue,
     Column,
     Kind,
     Resource,
     column_checks,
-    registry_called,
 )
 from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
+from xlbridge.resources.references import REFERENCES, registry_called
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems

@@ -12,7 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, REFERENCES, Column, Kind, Resource
+from xlbridge.resources import (
+    KEY,
+    Column,
+    Kind,
+    Resource,
+)
+from xlbridge.resources.references import REFERENCES
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.mapping.conversion import (
     LISTED_CODES,

@@ -1,15 +1,27 @@
 """Forms of the validation report: text, JSON, a page, a marked copy of its workbook.
 
-Nothing that a form needs is imported before the form is asked for.
+What text, page and copy need is imported when they are asked for. JSON is made here.
+Source: the product brief, ``validate``.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from xlbridge.pages import ReportForms
+from xlbridge.resources.findings import Finding
 from xlbridge.validation.reports.model import Report, SheetReport
+from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet
+
+_CHUNK = 4096
+_MOST_CACHED = 4096
+_NO_FINDINGS = '"findings": []'
+
+_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def report_forms(report: Report) -> ReportForms:
@@ -26,11 +38,7 @@ def report_forms(report: Report) -> ReportForms:
 
         return report_page(report)
 
-    def json_pieces() -> Iterator[str]:
-        from xlbridge.validation.reports.json_report import document_pieces
-
-        return document_pieces(report)
-
+    json_pieces = partial(_document_pieces, report)
     return ReportForms(
         document=lambda: json.loads("".join(json_pieces())),
         lines=lines,
@@ -74,3 +82,128 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     ]
     with as_xlsx(file, [item.sheet for item in sheets], first.limits) as workbook:
         annotate(workbook, target, marked, summary)
+
+
+def fixes_json(fixes: FixedCopy) -> dict[str, Any]:
+    """Return the changes as JSON: dates as ISO dates, numbers with a point, both as text."""
+    return {
+        "file": str(fixes.file),
+        "changes": [
+            {
+                "cell": change.finding.cell,
+                "row": change.finding.row,
+                "column": change.finding.column,
+                "code": change.finding.kind.code,
+                "old": change.finding.value,
+                "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
+            }
+            for change in fixes.changes
+        ],
+        "left": [
+            {
+                "cell": left.finding.cell,
+                "row": left.finding.row,
+                "column": left.finding.column,
+                "code": left.finding.kind.code,
+                "reason": str(left.reason),
+            }
+            for left in fixes.left
+        ],
+    }
+
+
+def _document_pieces(report: Report) -> Iterator[str]:
+    """Yield the text of the report as a JSON document, piece by piece: it may be longer than memory
+    is large.
+
+    The report's limit caps the findings listed for each file; the counts stay exact, and
+    ``truncated`` says that there are more. ``skipped`` are the sheets that are for no resource.
+    """
+    files = [item for item in report.items() if not isinstance(item, SkippedSheet)]
+    # No string in JSON can hold the mark, as it has quotes of its own.
+    *before, end = _text(
+        {
+            "version": 1,
+            "ok": report.ok,
+            "files": list(map(_file, files)),
+            "skipped": [{"file": str(item.file), "sheet": item.sheet} for item in report.skipped],
+        }
+    ).split(_NO_FINDINGS)
+    for item, piece in zip(files, before, strict=True):
+        yield f"{piece}{_NO_FINDINGS[:-1]}"
+        if isinstance(item, SheetReport):
+            yield from _findings_text(islice(item.sheet.findings, item.limit))
+        yield "]"
+    yield end
+
+
+def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
+    """Return what is told of a file beside its findings."""
+    if isinstance(item, RefusedFile):
+        return {
+            "file": str(item.file),
+            "resource": None,
+            "sheet": None,
+            "header_row": None,
+            "rows": 0,
+            "errors": 1,
+            "warnings": 0,
+            "truncated": False,
+            "refused": {"code": item.code, "message": str(item.refusal)},
+            "findings": [],
+        }
+    sheet = item.sheet
+    return {
+        "file": str(sheet.file),
+        "resource": item.resource,
+        "sheet": sheet.sheet,
+        "header_row": sheet.header_row,
+        "rows": len(sheet.rows),
+        "errors": sheet.errors,
+        "warnings": sheet.warnings,
+        "truncated": item.truncated,
+        "findings": [],
+        **({"fixed": fixes_json(sheet.fixes)} if sheet.fixes else {}),
+        **({"read_as": str(sheet.read_as)} if sheet.read_as else {}),
+    }
+
+
+def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield the text of findings as JSON; what many of them share is rendered once."""
+    kinds: dict[tuple[str | None, str], str] = {}
+    texts: dict[tuple[int, str], tuple[str, Mapping[str, object]]] = {}
+
+    def told(finding: Finding) -> str:
+        code = finding.kind.code
+        kind, telling = (finding.column, code), (id(finding.details), code)
+        if kind not in kinds:
+            kinds[kind] = _kind_text(finding)
+        if telling not in texts:
+            if len(texts) >= _MOST_CACHED:
+                texts.clear()
+            # The details are kept as well, so that their identity stays their own.
+            texts[telling] = (
+                _members(message=str(finding.message), hint=str(finding.hint)),
+                finding.details,
+            )
+        cell = "null" if finding.cell is None else f'"{finding.cell}"'
+        row = "null" if finding.row is None else finding.row
+        value = "null" if finding.value is None else _text(finding.value)
+        place = f'"cell": {cell}, "row": {row}'
+        return f'{{{place}, {kinds[kind]}, "value": {value}, {texts[telling][0]}}}'
+
+    rest = iter(findings)
+    separator = ""
+    while piece := list(islice(rest, _CHUNK)):
+        yield separator + ", ".join(map(told, piece))
+        separator = ", "
+
+
+def _kind_text(finding: Finding) -> str:
+    header = {} if finding.header is None else {"header": finding.header}
+    kind = {"code": finding.kind.code, "severity": finding.kind.severity}
+    return _members(column=finding.column, **header, **kind)
+
+
+def _members(**members: str | None) -> str:
+    return _text(members)[1:-1]

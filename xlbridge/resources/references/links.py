@@ -15,7 +15,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind, Link, LinkName, SheetLink
-from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.references.registries import REFERENCES
 from xlbridge.resources.resource import ReadBack, Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
@@ -177,14 +177,15 @@ def _column_of_names(column: Column) -> Column:
 
 
 def listing_resource(
-    resource: Resource, columns: Collection[str], catalogue: Catalogue
+    resource: Resource, catalogue: Catalogue, columns: Collection[str] | None = None
 ) -> Resource:
-    """Return the form of a resource whose ``columns`` take what lists of registries offer: the
-    codes and names of their records. One that is linked already, or refers to no registry, stays.
-    Columns of a child sheet are named ``list.column``.
+    """Return the form of a resource whose columns take what lists of registries offer: the codes
+    and names of their records. One that is linked already, or refers to no registry, stays.
+
+    It is of all columns, or of some, those of a child sheet named ``list.column``.
     """
     children = tuple(
-        listing_resource(child, _columns_of_list(child.sheet, columns), catalogue)
+        listing_resource(child, catalogue, _columns_of_list(child.sheet, columns))
         for child in resource.children
     )
     if children != resource.children:
@@ -201,20 +202,14 @@ def listing_resource(
             catalogue,
         )
         for column in resource.columns
-        if column.name in columns and column.references is not None
+        if column.references and (columns is None or column.name in columns)
     }
     return _with_links(resource, linked)
 
 
-def listable_columns(resource: Resource) -> list[str]:
-    """Return the columns of a resource and its child sheets for which registries have lists, as
-    ``listing_resource`` takes them."""
-    own = [column.name for column in resource.columns if column.references]
-    lists = ((child.sheet, listable_columns(child)) for child in resource.children)
-    return [*own, *(f"{sheet}.{name}" for sheet, names in lists for name in names)]
-
-
-def _columns_of_list(sheet: str, columns: Collection[str]) -> set[str]:
+def _columns_of_list(sheet: str, columns: Collection[str] | None) -> set[str] | None:
+    if columns is None:
+        return None
     return {name.removeprefix(f"{sheet}.") for name in columns if name.startswith(f"{sheet}.")}
 
 

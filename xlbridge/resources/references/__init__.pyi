@@ -1,0 +1,12 @@
+from .links import (
+    Links as Links,
+    key_fields as key_fields,
+    link_mistakes as link_mistakes,
+    linked_catalogue as linked_catalogue,
+    listing_resource as listing_resource,
+    placed_links as placed_links,
+    registry_called as registry_called,
+    require_links as require_links,
+    sheet_link as sheet_link,
+)
+from .registries import REFERENCES as REFERENCES, Reference as Reference
