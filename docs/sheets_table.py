@@ -9,7 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlbridge.resources import Catalogue, RecordCreation, Resource, load_catalogue
+from xlbridge.resources import (
+    Catalogue,
+    Resource,
+    load_catalogue,
+)
+from xlbridge.resources.remote import RecordCreation
 from xlbridge.upload.processing.kinds import KINDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import AUTHENTICATE

@@ -9,16 +9,44 @@ those that use its checks::
     schema = pa.DataFrameSchema.from_yaml("schemas/cliente.yaml")
 """
 
+from collections.abc import Callable, Mapping
+from functools import wraps
 from os import PathLike
+from typing import Any
 
+import pandas as pd
 import pandera.pandas as pa
 
-from xlbridge.resources import load_catalogue, register_checks
+from xlbridge.resources import load_catalogue
+from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.settings import read_settings
 
 __all__ = ["schema"]
 
-register_checks()
+
+def _register_all() -> None:
+    """Register the checks, which xlbridge's own validator does not need."""
+    for rule in RULES.values():
+        if rule.column_test is not None and not hasattr(pa.Check, rule.name):
+            _register(rule.name, rule.column_test, rule.statistics)
+    for row_rule in ROW_RULES.values():
+        _register(row_rule.name, row_rule.row_test, row_rule.statistics)
+
+
+def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str, Any]) -> None:
+    # It imports hypothesis where that is installed.
+    from pandera.extensions import register_check_method  # type: ignore[attr-defined]
+
+    @wraps(test)
+    def check(*values: Any, **stated: Any) -> pd.Series:
+        return test(*values, **stated)
+
+    # pandera registers a function by its name.
+    check.__name__ = name
+    register_check_method(check, statistics=list(statistics))
+
+
+_register_all()
 
 
 def schema(name: str, schemas: str | PathLike[str] | None = None) -> pa.DataFrameSchema:

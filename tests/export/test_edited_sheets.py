@@ -24,8 +24,8 @@ from xlbridge.resources import (
     Kind,
     Resource,
     load_catalogue,
-    operation_named,
 )
+from xlbridge.resources.remote import operation_named
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
 from xlbridge.upload.lookup.comparison import ComparedRows

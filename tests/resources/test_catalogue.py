@@ -14,11 +14,11 @@ import pandera.pandas as pa
 import pytest
 import yaml
 
+import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
 from xlbridge.errors import UsageError
 from xlbridge.resources import (
     Catalogue,
     Kind,
-    register_checks,
     row_model,
 )
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
@@ -114,7 +114,6 @@ def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) ->
 @pytest.mark.parametrize("name", RESOURCES)
 def test_pandera_reads_the_same_file(catalogue: Catalogue, name: str, tmp_path: Path) -> None:
     resource = catalogue[name]
-    register_checks()
     whole = tmp_path / "whole.yaml"
     content = completed(YamlDocument(resource.source.read_text(encoding="utf-8")).content)
     whole.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")

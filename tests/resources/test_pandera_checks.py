@@ -7,7 +7,8 @@ import pandas as pd
 import pandera.pandas as pa
 import pytest
 
-from xlbridge.resources import Catalogue, Resource, column_checks, register_checks, row_check
+import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
+from xlbridge.resources import Catalogue, Resource, column_checks, row_check
 from xlbridge.validation import validate_workbook
 
 Failures = set[tuple[str, str, int]]
@@ -31,7 +32,6 @@ def by_the_checks(resource: Resource, frame: pd.DataFrame) -> Failures:
 
 
 def by_the_schema(resource: Resource, frame: pd.DataFrame) -> Failures:
-    register_checks()
     schema = pa.DataFrameSchema.from_yaml(resource.source)
     try:
         schema.validate(frame, lazy=True)

@@ -23,7 +23,8 @@ from upload_parts import (
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
-from xlbridge.resources import ExistingPolicy, Kind
+from xlbridge.resources import Kind
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload import (
     Job,
     Journal,

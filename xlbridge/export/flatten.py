@@ -18,7 +18,12 @@ from xlbridge.export.lines import LineFormat, LineWriter, TextTooLong
 from xlbridge.export.sheets import ExportColumn, Sheet, as_json, encode_json, naive_moment
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Kind, RecordToRow, Resource
+from xlbridge.resources import (
+    KEY,
+    Kind,
+    Resource,
+)
+from xlbridge.resources.remote import RecordToRow
 
 _TIME_OF = "{field}.time"
 """Name of the time of day of a date, of which an import sheet has no more than the day."""

@@ -23,7 +23,8 @@ from xlbridge.export.listing import Listing, children_of, columns_of, record_fil
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Resource, SeparateList
+from xlbridge.resources import KEY, Resource
+from xlbridge.resources.remote import SeparateList
 from xlbridge.wire import WireModel
 
 

@@ -11,7 +11,7 @@ from xlbridge.client.listings import ListingAnswer, Numbers, RecordShape, shape_
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.listing import Listing, ListingCall, PerRecord
 from xlbridge.export.parts import LineSpec, Part, PartWriter
-from xlbridge.resources import operation_named
+from xlbridge.resources.remote import operation_named
 from xlbridge.wire import Operation, record_model
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)

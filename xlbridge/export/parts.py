@@ -26,7 +26,7 @@ from xlbridge.export.sheets import MarkedDigits, Sheet, encode_json
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.resources import SeparateList
+from xlbridge.resources.remote import SeparateList
 
 FINISHED_FILE = "finished.json"
 _BUFFER_SIZE = 2**16

@@ -4,14 +4,8 @@ from .catalogue import (
     row_model as row_model,
     schema_files as schema_files,
 )
-from .child_sheets import (
-    KEY as KEY,
-    ChildSum as ChildSum,
-    SeparateList as SeparateList,
-)
 from .column import (
     Column as Column,
-    ExistingPolicy as ExistingPolicy,
     Kind as Kind,
     Link as Link,
     LinkName as LinkName,
@@ -26,17 +20,12 @@ from .layouts import (
 )
 from .pandera_checks import (
     column_checks as column_checks,
-    register_checks as register_checks,
     row_check as row_check,
 )
 from .resource import (
-    Lookup as Lookup,
+    KEY as KEY,
+    ChildSum as ChildSum,
     Mode as Mode,
-    ReadBack as ReadBack,
-    RecordChange as RecordChange,
-    RecordCreation as RecordCreation,
-    RecordToRow as RecordToRow,
     Resource as Resource,
-    operation_named as operation_named,
 )
 from .schema_format import schema_file_format as schema_file_format

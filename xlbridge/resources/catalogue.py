@@ -13,26 +13,27 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
-from xlbridge.resources.child_sheets import (
-    KEY,
-    SeparateList,
-    key_of_child,
-    key_of_main,
-    sums_of,
-)
-from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, ExistingPolicy, Kind
+from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.layouts import layout_changes
-from xlbridge.resources.resource import (
-    ControlTotals,
-    ImportPaths,
+from xlbridge.resources.remote.records import (
+    ExistingPolicy,
     Lookup,
     ReadBack,
     RecordChange,
     RecordCreation,
+    SeparateList,
+)
+from xlbridge.resources.resource import (
+    KEY,
+    ControlTotals,
+    ImportPaths,
     Resource,
     RowCheck,
     default_totals,
+    key_of_child,
+    key_of_main,
+    sums_of,
 )
 
 if TYPE_CHECKING:

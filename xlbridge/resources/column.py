@@ -206,11 +206,3 @@ def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
         for title in (column.title.pt, column.title.en)
     }
     return with_units | titles | {normalize_header(column.name): column.name for column in columns}
-
-
-class ExistingPolicy(StrEnum):
-    """Treatment of a row whose record already exists: refused, replaced, or added again."""
-
-    REFUSED = "refused"
-    REPLACED = "replaced"
-    ADDED = "added"

@@ -1,8 +1,8 @@
 """Rules of a resource as pandera checks, made from what its schema file says."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
-from functools import cache, partial, wraps
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -42,29 +42,3 @@ def _for_pandas(value: Any) -> Any:
     if isinstance(value, list):
         return [_for_pandas(item) for item in value]
     return pd.Timestamp(value) if isinstance(value, date) else value
-
-
-@cache
-def register_checks() -> None:
-    """Register xlbridge's own checks with pandera, so that it reads a schema file as it is.
-
-    For ``DataFrameSchema.from_yaml`` outside xlbridge, whose validator needs no registration.
-    """
-    for rule in RULES.values():
-        if rule.column_test is not None and not hasattr(pa.Check, rule.name):
-            _register(rule.name, rule.column_test, rule.statistics)
-    for row_rule in ROW_RULES.values():
-        _register(row_rule.name, row_rule.row_test, row_rule.statistics)
-
-
-def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str, Any]) -> None:
-    # It imports hypothesis where that is installed.
-    from pandera.extensions import register_check_method  # type: ignore[attr-defined]
-
-    @wraps(test)
-    def check(*values: Any, **stated: Any) -> pd.Series:
-        return test(*values, **stated)
-
-    # pandera registers a function by its name.
-    check.__name__ = name
-    register_check_method(check, statistics=list(statistics))

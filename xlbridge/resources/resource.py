@@ -1,24 +1,88 @@
-"""Model of an importable resource: columns, rules, import paths, control totals, read-back.
+"""Model of an importable resource: columns, rules, import paths, control totals, child sheets.
 
-Each class mirrors a block of the schema file. Operations of the interface are kept by name and
-looked up when they are used.
+Each class mirrors a block of the schema file.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, cached_property
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
-from xlbridge.resources.child_sheets import KEY, ChildSum, SeparateList
-from xlbridge.resources.column import Column, ExistingPolicy, Kind
+from xlbridge.resources.column import Column, Kind
 from xlbridge.resources.layouts import Fingerprint, LayoutChange
+from xlbridge.resources.remote.records import (
+    ReadBack,
+    RecordChange,
+    RecordCreation,
+    operation_named,
+)
 
 if TYPE_CHECKING:
     from xlbridge.wire import Operation
+
+
+KEY = "chave"
+"""Column that joins a child sheet to its main sheet; it is not sent and identifies nothing."""
+
+_TITLE = Text(pt="Chave", en="Key")
+_IN_MAIN = "Chave da linha, escolhida por quem preenche; não se repete e não é enviada."
+_IN_CHILD = "Chave da linha da planilha principal a que esta pertence; não é enviada."
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSum:
+    """Sum of a column of a record's rows in a child sheet, which must fit the record.
+
+    It equals ``number``, the record's column ``total``, or the sum over the rows in the sheet
+    ``factors_in`` of the product of ``factors``; the last is not judged where a row lacks one of
+    them or has any of the columns ``unless``, which change its price.
+    """
+
+    sheet: str
+    column: str
+    number: float | None = None
+    total: str | None = None
+    factors_in: str = ""
+    factors: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> "ChildSum":
+        """Return the sum that an item of the block ``sums`` of a schema file states."""
+        product = stated.get("product", {})
+        return cls(
+            stated["sheet"],
+            stated["column"],
+            stated.get("number"),
+            stated.get("total"),
+            product.get("sheet", ""),
+            tuple(product.get("columns", ())),
+            tuple(product.get("unless", ())),
+        )
+
+
+def key_of_main(*, required: bool) -> Column:
+    """Return the key's column of a main sheet."""
+    checks = {**_length(), "no_repeats": {}}
+    return Column(KEY, Kind.TEXT, required, _TITLE, _IN_MAIN, example="A-1", checks=checks)
+
+
+def key_of_child() -> Column:
+    """Return the key's column of a child sheet."""
+    return Column(KEY, Kind.TEXT, True, _TITLE, _IN_CHILD, example="A-1", checks=_length())
+
+
+def _length() -> dict[str, Mapping[str, Any]]:
+    return {"str_length": {"min_value": 1, "max_value": _LONGEST}}
+
+
+def sums_of(stated: Sequence[Mapping[str, Any]]) -> tuple[ChildSum, ...]:
+    """Return the sums that the block ``sums`` of a schema file states."""
+    return tuple(map(ChildSum.of, stated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,189 +106,6 @@ def default_totals(columns: Sequence[Column]) -> ControlTotals:
         amount=next(money, None),
         by=tuple(c.name for c in columns if c.kind is Kind.DATE or c.references is not None),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """Query that finds the records of a row.
-
-    ``key`` maps the sheet's columns that identify a record to the record's fields. It serves the
-    rows in which all of them are filled and ``when`` holds (column to allowed values, None for an
-    empty cell). ``operation_names`` are the operations that list the records; ``filters`` maps
-    fields of their query, or parameters of their path, to columns. ``assumed`` says that the
-    interface may not answer the query at all: then the lookup counts as none. ``only`` are values
-    of the records that are meant, where the operations list others, too. ``counted`` is a parameter
-    of the path that counts from 1 until nothing is found.
-    """
-
-    key: Mapping[str, str]
-    operation_names: tuple[str, ...]
-    filters: Mapping[str, str] = field(default_factory=dict)
-    when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    assumed: bool = False
-    only: Mapping[str, Any] = field(default_factory=dict)
-    counted: str | None = None
-
-    @property
-    def operations(self) -> "tuple[Operation, ...]":
-        """The operations that list the records."""
-        return tuple(map(operation_named, self.operation_names))
-
-
-@dataclass(frozen=True)
-class ReadBack:
-    """Rules for finding the rows of a resource again in the remote system.
-
-    The ``lookups`` that serve a row are tried in their order. Of ``columns``, the resource's own,
-    ``not_compared`` are those that the remote system does not show as they were sent. ``codes``
-    are the record's fields that make up its code in the remote system. ``blank`` maps columns to
-    the value that an empty cell means, ``blank_as`` to the column whose value it means.
-    ``number_operations`` list the records, or read one by its codes, where no key but the system's
-    own number tells them apart. ``fields`` maps columns to the fields that records name otherwise.
-    ``lists`` are the lists that records do not carry, by their names.
-    """
-
-    lookups: tuple[Lookup, ...]
-    columns: tuple[str, ...]
-    codes: tuple[str, ...]
-    existing: ExistingPolicy
-    not_compared: tuple[str, ...] = ()
-    blank: Mapping[str, Any] = field(default_factory=dict)
-    blank_as: Mapping[str, str] = field(default_factory=dict)
-    number_operations: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(default_factory=dict)
-    lists: Mapping[str, SeparateList] = field(default_factory=dict)
-
-    @property
-    def operation_names(self) -> tuple[str, ...]:
-        """The operations that list, find or read the records."""
-        of_lookups = (name for way in self.lookups for name in way.operation_names)
-        return tuple(dict.fromkeys((*of_lookups, *self.number_operations)))
-
-    @property
-    def compare(self) -> tuple[str, ...]:
-        """The columns that a record has too, by which it is compared with its row."""
-        lists = list(map(record_fields, self.operation_names))
-        return tuple(
-            name
-            for name in self.columns
-            if name not in self.not_compared and all(name in fields for fields in lists)
-        )
-
-    def meant(self, row: Mapping[str, Any], column: str) -> Any:
-        """Return the value that a row gives a column: of an empty cell, what it stands for."""
-        value = row.get(column)
-        if value is not None:
-            return value
-        return self.blank.get(column, row.get(self.blank_as.get(column, "")))
-
-    @property
-    def number_columns(self) -> tuple[str, ...]:
-        """The columns in which a sheet may carry the system's own number; they are never sent."""
-        return tuple(name for name in self.codes if name not in self.columns)
-
-    @cached_property
-    def by_number(self) -> Lookup | None:
-        """The lookup by the system's own number, None where the sheet has no column for it."""
-        if not self.number_columns:
-            return None
-        key = {name: name for name in self.codes}
-        if self.number_operations:
-            path = operation_named(self.number_operations[0]).path_parameters
-            return Lookup(key, self.number_operations, dict(zip(path, self.codes, strict=False)))
-        promised = [way for way in self.lookups if not way.assumed]
-        lists = (name for way in promised or self.lookups for name in way.operation_names)
-        return Lookup(key, tuple(dict.fromkeys(lists)), assumed=not promised)
-
-    def item_columns(self, name: str) -> frozenset[str]:
-        """Return the columns of a list's rows that the system shows."""
-        if (apart := self.lists.get(name)) is not None:
-            return record_fields(apart.operation_name) | {apart.number, apart.value}
-        return frozenset().union(*(item_fields(one, name) for one in self.operation_names))
-
-    @property
-    def renamed(self) -> tuple[str, ...]:
-        """The columns that a record has under another name."""
-        keys = chain(self.fields.items(), *(lookup.key.items() for lookup in self.lookups))
-        return tuple(dict.fromkeys(column for column, of_record in keys if column != of_record))
-
-    @property
-    def as_row(self) -> "RecordToRow":
-        """The conversion of a record into a row of the sheet."""
-        own = tuple(name for name in self.columns if name not in self.renamed)
-        return RecordToRow(own, self.renamed, self.lookups, self.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordChange:
-    """Change of a record that is there, as far as the interface has one.
-
-    ``operation_name`` changes one record, ``read_name`` reads it by its own number,
-    ``delete_name`` removes it; without an operation the import replaces records. An operation that
-    reads replaces the whole record. ``columns`` are those that can be changed, all of them where it
-    is empty. Records that a listing of ``not_listed`` holds cannot be changed, nor can those that
-    have one of the fields of ``until``.
-    """
-
-    operation_name: str | None
-    read_name: str | None = None
-    delete_name: str | None = None
-    columns: tuple[str, ...] = ()
-    not_listed: tuple[str, ...] = ()
-    until: tuple[str, ...] = ()
-
-    @property
-    def by_import(self) -> bool:
-        """True where importing a record again replaces it."""
-        return self.operation_name is None
-
-    @property
-    def operation(self) -> "Operation":
-        """The operation that changes one record. Raises ``KeyError`` where the import does."""
-        return operation_named(self.operation_name or "")
-
-    def can_empty(self, column: str) -> bool:
-        """Tell whether a field of a record can be emptied."""
-        if self.operation_name is None:
-            return True
-        body = self.operation.body
-        field = None if body is None else body.model_fields.get(column)
-        return field is not None and not field.is_required()
-
-    def covers(self, listing: str, columns: Iterable[str]) -> bool:
-        """Tell whether columns of a record that ``listing`` holds can be changed."""
-        return listing not in self.not_listed and (
-            not self.columns or set(columns) <= set(self.columns)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RecordToRow:
-    """Conversion of a record into a row; ``own`` are the columns that a record names alike.
-
-    ``fields`` maps columns to the fields that every record has under another name.
-    """
-
-    own: tuple[str, ...]
-    renamed: tuple[str, ...]
-    lookups: tuple[Lookup, ...]
-    fields: Mapping[str, str]
-
-    def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row of a record; each key's column is filled where its ``when`` holds."""
-        row = {name: record.get(name) for name in self.own} | dict.fromkeys(self.renamed)
-        return row | {c: record.get(f) for c, f in self._filled_by(record)}
-
-    def renamed_fields(self, record: Mapping[str, Any]) -> set[str]:
-        """Return the fields of a record that columns of another name are filled from."""
-        return {of_record for _, of_record in self._filled_by(record)}
-
-    def _filled_by(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        yield from self.fields.items()
-        for lookup in self.lookups:
-            if all(record.get(name) in allowed for name, allowed in lookup.when.items()):
-                pairs = lookup.key.items()
-                yield from ((c, f) for c, f in pairs if c in self.renamed and c != f)
 
 
 class Mode(StrEnum):
@@ -285,33 +166,6 @@ class ImportPaths:
         """The modes that the resource can be sent in."""
         direct = (Mode.DIRECT, Mode.PREVIEW) if self.direct_name else ()
         return (*direct, Mode.QUEUE) if self.queue_name else direct
-
-
-@dataclass(frozen=True, slots=True)
-class RecordCreation:
-    """Operation of the interface that creates one record from a row.
-
-    ``codes`` are the fields of its answer that make up the record's code. ``twins`` finds the
-    records that are equal to a row which has no key: they identify nothing, and are counted;
-    ``twin_codes`` are their fields that make up the code. ``lists`` are the record's lists that
-    operations of their own take once it is created, by the names of these.
-    """
-
-    operation_name: str
-    codes: tuple[str, ...] = ()
-    twins: Lookup | None = None
-    twin_codes: tuple[str, ...] = ()
-    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def operation_names(self) -> tuple[str, ...]:
-        """The operations that create a record and take its lists."""
-        return (self.operation_name, *chain.from_iterable(self.lists.values()))
-
-    @property
-    def operation(self) -> "Operation":
-        """The operation that creates one record."""
-        return operation_named(self.operation_name)
 
 
 @dataclass(frozen=True)
@@ -400,31 +254,3 @@ class Resource:
             return self.base.fingerprint
         columns = ((c.name, c.kind.value, c.required) for c in self.sent_columns)
         return str(Fingerprint.of(self.name, self.layout, columns))
-
-
-def operation_named(name: str) -> "Operation":
-    """Return the operation of that name. Raises ``KeyError`` when there is none."""
-    # All operations take a fifth of a second to import, and judging a sheet needs none.
-    from xlbridge.wire import OPERATIONS
-
-    return OPERATIONS[name]
-
-
-@cache
-def record_fields(name: str) -> frozenset[str]:
-    """Return the fields of the records that an operation lists or finds."""
-    from xlbridge.wire import record_model
-
-    model = record_model(operation_named(name).data)
-    return frozenset(model.model_fields if model else ())
-
-
-@cache
-def item_fields(name: str, sheet: str) -> frozenset[str]:
-    """Return the fields of the items in a list of the records that an operation lists or finds."""
-    from xlbridge.wire import record_model
-
-    record = record_model(operation_named(name).data)
-    of_list = None if record is None else record.model_fields.get(sheet)
-    item = None if of_list is None else record_model(of_list.annotation)
-    return frozenset(item.model_fields if item else ())

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from xlbridge.batch.proof.matches import different_cells, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus
-from xlbridge.resources import ExistingPolicy
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 
 Cells = tuple[str | None, ...]

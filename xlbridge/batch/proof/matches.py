@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from xlbridge.batch.proof.model import ReadBackStatus
-from xlbridge.resources import ExistingPolicy
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot
 
 _RecordKey = str | int

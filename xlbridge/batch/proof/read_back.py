@@ -12,7 +12,8 @@ from xlbridge.batch.proof.model import ReadBackStatus
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import ExistingPolicy, Resource
+from xlbridge.resources import Resource
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload import Job, UploadContext, sent_rows
 from xlbridge.upload.lookup import CODE_SEPARATOR, RowSnapshot, comparable_value, look_up_rows
 from xlbridge.upload.results import RowOutcome, given_codes

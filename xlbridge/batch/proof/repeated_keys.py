@@ -11,7 +11,8 @@ from dataclasses import replace
 from xlbridge.batch.proof.matches import key_text
 from xlbridge.batch.proof.read_back import ReadBackRow
 from xlbridge.i18n import Text
-from xlbridge.resources import ExistingPolicy, Kind, Resource
+from xlbridge.resources import Kind, Resource
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup import FoundRecord
 from xlbridge.validation.cross_sheet import unique_keys
 

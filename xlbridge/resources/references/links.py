@@ -16,7 +16,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind, Link, LinkName, SheetLink
 from xlbridge.resources.references.registries import REFERENCES
-from xlbridge.resources.resource import ReadBack, Resource
+from xlbridge.resources.remote.records import ReadBack
+from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
 from xlbridge.wire import record_model
 

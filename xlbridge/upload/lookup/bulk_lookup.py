@@ -13,7 +13,8 @@ from xlbridge.client import Client, Record
 from xlbridge.client.listings import FieldTest, complete_listings_for, listing_cap
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
-from xlbridge.resources import Lookup, Resource
+from xlbridge.resources import Resource
+from xlbridge.resources.remote import Lookup
 from xlbridge.upload.lookup.comparison import ComparedRows
 from xlbridge.upload.lookup.row_lookup import (
     HashSet,

@@ -9,14 +9,11 @@ from types import MappingProxyType
 
 from xlbridge.client import Client
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    ExistingPolicy,
-    ReadBack,
-    Resource,
-)
+from xlbridge.resources import Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES
+from xlbridge.resources.remote import ExistingPolicy, ReadBack
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS, look_up_rows
 from xlbridge.upload.lookup.links import LinkResolver
 from xlbridge.upload.lookup.registries import Registries

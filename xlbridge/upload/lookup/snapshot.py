@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from xlbridge.i18n import Text
-from xlbridge.resources import ExistingPolicy
+from xlbridge.resources.remote import ExistingPolicy
 
 _PIECE = 1_000
 """Rows whose JSON is made at once."""
