@@ -11,7 +11,7 @@ cell into rows of a frame, which takes longer than all the rest.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -115,18 +115,22 @@ def _found_again(
 
 def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
     frame = typed.frame
+
+    # The rules of a column are asked one after the other.
+    @lru_cache(maxsize=1)
+    def present(name: str) -> pd.Series:
+        return frame[name].dropna()
+
     for column in resource.columns:
         if column.name in typed.absent and not column.required:
             continue
-        values = frame[column.name]
+        values = partial(present, column.name)
         if column.required:
-            yield _CellRule(column.name, "required-missing", partial(_missing, values), {})
-        checks = column_checks(column)
-        is_blank = bool(checks) and not values.notna().to_numpy().any()
-        for name, check in checks.items():
+            missing = partial(_missing, values, len(frame))
+            yield _CellRule(column.name, "required-missing", missing, {})
+        for name, check in column_checks(column).items():
             rule = RULES[name]
-            of_column = partial(_failing if rule.whole_column else _failing_cells, check, values)
-            failing = _none_failing if is_blank else of_column
+            failing = partial(_failing_values, check, values, None if rule.whole_column else _CHUNK)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
@@ -153,31 +157,26 @@ def _of_rows(
     return function(frame.iloc[positions], **statistics)
 
 
-def _missing(values: pd.Series) -> Positions:
-    return np.flatnonzero(values.isna().to_numpy())
+def _missing(values: Callable[[], pd.Series], rows: int) -> Positions:
+    return np.delete(np.arange(rows), values().index)
 
 
-def _none_failing() -> Positions:
-    return np.empty(0, dtype=np.intp)
-
-
-def _failing_cells(check: pa.Check, values: pd.Series) -> Positions:
-    """Return the rows that fail a check of single cells, of which pandera makes a copy: of a piece
-    of the column at a time."""
-    if len(values) <= _CHUNK:
-        return _failing(check, values)
-    pieces = [values.iloc[begin : begin + _CHUNK] for begin in range(0, len(values), _CHUNK)]
-    failing = [_failing(check, piece.reset_index(drop=True)) for piece in pieces]
-    failing = [positions + place * _CHUNK for place, positions in enumerate(failing)]
-    return np.concatenate(failing)
+def _failing_values(
+    check: pa.Check, values: Callable[[], pd.Series], at_once: int | None
+) -> Positions:
+    """Return the rows whose values fail a check, of which pandera makes a copy: of so many values
+    at a time, where those of a column are checked one by one."""
+    present = values()
+    begins = range(0, len(present), at_once or max(len(present), 1))
+    failing = [_failing(check, present.iloc[begin : begin + begins.step]) for begin in begins]
+    return np.concatenate([np.empty(0, dtype=np.intp), *failing])
 
 
 def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
-    """Return the rows that fail a check; those that pandera leaves out as missing are right."""
-    verdicts = np.ones(len(values), dtype=bool)
+    """Return the rows that fail a check."""
     output = check(values).check_output
-    verdicts[output.index.to_numpy()] = output.to_numpy(dtype=bool, na_value=True)
-    return np.flatnonzero(~verdicts)
+    failing: Positions = output.index.to_numpy()[~output.to_numpy(dtype=bool, na_value=True)]
+    return failing
 
 
 def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:

@@ -38,7 +38,8 @@ _EXCEL_DIGITS = 10**15
 _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 # As sheets write it, and as programs do for 10,000,000 and more; 12E4 and 1.5E2 may be codes.
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+|\d[.,]\d+[eE](?:0?[7-9]|[1-9]\d)", re.ASCII)
-_PERHAPS_SCIENTIFIC = re.compile(r"\d[eE][+\d]", re.ASCII)
+# The letter is rarer than digits, and what is rare is found faster.
+_PERHAPS_SCIENTIFIC = re.compile(r"[eE](?<=\d[eE])[+\d]", re.ASCII)
 _MOST_ZEROS = 2
 """So many zeros may be put before a document: with more, check digits are right by chance."""
 _PLACEHOLDERS = frozenset(
