@@ -42,7 +42,8 @@ from xlbridge.parallel.cluster import (
     run_on_worker,
     unpack_outcome,
 )
-from xlbridge.parallel.executor import LostItem, SerialExecutor
+from xlbridge.parallel.executor import LostItem
+from xlbridge.parallel.local import LocalExecutor
 from xlbridge.parallel.messages import WorkerDefect
 from xlbridge.sandbox import RunningSandbox
 
@@ -166,7 +167,8 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
             for whom, listing, name in wanted
         ]
 
-    alone = list(export_all(exports(here), tmp_path, SerialExecutor()))
+    with LocalExecutor(1, "xlbridge.parallel.exports") as worker:
+        alone = list(export_all(exports(here), tmp_path, worker))
     spread = list(export_all(exports(there), tmp_path, carrier))
     for one, other in zip(alone, spread, strict=True):
         assert type(one) is type(other)

@@ -12,7 +12,6 @@ from environment import ROOT
 
 from xlbridge.errors import UsageError
 from xlbridge.parallel import Executor, validate_files
-from xlbridge.parallel.executor import SerialExecutor
 from xlbridge.parallel.local import LocalExecutor
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
@@ -42,7 +41,7 @@ def workbooks(samples: Path) -> list[ValidationRequest]:
 
 
 def judged(
-    workbooks: list[ValidationRequest], carrier: Executor, home: Path, *, with_frames: bool
+    workbooks: list[ValidationRequest], carrier: Executor | None, home: Path, *, with_frames: bool
 ) -> list[ValidatedSheet]:
     found = list(validate_files(workbooks, home, executor=carrier, with_frames=with_frames))
     assert len(found) == len(workbooks)
@@ -58,7 +57,7 @@ def judged(
 def test_sheets_arrive_whole(
     workbooks: list[ValidationRequest], home: Path, catalogue: Catalogue
 ) -> None:
-    here = judged(workbooks, SerialExecutor(), home, with_frames=True)
+    here = judged(workbooks, None, home, with_frames=True)
     with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
         there = judged(workbooks, workers, home, with_frames=True)
         lean = judged(workbooks, workers, home, with_frames=False)
@@ -119,6 +118,7 @@ def test_progress_names_files_and_columns(workbooks: list[ValidationRequest], ho
 
 def test_an_executor_tells_each_file_once(workbooks: list[ValidationRequest], home: Path) -> None:
     told: list[ValidationProgress] = []
-    list(validate_files(workbooks, home, executor=SerialExecutor(), on_progress=told.append))
+    with LocalExecutor(1, "xlbridge.parallel.workbooks") as worker:
+        list(validate_files(workbooks, home, executor=worker, on_progress=told.append))
     assert [each.file for each in told] == [request.file for request in workbooks]
     assert [each.done for each in told if each.finished] == [1, 2, 3, 4]

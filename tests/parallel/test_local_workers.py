@@ -13,7 +13,7 @@ import worker_tasks
 from processes_seen import awaited, lives
 
 from xlbridge.errors import RemoteRejected
-from xlbridge.parallel.executor import LostItem, SerialExecutor
+from xlbridge.parallel.executor import LostItem
 from xlbridge.parallel.local import LocalExecutor, default_worker_count
 from xlbridge.parallel.messages import WorkerDefect
 
@@ -33,7 +33,6 @@ def test_results_come_in_order_and_each_is_told(workers: LocalExecutor) -> None:
     doubled = list(workers.run(worker_tasks.double, NUMBERS, told.append))
     assert doubled == [2 * number for number in NUMBERS]
     assert sorted(told) == list(NUMBERS)
-    assert list(SerialExecutor().run(worker_tasks.double, NUMBERS)) == doubled
     assert list(workers.run(worker_tasks.double, ())) == []
 
 

@@ -140,7 +140,6 @@ class DaskExecutor:
     """
 
     shares_files = False
-    is_expendable = True
 
     def __init__(self, client: Client, address: str) -> None:
         """``address`` is how the scheduler is called in messages."""

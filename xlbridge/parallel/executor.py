@@ -1,4 +1,4 @@
-"""Executor interface: run one task for many items; and the executor that uses this process only."""
+"""Executor interface: run one task for many items."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,17 +30,13 @@ class WorkerDied(Exception):
 class Executor(Protocol):
     """Runs a task for many items.
 
-    ``shares_files`` says whether its workers see the files of this machine under the same paths,
-    ``is_expendable`` whether a worker may be lost over an item without harm to anything else.
+    A worker may be lost over an item without harm to anything else. ``shares_files`` says whether
+    workers see the files of this machine under the same paths.
     """
 
     @property
     def shares_files(self) -> bool:
         """Return whether a path may stand for the file."""
-
-    @property
-    def is_expendable(self) -> bool:
-        """Return whether a task may end its process."""
 
     def run(
         self,
@@ -56,24 +52,3 @@ class Executor(Protocol):
         taken only a little ahead of what was yielded. An executor runs one task at a time.
         Raises the ``XlbridgeError`` that the task raised.
         """
-
-
-class SerialExecutor:
-    """Executor that runs everything in this process, one item after the other."""
-
-    shares_files = True
-    is_expendable = False
-
-    def run(
-        self,
-        task: Task[Item, Outcome],
-        items: Iterable[Item],
-        on_done: OnDone = lambda _place: None,
-        *,
-        again: Task[Item, Outcome] | None = None,
-    ) -> Iterator[Outcome | LostItem]:
-        """Yield what the task returns for each item; ``again`` is never needed."""
-        for place, item in enumerate(items):
-            outcome = task(item)
-            on_done(place)
-            yield outcome

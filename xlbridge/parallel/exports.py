@@ -10,7 +10,7 @@ from xlbridge.errors import ConfigError, TransportError, XlbridgeError, os_error
 from xlbridge.export import ExportRequest, ExportResult, OutputFile, prepare_export
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.executor import Executor, LostItem, OnDone
+from xlbridge.parallel.executor import Executor, LostItem
 from xlbridge.parallel.own_schemas import OwnSchemas
 
 
@@ -30,8 +30,6 @@ def export_all(
     tasks: Sequence[ExportTask],
     schemas: Path,
     executor: Executor,
-    *,
-    on_done: OnDone = lambda _place: None,
 ) -> Iterator[ExportResult | XlbridgeError]:
     """Yield what each export came to, in their order, once its files are written here, each whole.
 
@@ -41,7 +39,7 @@ def export_all(
     """
     own = OwnSchemas(schemas)
     run = _RunExport(own if executor.shares_files else own.packed(), active_language())
-    outcomes = executor.run(run, map(_sent_task, tasks), on_done)
+    outcomes = executor.run(run, map(_sent_task, tasks))
     for task, outcome in zip(tasks, outcomes, strict=True):
         if isinstance(outcome, LostItem):
             yield _worker_lost_error(task)

@@ -62,7 +62,6 @@ class LocalExecutor:
     """
 
     shares_files = True
-    is_expendable = True
 
     def __init__(self, count: int, module: str) -> None:
         """``module`` is what the tasks come from: the workers import it before they are asked."""

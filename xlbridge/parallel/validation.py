@@ -98,8 +98,7 @@ def _validate_here(
 def validate_single_sheet(
     request: ValidationRequest,
     schemas: Path,
-    limits: WorkbookLimits = _DEFAULT_LIMITS,
-    on_progress: OnProgress = lambda _: None,
+    limits: WorkbookLimits,
 ) -> "ValidatedSheet":
     """Validate the one sheet of a file that a request asks for, in this process.
 
@@ -109,7 +108,7 @@ def validate_single_sheet(
     from xlbridge.validation import RefusedFile, ValidatedSheet
 
     # Child sheets come after their main sheet, which has them.
-    [[result, *_]] = validate_files([request], schemas, limits, on_progress=on_progress)
+    [[result, *_]] = validate_files([request], schemas, limits)
     match result:
         case ValidatedSheet():
             return result

@@ -214,7 +214,7 @@ def validate_with_executor(
         with_frames=with_frames,
         language=active_language(),
     )
-    task = replace(shielded, reads_here=executor.is_expendable)
+    task = replace(shielded, reads_here=True)
     sent = _sent_workbooks(requests, executor.shares_files, limits)
     outcomes = executor.run(task, sent, on_done, again=shielded)
     for request, outcome in zip(requests, outcomes, strict=True):

@@ -43,8 +43,8 @@ _NO_KEY = Text(
     en="the rows have no key by which the system finds them",
 )
 _TOO_MANY_REQUESTS = Text(
-    pt="seriam necessárias {n} consultas, e o limite é {most}{way_out}",
-    en="it would take {n} requests, and the limit is {most}{way_out}",
+    pt="seriam necessárias {n} consultas, e o limite é {most}",
+    en="it would take {n} requests, and the limit is {most}",
 )
 _NOT_SHOWN = Text(
     pt="o sistema não mostra os campos da chave nos registros",
@@ -66,14 +66,12 @@ def look_up_rows(
     resource: Resource,
     rows: Sequence[RowValues],
     most: int | None = MAX_REQUESTS,
-    way_out: Text | None = None,
 ) -> tuple[Snapshot, Text | None]:
     """Return the remote records of each row, and the reason why some were not read.
 
-    It takes ``most`` requests at most, if that is given; ``way_out`` follows the reason where that
-    does not do. Raises what ``Client.records`` raises.
+    It takes ``most`` requests at most, if that is given. Raises what ``Client.records`` raises.
     """
-    reading = read_records(client, resource, rows, most, way_out)
+    reading = read_records(client, resource, rows, most)
     return reading.snapshot, reading.reason
 
 
@@ -82,7 +80,6 @@ def read_records(
     resource: Resource,
     rows: TypedRows,
     most: int | None = MAX_REQUESTS,
-    way_out: Text | None = None,
     matcher: RowMatcher | None = None,
 ) -> Reading:
     """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each.
@@ -102,7 +99,7 @@ def read_records(
         if reader.read_listings(affordable):
             return reader.reading(_NOT_SHOWN)
     if _exceeds(needed, most):
-        why = _TOO_MANY_REQUESTS.format(n=needed, most=most, way_out=way_out or "")
+        why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
         return reader.reading(why, answered=True)
     reader.read_one_by_one()
     return reader.reading(_NOT_PROVEN if reader.needs_listings else _NOT_SHOWN)
