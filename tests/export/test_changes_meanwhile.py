@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from answering import Query, Reply, replying
 from exporting import export
+from reading import read_calamine
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import TransportError, TruncatedAnswer
@@ -124,6 +125,17 @@ def test_a_record_that_changes_is_neither_lost_nor_doubled(
     assert seen == business.updated[code]
     assert done.complete
     assert done.records == len(lines)
+
+
+def test_a_workbook_lacks_rows_that_were_compressed_before_later_ones_replaced_them(
+    tmp_path: Path, client: Client, business: Business
+) -> None:
+    business.before_call[3] = lambda: business.touch(10)
+    done = export(client, "clientes", tmp_path / "c.xlsx")
+    header, *rows = read_calamine(tmp_path / "c.xlsx")["clientes"]
+    codes = [row[header.index("codigoDoCliente")] for row in rows]
+    assert done.replaced == 1
+    assert sorted(codes) == list(range(1, 1_301))
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again_after_a_pause(

@@ -24,7 +24,7 @@ from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing, check_filters
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
-from xlbridge.export.parts import LineSpec
+from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.result import ExportResult, LastRuns
 from xlbridge.export.sheets import Sheet
 from xlbridge.export.totals import total_tables
@@ -303,8 +303,8 @@ def export_listing(
     sheets = layout.sheets(wanted)
     begun = datetime.now()
     with (
-        open_book(output, sheets) as book,
         unfinished.place(begun) if unfinished else temporary_folder() as folder,
+        open_book(output, sheets) as book,
     ):
         forms = list(map(book.form, sheets))
         arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
@@ -317,7 +317,12 @@ def export_listing(
             filters=filters,
             template=layout.template,
         )
-        with closing(PartStore(folder, recipe.tables)) as store:
+
+        def take(part: Part) -> None:
+            for place in range(len(sheets)):
+                book.take(place, part.lines(place))
+
+        with closing(PartStore(folder, recipe.tables, take)) as store:
             fetcher = Fetcher(
                 client,
                 wanted,
@@ -368,7 +373,7 @@ def _settled(
 def _tables(store: PartStore, sheets: Sequence[Sheet]) -> Iterator[Table]:
     for place, sheet in enumerate(sheets):
         widths = store.widths(place, len(sheet.columns))
-        yield Table(sheet, store.rows(place), widths, store.blocks(place))
+        yield Table(sheet, store.rows(place), widths, store.blocks(place), store.files(place))
 
 
 def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:

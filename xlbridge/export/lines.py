@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
@@ -93,6 +94,17 @@ CELLS_AS_JSON = LineFormat(
     after="]\n",
 )
 """Form for outputs that need the cells themselves: each line is a JSON list of them."""
+
+
+_BLOCK_SIZE = 2**19
+"""Number of bytes of a file that are read at once, and then to the end of the line."""
+
+
+def line_blocks(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, many whole ones at a time."""
+    with file.open("rb", buffering=_BLOCK_SIZE) as stream:
+        while block := stream.read(_BLOCK_SIZE):
+            yield block + stream.readline()
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,24 +22,31 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from xlbridge.client.listings import Window
+from xlbridge.export.lines import line_blocks
 from xlbridge.export.parts import FINISHED_FILE, Part
 from xlbridge.files import LocalDatabase, make_private_folder, report_write_errors
 
 _CACHE_KIB = 8_000
-_BLOCK_SIZE = 2**17
-"""Number of bytes of a part that are read at once, and then to the end of the line."""
-
 
 _NO_KEY_AT_ALL = "[nul,]\n"
 """Characters of a key of nothing but nulls: records without one are not the same record."""
 
 
 class PartStore:
-    """All parts of an export, in the order in which they count: a later one is the newer."""
+    """All parts of an export, in the order in which they count: a later one is the newer.
 
-    def __init__(self, folder: Path, sheets: int) -> None:
+    ``on_keep`` is given each once it counts.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        sheets: int,
+        on_keep: Callable[[Part], None] = lambda _part: None,
+    ) -> None:
         self._folder = folder
         self._sheets = sheets
+        self._on_keep = on_keep
         self._parts: list[Part] = []
         found = (Part.finished(path) for path in folder.iterdir() if path.is_dir())
         self._finished = {part.window: part for part in found if part and part.window}
@@ -62,6 +69,7 @@ class PartStore:
     def keep(self, part: Part) -> None:
         """Add a finished part, after those that are kept already."""
         self._parts.append(part)
+        self._on_keep(part)
 
     def widths(self, sheet: int, columns: int) -> list[int]:
         """Return how long the longest text of each column of a sheet is."""
@@ -111,15 +119,18 @@ class PartStore:
         They are UTF-8.
         """
         for part in self._parts:
+            if part not in self._replaced:
+                yield from line_blocks(part.lines(sheet))
+                continue
             with part.lines(sheet).open("rb") as stream:
-                if part not in self._replaced:
-                    while block := stream.read(_BLOCK_SIZE):
-                        yield block + stream.readline()
-                    continue
                 for record, sizes in enumerate(part.sizes()):
                     block = stream.read(sizes[sheet][0])
                     if record not in self._replaced[part]:
                         yield block
+
+    def files(self, sheet: int) -> list[Path]:
+        """Return the files of a sheet's lines, none where lines of some are left out."""
+        return [] if self._replaced else [part.lines(sheet) for part in self._parts]
 
     def different_keys(self) -> tuple[int, Iterator[tuple[Any, ...]]]:
         """Return how many keys there are, and each once, in the order in which they came first."""

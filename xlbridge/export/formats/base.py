@@ -33,12 +33,14 @@ class Table:
     """All rows of a sheet: how many, how long each column's longest text is, and the lines.
 
     ``blocks`` are many lines at a time, as the book's form of the sheet makes them, in UTF-8.
+    ``files`` hold just these lines, none where some of a file are left out.
     """
 
     sheet: Sheet
     rows: int
     widths: Sequence[int]
     blocks: Iterable[bytes]
+    files: Sequence[Path] = ()
 
 
 class OutputWriter(Protocol):
@@ -46,6 +48,13 @@ class OutputWriter(Protocol):
 
     def form(self, sheet: Sheet) -> LineFormat:
         """Return how a row of a sheet becomes a line, before any is written."""
+
+    def take(self, sheet: int, lines: Path) -> None:
+        """Take a file of lines of a sheet, by its position, before all have come.
+
+        They are those of the sheet's table, unless that leaves out some in the end.
+        """
+        return
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         """Write everything; what the export came to where the format has a place for it."""

@@ -14,7 +14,7 @@ from xlbridge.export.sheets import Cell, ExportColumn, Sheet, naive_moment
 from xlbridge.resources import Kind
 
 
-class FrameOutput:
+class FrameOutput(OutputWriter):
     """Collects an export as DataFrames by sheet; ``open`` stands where a file's format does.
 
     Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``,

@@ -54,7 +54,7 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
         yield book
 
 
-class _ParquetOutput:
+class _ParquetOutput(OutputWriter):
     def __init__(self) -> None:
         self.writers: dict[str, pq.ParquetWriter] = {}
 

@@ -63,7 +63,7 @@ def _cell_writers(
     ]
 
 
-class _TemplateOutput:
+class _TemplateOutput(OutputWriter):
     def __init__(self, writers: Sequence[Sequence[_CellWriter]]) -> None:
         self._writers = writers
 

@@ -44,7 +44,7 @@ def open_text(
 
 
 @dataclass(frozen=True, slots=True)
-class _TextOutput:
+class _TextOutput(OutputWriter):
     streams: dict[str, BinaryIO]
     line_form: LineFormat
 

@@ -5,16 +5,16 @@ by ``xlsx_rows`` and put into its file.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
-from itertools import chain, islice
 from math import ceil
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -24,7 +24,8 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge import __version__
 from xlbridge.export.formats.base import CoverSummary, OutputWriter, Table
-from xlbridge.export.formats.xlsx_rows import CellStyle, StyleIds, number_rows, row_format
+from xlbridge.export.formats.compressed_rows import COMPRESSION_LEVEL, CompressedRows, TableRows
+from xlbridge.export.formats.xlsx_rows import CellStyle, StyleIds, row_format
 from xlbridge.export.lines import LineFormat
 from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.files import replace_atomically
@@ -262,10 +263,7 @@ def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSumma
 
 
 _MAX_NAME_LENGTH = 31
-_COMPRESSION_LEVEL = 1
-"""The rows' XML is so repetitive that better compression costs much time and saves little."""
-
-_ROWS_PER_BATCH = 500
+_MAX_SIZE_IN_MEMORY = 2**18
 _DATA_MEMBER = re.compile(r"xl/(worksheets/sheet(?P<sheet>\d+)|tables/table(?P<table>\d+))\.xml")
 _TABLE_RANGE = re.compile(rb' ref="A1:[A-Z]+[12]"')
 _END_OF_ROWS = b"</sheetData>"
@@ -279,70 +277,80 @@ def open_xlsx(
 
     Memory does not grow with the rows.
     """
-    with replace_atomically(path, shared=True) as temporary:
-        yield _XlsxOutput(temporary, sheets[0].name, rows_per_sheet)
+    with replace_atomically(path, shared=True) as temporary, ExitStack() as opened:
+
+        def new_file() -> IO[bytes]:
+            return opened.enter_context(
+                SpooledTemporaryFile(_MAX_SIZE_IN_MEMORY, dir=str(path.parent))
+            )
+
+        output = _XlsxOutput(temporary, sheets, lambda: TableRows(rows_per_sheet - 1, new_file))
+        # Files are closed after what writes to them.
+        opened.enter_context(closing(output))
+        yield output
 
 
-class _XlsxOutput:
-    def __init__(self, path: Path, listing: str, rows_per_sheet: int) -> None:
+class _XlsxOutput(OutputWriter):
+    def __init__(
+        self, path: Path, sheets: Sequence[Sheet], new_rows: Callable[[], TableRows]
+    ) -> None:
         self._path = path
-        self._listing = listing
-        self._most = rows_per_sheet - 1
+        self._listing = sheets[0].name
+        self._new_rows = new_rows
+        self._rows = [new_rows() for _ in sheets]
+        self._beside = ThreadPoolExecutor(1)
 
     def form(self, sheet: Sheet) -> LineFormat:
         return row_format(style_ids())
 
+    def take(self, sheet: int, lines: Path) -> None:
+        self._rows[sheet].take(lines, self._beside)
+
+    def close(self) -> None:
+        self._beside.shutdown(cancel_futures=True)
+
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        parts = [part for table in tables for part in self._parts(table)]
+        parts = [
+            part
+            for rows, table in zip(self._rows, tables, strict=True)
+            for part in _worksheets(table, self._all(rows, table))
+        ]
+        data = [sheet for sheet, _ in parts]
         with (
-            ZipFile(
-                workbook_without_rows(self._listing, summary, [sheet for sheet, _ in parts])
-            ) as made,
-            ZipFile(self._path, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION_LEVEL) as archive,
+            ZipFile(workbook_without_rows(self._listing, summary, data)) as made,
+            self._path.open("wb") as output,
+            ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
             for name in made.namelist():
                 content = made.read(name)
                 match = _DATA_MEMBER.fullmatch(name)
-                with archive.open(name, "w", force_zip64=True) as member:
-                    if match is None or match["sheet"] == "1":
-                        member.write(content)
-                    elif match["table"]:
-                        sheet, _ = parts[int(match["table"]) - 1]
-                        member.write(_with_range(content, sheet))
-                    else:
-                        _write_sheet(member, content, *parts[int(match["sheet"]) - 2])
+                if match is None or match["sheet"] == "1":
+                    archive.writestr(name, content)
+                elif match["table"]:
+                    archive.writestr(name, _with_range(content, data[int(match["table"]) - 1]))
+                else:
+                    sheet, rows = parts[int(match["sheet"]) - 2]
+                    before, after = _with_range(content, sheet).split(_END_OF_ROWS)
+                    rows.write(archive, output, name, before, _END_OF_ROWS + after)
 
-    def _parts(self, table: Table) -> Iterator[tuple[DataSheet, Iterator[bytes]]]:
-        """Yield the worksheets that a table fills, each with its lines."""
-        lines = chain.from_iterable(block.splitlines() for block in table.blocks)
-        for part in range(max(1, ceil(table.rows / self._most))):
-            rows = min(self._most, table.rows - part * self._most)
-            suffix = f" ({part + 1})" if part else ""
-            name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
-            sheet = DataSheet(name, table.sheet.columns, table.widths, rows, table.sheet.key)
-            yield sheet, islice(lines, rows)
+    def _all(self, rows: TableRows, table: Table) -> TableRows:
+        """Return a table's rows: those of the lines that were taken, unless it lacks some now."""
+        if rows.files and rows.files == table.files:
+            rows.wait()
+            return rows
+        others = self._new_rows()
+        others.add(table.blocks)
+        return others
+
+
+def _worksheets(table: Table, rows: TableRows) -> Iterator[tuple[DataSheet, CompressedRows]]:
+    for number, part in enumerate(rows.sheets, start=1):
+        suffix = f" ({number})" if number > 1 else ""
+        name = table.sheet.name[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+        sheet = DataSheet(name, table.sheet.columns, table.widths, part.rows, table.sheet.key)
+        yield sheet, part
 
 
 def _with_range(content: bytes, sheet: DataSheet) -> bytes:
     corner = cell_address(max(sheet.rows, 1) + 1, len(sheet.columns) - 1)
     return _TABLE_RANGE.sub(b' ref="A1:%s"' % corner.encode(), content)
-
-
-def _write_sheet(
-    member: IO[bytes], content: bytes, sheet: DataSheet, lines: Iterator[bytes]
-) -> None:
-    before, after = _with_range(content, sheet).split(_END_OF_ROWS)
-    member.write(before)
-    number = 2
-    # Compressing leaves other threads to run: meanwhile the next rows get their numbers.
-    with ThreadPoolExecutor(1) as beside:
-        written: Future[int] | None = None
-        while batch := list(islice(lines, _ROWS_PER_BATCH)):
-            rows = number_rows(batch, number)
-            number += len(batch)
-            if written is not None:
-                written.result()
-            written = beside.submit(member.write, rows)
-        if written is not None:
-            written.result()
-    member.write(_END_OF_ROWS + after)
