@@ -209,11 +209,23 @@ class _SheetLines:
         self._nothing = (None,) * (len(sheet.columns) - own)
         fields = {column.field for column in sheet.columns[own:]}
         self._key = [name for name in sheet.key if name in fields]
+        self._key_places = [n for n, c in enumerate(sheet.columns[own:]) if c.field in self._key]
 
     def lines(self, records: Sequence[Record]) -> Lines:
+        rows, counts = self._rows_of_all(records)
+        return _encoded(self.writer.lines(rows)), counts
+
+    def _rows_of_all(self, records: Sequence[Record]) -> tuple[list[tuple[Any, ...]], list[int]]:
+        """Return the rows of records, and how many each has."""
+        if len(self._sheet.within) == 1 and not self._sheet.is_joined:
+            # Items have their whole key nearly always: then none is looked at by itself.
+            (name,) = self._sheet.within
+            items = [record.get(name) or () for record in records]
+            rows = list(map(self._row, chain.from_iterable(items)))
+            if not any(None in map(itemgetter(place), rows) for place in self._key_places):
+                return rows, list(map(len, items))
         of_records = list(map(self._rows, records))
-        rows = list(chain.from_iterable(of_records))
-        return _encoded(self.writer.lines(rows)), list(map(len, of_records))
+        return list(chain.from_iterable(of_records)), list(map(len, of_records))
 
     def complaint(self, record: Record) -> XlbridgeError | None:
         """Say what of a record cannot be written, None where all can."""

@@ -129,8 +129,9 @@ def _quick_decoder(numbers: Numbers) -> Callable[[str], Any]:
         return exact_decoder(numbers).decode
     import msgspec  # Here, not above: most commands read no long listing.
 
-    known = _KnownNumbers(make_decimal)
-    return msgspec.json.Decoder(float_hook=known.__getitem__).decode
+    # What stays a text is checked in less time than it is looked up.
+    make = _bounded if make_decimal is str else _KnownNumbers(make_decimal).__getitem__
+    return msgspec.json.Decoder(float_hook=make).decode
 
 
 def _bounded(text: str) -> str:
