@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
@@ -156,6 +157,18 @@ def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Pa
     assert len(report.findings) > 5
     assert again.findings[told].equals(report.findings[told])
     assert again.frame.reset_index(drop=True).equals(report.frame.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float32", "float[pyarrow]", "object"])
+def test_single_precision_and_numpy_dates_are_what_they_show(dtype: str) -> None:
+    frame = titles(title(), title())
+    amounts = pd.Series([np.float32(99.9), None], dtype=object)
+    frame["valorDoLancamento"] = amounts.astype(dtype)
+    frame["dataDeVencimento"] = pd.Series([np.datetime64("2026-10-31"), None], dtype=object)
+    report = xb.validate(frame.iloc[:1], "contasreceber")
+    assert report.findings.empty
+    assert report.frame["valorDoLancamento"].tolist() == [Decimal("99.90")]
+    assert report.frame["dataDeVencimento"].tolist() == [pd.Timestamp("2026-10-31")]
 
 
 def test_what_a_report_says_is_good_is_good_again() -> None:

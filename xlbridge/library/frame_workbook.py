@@ -115,6 +115,11 @@ def _filled(series: pd.Series) -> list[Any]:
 
 def _number_values(series: pd.Series) -> list[CellValue]:
     numbers = series.to_numpy(dtype=float, na_value=np.nan)
+    dtype: Any = series.dtype
+    stored = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    if stored.kind == "f" and stored != numbers.dtype:
+        # By its shortest text a single-precision 99.9 is 99.9, by its bits 99.9000015.
+        numbers = numbers.astype(stored).astype(str).astype(float)
     values: list[CellValue] = numbers.tolist()
     missing = series.isna().to_numpy()
     for place in np.flatnonzero(missing):
@@ -134,7 +139,9 @@ def _cell_value(value: Any) -> CellValue:
             whole = int(value)
             return float(whole) if abs(whole) <= _MAX_EXACT else str(whole)
         case float() | np.floating():
-            return float(value) if math.isfinite(value) else str(value)
+            return float(str(value)) if math.isfinite(value) else str(value)
+        case np.datetime64():
+            return _date_value(pd.Timestamp(value))
         case Decimal():
             return _decimal_value(value)
         case dt.date():
