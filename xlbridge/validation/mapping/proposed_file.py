@@ -30,7 +30,7 @@ from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 _FEWEST_HEADERS = 2
 _CLOSE = 0.25
 _NAMED = 1.0
-"""What it weighs that a sheet is called by the resource's title: as much as a column told."""
+"""Weight of a sheet's name that bears the resource's title: that of a column told."""
 
 _STEM = 6
 _WIDTH = 10_000
