@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
@@ -38,6 +38,10 @@ class Digests(MadeItems[str]):
     def __len__(self) -> int:
         return len(self._text) // _LENGTH
 
+    def __iter__(self) -> Iterator[str]:
+        text = self._text
+        return (text[at : at + _LENGTH] for at in range(0, len(text), _LENGTH))
+
     def _made(self, at: int) -> str:
         return self._text[at * _LENGTH : (at + 1) * _LENGTH]
 
@@ -52,13 +56,17 @@ class KeyDigests(MadeItems[tuple[str, ...]]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        left = iter(self._digests)
+        return (tuple(islice(left, end - begin)) for begin, end in pairwise(self._ends))
+
     def _each(self, keys: Iterable[Sequence[str]]) -> Iterator[str]:
         for of_row in keys:
             self._ends.append(self._ends[-1] + len(of_row))
             yield from of_row
 
     def _made(self, at: int) -> tuple[str, ...]:
-        return tuple(self._digests[self._ends[at] : self._ends[at + 1]])
+        return tuple(map(self._digests.__getitem__, range(self._ends[at], self._ends[at + 1])))
 
 
 class ClaimScope(NamedTuple):
@@ -172,10 +180,9 @@ class Claims:
 
         Jobs of earlier versions know the profile only.
         """
-        keys = (key for of_row in claims.keys for key in of_row)
         return (
             self._claimants(_OF_DIGESTS, scope, claims.digests),
-            self._claimants(_OF_KEYS, scope, keys),
+            self._claimants(_OF_KEYS, scope, chain.from_iterable(claims.keys)),
         )
 
     def _claimants(self, query: str, scope: ClaimScope, wanted: Iterable[str]) -> Claimants:

@@ -41,7 +41,8 @@ _PIECE = 10_000
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
     """Return a digest of each row's values, whatever the file, its styles and its layout."""
-    names = sorted(name for name in frame.columns if name != KEY)
+    filled = (str(name) for name in frame if frame[name].notna().any())
+    names = sorted(name for name in filled if name != KEY)
     opening = f"[{json.dumps(resource.name)}"
 
     def digests() -> Iterator[str]:

@@ -5,7 +5,7 @@ Of what a listing holds, only the records of the rows' own keys stay in memory.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from itertools import count
+from itertools import compress, count
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from xlbridge.resources.remote import Lookup
 from xlbridge.upload.lookup.comparison import ComparedRows
 from xlbridge.upload.lookup.row_lookup import (
     HashSet,
+    Key,
     RowMatcher,
     SeparateLists,
     SoughtRecords,
@@ -27,6 +28,7 @@ from xlbridge.upload.lookup.row_table import (
     RecordTable,
     RowValues,
     TypedRows,
+    pieces_of,
     values_of,
 )
 from xlbridge.upload.lookup.snapshot import Reading, Snapshot
@@ -37,6 +39,9 @@ MAX_REQUESTS = 500
 
 _MAX_SINGLE_REQUESTS = 50
 """Requests that are made one by one before whole listings are read."""
+
+_PIECE = 1_000
+"""Records whose keys are compared at once."""
 
 _NO_KEY = Text(
     pt="as linhas não têm chave para o sistema localizá-las",
@@ -369,35 +374,36 @@ class _RecordReader:
         if number is not None:
             ways.append((number, _NOTHING))
         carried = self._carried
-        for record in records:
-            if not record.keys() <= carried:
-                carried.update(record)
-            kept = None
+        for piece in pieces_of(records, _PIECE):
+            for record in piece:
+                if not record.keys() <= carried:
+                    carried.update(record)
+            kept: dict[int, int] = {}
             for one, known in ways:
-                shown = {**known, **record} if known else record
-                kept = self._keep(record, shown, operation, one, kept)
+                for at, key in self._with_sought_keys(piece, one, known):
+                    if at not in kept:
+                        kept[at] = self._records.add(piece[at], operation.name)
+                    one.add(key, kept[at])
 
-    def _keep(
-        self,
-        record: Record,
-        shown: Record,
-        operation: Operation,
-        sought: SoughtRecords,
-        kept: int | None,
-    ) -> int | None:
-        """Store a record of which ``shown`` is known, if its key is sought, and return where.
+    def _with_sought_keys(
+        self, records: Sequence[Record], sought: SoughtRecords, known: Mapping[str, object]
+    ) -> Iterator[tuple[int, Key]]:
+        """Yield the positions of records whose keys may be sought, with the keys.
 
-        ``kept`` says where it is stored already.
+        ``known`` are the values of fields that records leave out.
         """
         only = sought.lookup.only
-        if only and any(record.get(name) != value for name, value in only.items()):
-            return kept
-        key = self._matcher.key_of_record(shown, sought.fields)
-        if not sought.may_seek(key):
-            return kept
-        at = self._records.add(record, operation.name) if kept is None else kept
-        sought.add(key, at)
-        return at
+        places = [
+            at
+            for at, record in enumerate(records)
+            if not only or all(record.get(name) == value for name, value in only.items())
+        ]
+        columns = [
+            self._matcher.texts(column, [records[at].get(name, known.get(name)) for at in places])
+            for column, name in sought.fields.items()
+        ]
+        keys = list(zip(*columns, strict=True))
+        return compress(zip(places, keys, strict=True), sought.keys.which(keys))
 
     def _shows(self, fields: Iterable[str]) -> bool:
         """Tell whether the records have the fields; where there is no record, nothing is there."""

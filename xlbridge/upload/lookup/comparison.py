@@ -1,7 +1,8 @@
 """Comparison of rows with the remote records of their keys, column by column."""
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress, count, pairwise
 from operator import ne
 from typing import Any, NamedTuple
@@ -75,9 +76,12 @@ class ComparedRows(MadeItems[RowSnapshot | None]):
         return tuple([(name, column[at]) for name, column in (self._keys[at] or {}).items()])
 
     @property
-    def with_own_records(self) -> Mapping[int, Collection[str]]:
-        """The rows whose records are no other's, with the columns by which they were looked up."""
-        return {at: self._keys[at] or () for at in self._compared.with_own_records()}
+    def equal_records(self) -> Mapping[int, str]:
+        """The codes of the records that rows leave as they are, by the positions of the rows.
+
+        Only of rows with one record, which is no other row's, nor has another record its code.
+        """
+        return self._compared.equal_records()
 
     @property
     def unread(self) -> set[int]:
@@ -101,26 +105,24 @@ RowsOfKey = tuple[Collection[str], Sequence[int]]
 """Columns by which rows of one key were looked up, and the positions of the rows."""
 
 
-def rows_by_key(rows: Snapshot) -> Iterator[RowsOfKey]:
-    """Yield the rows that have records, key by key, in the order of their first rows."""
-    alone: Mapping[int, Collection[str]] = {}
+def equal_records(rows: Snapshot) -> Mapping[int, str]:
+    """Return the codes of records that rows leave as they are, where that is told at once."""
+    return rows.equal_records if isinstance(rows, ComparedRows) else {}
+
+
+def rows_by_key(rows: Snapshot, but: Container[int]) -> Iterator[RowsOfKey]:
+    """Yield the rows that have records, ``but`` some, key by key, in the order of first rows."""
     if isinstance(rows, ComparedRows):
-        # Most have records that are no other's.
-        positions, alone, key_at = rows.with_records, rows.with_own_records, rows.key_at
+        positions, key_at = rows.with_records, rows.key_at
     else:
         found = {at: row for at, row in enumerate(rows) if row is not None and row.found}
         positions, key_at = list(found), lambda at: tuple(found[at].key.items())
-    shared: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    of_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for at in positions:
-        if at not in alone:
-            shared.setdefault(key_at(at), []).append(at)
-    for at in positions:
-        if at in alone:
-            yield alone[at], (at,)
-        else:
-            key = key_at(at)
-            if shared[key][0] == at:
-                yield [name for name, _ in key], shared[key]
+        if at not in but:
+            of_key.setdefault(key_at(at), []).append(at)
+    for key, places in of_key.items():
+        yield [name for name, _ in key], places
 
 
 class _ChosenRows(MadeItems[RowSnapshot | None]):
@@ -256,11 +258,15 @@ class _Comparison:
             items=self._items.get(place, ()),
         )
 
-    def with_own_records(self) -> Collection[int]:
-        """Return the positions of the rows whose records are no other row's."""
+    def equal_records(self) -> Mapping[int, str]:
+        """Return what ``ComparedRows`` has under this name."""
         rows, records = (np.asarray(one, np.int64) for one in self._pairs)
-        shared = rows[np.bincount(records)[records] > 1]
-        return set(rows.tolist()).difference(shared.tolist())
+        alone = (np.bincount(rows)[rows] == 1) & (np.bincount(records)[records] == 1)
+        alone[list(self._differing)] = False
+        codes = list(self._codes)
+        counted = Counter(codes)
+        pairs = zip(rows[alone].tolist(), records[alone].tolist(), strict=True)
+        return {at: codes[one] for at, one in pairs if counted[codes[one]] == 1}
 
     def _values(self, one: int) -> Mapping[str, str | None]:
         """Return the compared values of a record."""

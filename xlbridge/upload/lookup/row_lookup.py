@@ -4,7 +4,6 @@ Keys are sought by their hashes, and compared value by value once all records we
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import chain, compress
@@ -50,7 +49,6 @@ _TOO_MANY_LISTS = Text(
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
 _MAX_EXPONENT = 400
-_MOST_KNOWN = 20_000  # values whose comparable text is kept
 _DATE_LENGTH = 10  # of an ISO date and time
 _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
 _STRINGS = frozenset({type(None), str})
@@ -164,7 +162,6 @@ class RowMatcher:
         self._kinds = {name: column.kind for name, column in resource.by_name.items()}
         self._numbers = {n for n, kind in self._kinds.items() if kind.is_number}
         self._plain_texts = {n for n, kind in self._kinds.items() if kind in _PLAIN_KINDS}
-        self._known: dict[tuple[str, type, Any], str | None] = {}
         self._rows: TypedRows = ()
         self._columns: dict[str, Sequence[str | None]] = {}
         self._lookups: Sequence[Sequence[Lookup]] = ()
@@ -196,48 +193,27 @@ class RowMatcher:
 
     def texts(self, name: str, values: Sequence[Any]) -> Sequence[str | None]:
         """Return the comparable text of each value of a column."""
-        comparable = self.comparable
-        types = {value.__class__ for value in values}
+        types = set(map(type, values))
         if name in self._plain_texts and types <= _STRINGS and _have_plain_blanks(values):
             return values
         # Equal values may have other texts where they are of two types, as True and 1.
         if types <= (_NUMBER_TYPES if name in self._numbers else _TEXT_TYPES):
             # Most columns have few values, and comparing takes longer than looking one up.
-            texts = {value: comparable(name, value) for value in set(values)}
-            return [texts[value] for value in values]
-        return [comparable(name, value) for value in values]
-
-    def key_of_record(self, record: Record, fields: Mapping[str, str]) -> Key:
-        """Return the comparable values of a record; ``fields`` are its names of the columns."""
-        return tuple([self.comparable(column, record.get(name)) for column, name in fields.items()])
+            kind = self._kinds.get(name, Kind.INTEGER)
+            texts = {value: comparable_value(kind, value) for value in set(values)}
+            return list(map(texts.__getitem__, values))
+        return [self.comparable(name, value) for value in values]
 
     def comparable(self, column: str, value: Any) -> str | None:
         """Return a value of a column as text; a number of the system compares as a number."""
-        if value is None:
-            return None
         if value.__class__ is int:
             return str(value)
-        if value.__class__ is str and column in self._plain_texts:
-            text = " ".join(value.split())
-            return (value if text == value else text) if value else None
-        kind = self._kinds.get(column, Kind.INTEGER)
-        # Most other values of a listing come again; equal ones of two types may differ.
-        key = (column, value.__class__, value)
-        try:
-            return self._known[key]
-        except KeyError:
-            pass
-        except TypeError:
-            return comparable_value(kind, value)
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        found = self._known[key] = comparable_value(kind, value)
-        return found
+        return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
 
 
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
     """Tell whether texts are comparable as they are: none is empty, each blank parts two words."""
-    joined = " \0 ".join([text for text in texts if text is not None])
+    joined = " \0 ".join(filter(None, texts))
     return " ".join(joined.split()) == joined and "" not in texts
 
 
@@ -286,15 +262,6 @@ class HashSet:
 
     def __init__(self, hashes: "_Hashes") -> None:
         self._sorted = np.unique(hashes)
-        self._found = array("q", self._sorted.tobytes())
-
-    def __len__(self) -> int:
-        return len(self._sorted)
-
-    def __contains__(self, value: object) -> bool:
-        sought = hash(value)
-        at = bisect_left(self._found, sought)
-        return at < len(self._found) and self._found[at] == sought
 
     def which(self, values: Sequence[object]) -> Sequence[bool]:
         """Tell of each value whether it may be one of them."""
@@ -326,7 +293,7 @@ class SoughtRecords:
         self._columns = columns
         self._rows = _hashes(zip(*columns, strict=True))
         self._served = np.fromiter(served, bool)
-        self._keys = HashSet(self._rows[self._served])
+        self.keys = HashSet(self._rows[self._served])
         # A part of the rows shows which it is.
         most = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
         (column, name), values = list(fields.items())[most], columns[most]
@@ -342,10 +309,6 @@ class SoughtRecords:
         self._found = array("q")
         self._records = array("L")
         self._found_keys = PackedRows(len(self.fields))
-
-    def may_seek(self, key: Key) -> bool:
-        """Tell whether a key may be one that is sought."""
-        return key in self._keys
 
     def add(self, key: Key, record: int) -> None:
         """Note the position of a record of a key."""

@@ -311,10 +311,10 @@ def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
     return rows.column(name) if isinstance(rows, RowTable) else [row.get(name) for row in rows]
 
 
-def pieces_of(values: Iterable[_Item]) -> Iterator[list[_Item]]:
-    """Yield values in lists of many."""
+def pieces_of(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
+    """Yield values in lists of so many."""
     left = iter(values)
-    while piece := list(islice(left, _BLOCK)):
+    while piece := list(islice(left, size)):
         yield piece
 
 

@@ -23,7 +23,7 @@ from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import read_records
-from xlbridge.upload.lookup.comparison import rows_by_key, unread_rows
+from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import MadeItems, PackedRows, TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
@@ -394,11 +394,13 @@ where it cannot be told."""
 
 def _match(snapshot: Snapshot, numbers: Sequence[str]) -> _Matched:
     """Match rows and records: those of the system's own numbers first, then key by key."""
-    matched: _Matched = {}
+    # Most rows that have a record leave it as it is, and it concerns no other row.
+    equal = equal_records(snapshot)
+    matched: _Matched = dict(equal)
     taken: set[str] = set()
     of_numbers = set(numbers)
     for by_number in (True, False) if of_numbers else (False,):
-        for columns, positions in rows_by_key(snapshot):
+        for columns, positions in rows_by_key(snapshot, equal):
             if by_number == (bool(of_numbers) and of_numbers.issubset(columns)):
                 _match_group({at: _found(snapshot[at]) for at in positions}, taken, matched)
     return matched
