@@ -216,8 +216,7 @@ class SetAside:
     own: Mapping[str, CellContent] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRow:
+class PlannedRow(NamedTuple):
     """Row of a sheet by Excel's number, its action, and why it is that.
 
     ``record`` is the code of its record in the system; ``job`` another job that holds the row;
@@ -231,9 +230,9 @@ class PlannedRow:
     record: str | None = None
     job: str | None = None
     why: Text | None = None
-    differences: Mapping[str, Difference] = field(default_factory=lambda: _NOTHING)
-    number: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    own: Mapping[str, CellContent] = field(default_factory=lambda: _NOTHING)
+    differences: Mapping[str, Difference] = _NOTHING
+    number: Mapping[str, Any] = _NOTHING
+    own: Mapping[str, CellContent] = _NOTHING
 
     @property
     def is_created(self) -> bool:

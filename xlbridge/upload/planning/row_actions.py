@@ -10,7 +10,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import compress, count, repeat
 from json.encoder import encode_basestring_ascii
@@ -25,7 +25,7 @@ from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
-from xlbridge.upload.lookup.row_table import MadeItems, PackedRows, TypedRows, values_of
+from xlbridge.upload.lookup.row_table import MadeItems, PackedColumn, TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.planning.planned_row import (
@@ -55,6 +55,9 @@ class _Decision(NamedTuple):
     why: Text | None
 
 
+_Decided = tuple[RowAction, RowReason | None, str | None, Text | None]
+
+
 class PlannedRows(MadeItems[PlannedRow]):
     """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
 
@@ -68,20 +71,24 @@ class PlannedRows(MadeItems[PlannedRow]):
         self._decided = array("L")
         self._numbers = numbers
         self._particular: dict[int, PlannedRow] = {}
-        decisions: dict[_Decision, int] = {}
-        records = PackedRows(1)
+        decisions: dict[_Decided, int] = {}
+        self._records = PackedColumn(self._records_of(rows, decisions))
+        self._decisions = [_Decision(*one) for one in decisions]
+
+    def _records_of(
+        self, rows: Iterable[PlannedRow], decisions: dict[_Decided, int]
+    ) -> Iterator[str | None]:
+        """Yield the code of each row's record, and keep the rest; number the ``decisions``."""
         last, number = None, 0
         for at, row in enumerate(rows):
-            decision = _Decision(row.action, row.reason, row.job, row.why)
+            decision = row.action, row.reason, row.job, row.why
             if decision != last:
                 last, number = decision, decisions.setdefault(decision, len(decisions))
             self._rows.append(row.row)
             self._decided.append(number)
-            records.append((row.record,))
             if row.differences or row.own:
                 self._particular[at] = row
-        self._decisions = list(decisions)
-        self._records = records.column(0)
+            yield row.record
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -304,10 +311,10 @@ class _Planner:
     def _decided(self, at: int, row: PlannedRow) -> PlannedRow:
         if at in self._rows.set_aside:
             aside = self._rows.set_aside[at]
-            return replace(_held(row, aside.reason, why=aside.why), own=aside.own)
+            return _held(row, aside.reason, why=aside.why)._replace(own=aside.own)
         if self._options.again is not None:
             unread = at in self._unread
-            return replace(row, action=RowAction.UNREAD if unread else RowAction.CREATE)
+            return row._replace(action=RowAction.UNREAD if unread else RowAction.CREATE)
         if at in self._claimed_rows and self._claimed.unfinished:
             busy = self._claimed.unfinished_job(self._rows.digests[at], self._keys[at])
             if busy is not None:
@@ -325,8 +332,8 @@ class _Planner:
         """Decide on a row that was not looked up, by the journal alone."""
         accepted = self._next_accepted(at)
         if accepted is not None:
-            return replace(
-                row, action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted
+            return row._replace(
+                action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted
             )
         why = self._reading.reasons.get(at)
         if why is not None and not self._options.create_unread:
@@ -336,7 +343,7 @@ class _Planner:
             return _held(row, RowReason.DIFFERS, job=of_key[0])
         if self._options.update:
             return _held(row, RowReason.NO_KEY)
-        return replace(row, action=RowAction.UNREAD)
+        return row._replace(action=RowAction.UNREAD)
 
     def _next_accepted(self, at: int) -> str | None:
         """Return the job of an accepted row with the same values, each for one row only."""
@@ -353,7 +360,7 @@ class _Planner:
                 row.row, RowAction.UNCHANGED, RowReason.SAME, record, number=row.number
             )
         differences = {name: Difference(*pair) for name, pair in record.differing.items()}
-        row = replace(row, record=record.code, differences=differences)
+        row = row._replace(record=record.code, differences=differences)
         change = self._resource.change
         if change is None or record.final:
             return _held(row, RowReason.CANNOT_CHANGE)
@@ -368,7 +375,7 @@ class _Planner:
             return _held(row, RowReason.CANNOT_CHANGE)
         if emptied and not self._options.clear:
             return _held(row, RowReason.EMPTY_CELL)
-        return replace(row, action=RowAction.UPDATE)
+        return row._replace(action=RowAction.UPDATE)
 
     def _new(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that is not in the system: one that was there is not created in silence.
@@ -438,4 +445,4 @@ def _found(row: RowSnapshot | None) -> Sequence[FoundRecord]:
 def _held(
     row: PlannedRow, reason: RowReason, *, job: str | None = None, why: Text | None = None
 ) -> PlannedRow:
-    return replace(row, action=RowAction.HELD, reason=reason, job=job, why=why)
+    return row._replace(action=RowAction.HELD, reason=reason, job=job, why=why)
