@@ -167,8 +167,8 @@ def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 @pytest.fixture
 def demo_sandbox(home: Path) -> Iterator[RunningSandbox]:
-    """A sandbox of the test's own with the demo's records: embedded ones take a second each."""
-    with sandbox_process(home, [], clean_environment(home)) as running:
+    """A sandbox of the test's own with records of the demo: embedded ones take a second each."""
+    with sandbox_process(home, [], clean_environment(home), few=True) as running:
         yield running
 
 

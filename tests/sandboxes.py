@@ -25,6 +25,13 @@ from xlbridge.sandbox.users import HashCost
 from xlbridge.settings import Settings
 
 _NEXT_TO_NOTHING = HashCost(n=2, r=1, p=1)
+_TOO_MANY = {
+    "sales_order_items": '"numeroDoPedido" % 20 > 0',
+    "sales_order_installments": '"numeroDoPedido" % 20 > 0',
+    "sales_orders": '"numeroDoPedido" % 20 > 0',
+    "receivables": '"codigoDoCliente" > 1040',
+}
+"""Records of the demo company that take time wherever they are listed, and show nothing more."""
 
 _at_end = ExitStack()
 _shared: list[Path] = []
@@ -54,16 +61,18 @@ def sandbox_process(
     environment: Mapping[str, str] | None = None,
     *,
     as_it_is: bool = False,
+    few: bool = False,
 ) -> Iterator[RunningSandbox]:
     """Run a sandbox in a process of its own, and end it afterwards.
 
-    One ``as_it_is`` has the options that are given, whatever the run says of all.
+    One ``as_it_is`` has the options that are given, whatever the run says of all. One of ``few``
+    records has a twentieth of the demo company's orders, and some of its receivables.
 
     Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from one that imported
     everything.
     """
     log = home / "sandbox.log"
-    give_database(home, options)
+    give_database(home, options, few=few)
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         ready = Path(folder) / "ready.json"
         command = ["sandbox", "--while-stdin-open", "--ready-file", str(ready)]
@@ -84,7 +93,7 @@ def end() -> None:
     _at_end.close()
 
 
-def give_database(home: Path, options: Sequence[str]) -> None:
+def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> None:
     """Make a new database beforehand, as the sandbox would with these options.
 
     A file is a copy of one that is filled already, and each login costs next to nothing.
@@ -97,23 +106,23 @@ def give_database(home: Path, options: Sequence[str]) -> None:
         path = Path(str(url.database))
         if path.exists():
             return
-        shutil.copyfile(_filled(kind, scale), path)
+        shutil.copyfile(_filled(kind, scale, few), path)
     with closing(open_database(url)) as storage:
-        _fill(storage, kind, scale)
+        _fill(storage, kind, scale, few)
         prepare_account(storage, Settings(home=home), _NEXT_TO_NOTHING)
 
 
 @cache
-def _filled(kind: SeedKind, scale: int) -> Path:
+def _filled(kind: SeedKind, scale: int, few: bool) -> Path:
     """Return a filled database, which one of the run's processes has made for all."""
     if not _shared:
         share_in(Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-"))))
-    database = _shared[0] / f"{kind}-{scale}.db"
+    database = _shared[0] / f"{kind}-{scale}{'-few' * few}.db"
     with FileLock(f"{database}.lock"):
         if not database.exists():
             new = database.with_suffix(".new")
             with closing(open_database(database_url(str(new)))) as storage:
-                _fill(storage, kind, scale)
+                _fill(storage, kind, scale, few)
                 with storage.transaction(writing=True) as connection:
                     # Each copy is a system of its own.
                     connection.execute(text("drop table sandbox_system"))
@@ -121,6 +130,8 @@ def _filled(kind: SeedKind, scale: int) -> Path:
     return database
 
 
-def _fill(storage: Storage, kind: SeedKind, scale: int) -> None:
+def _fill(storage: Storage, kind: SeedKind, scale: int, few: bool) -> None:
     with storage.transaction(writing=True) as connection:
-        seed_database(connection, kind, scale)
+        if seed_database(connection, kind, scale) and few:
+            for table, condition in _TOO_MANY.items():
+                connection.execute(text(f"delete from {table} where {condition}"))

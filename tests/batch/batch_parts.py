@@ -1,23 +1,18 @@
 """What the tests of batches are made of."""
 
-import itertools
 import json
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sheets import GOOD, write_rows
-from stdnum.br import cnpj
 
 from xlbridge.profiles import PasswordSource, Profile, store_password
 from xlbridge.sandbox import RunningSandbox
 
 WritePlan = Callable[[str], Path]
 RunBatch = Callable[..., "subprocess.CompletedProcess[str]"]
-
-_numbers = itertools.count(1)
 
 PLAN = """\
 name: month
@@ -35,12 +30,6 @@ steps:
     after: clients
 """
 """A plan of clients, payables after them, and a listing."""
-
-
-def new_cnpj() -> str:
-    """A CNPJ that no other test has used."""
-    base = f"{os.getpid() % 10_000:04d}{next(_numbers):04d}0001"
-    return base + str(cnpj.calc_check_digits(base))
 
 
 def write_clients(folder: Path, name: str, documents: Sequence[str]) -> Path:

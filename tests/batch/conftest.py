@@ -1,4 +1,4 @@
-"""A sandbox with the demo's records, more clients than one answer holds."""
+"""A sandbox with records of the demo, more clients than one answer holds."""
 
 import subprocess
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from xlbridge.upload.lookup import Registries
 def batch_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("batch-sandbox")
     options = ["--seed", "demo", *database_options(folder)]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+    with sandbox_process(folder, options, clean_environment(folder), few=True) as running:
         yield running
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from batch_parts import new_cnpj
 from databases import TABLES
 from environment import clean_environment
 from forked import shared_zygote
 from sheets import write_records, write_rows
 from sqlalchemy import insert
+from upload_parts import new_cnpj
 
 from xlbridge.sandbox import SeedKind, open_database, seed_database
 from xlbridge.sandbox.storage import database_url

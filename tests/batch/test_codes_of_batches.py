@@ -2,20 +2,12 @@
 
 from pathlib import Path
 
-from batch_parts import (
-    PLAN,
-    RunBatch,
-    WritePlan,
-    new_cnpj,
-    report,
-    states,
-    write_clients,
-    write_payables,
-)
+from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from sandboxes import sandbox_process
 from sheets import GOOD, write_rows
+from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
 

@@ -7,19 +7,12 @@ from typing import Any
 
 import httpx
 import pytest
-from batch_parts import (
-    WritePlan,
-    new_cnpj,
-    report,
-    row_counts,
-    states,
-    write_clients,
-    write_profile,
-)
+from batch_parts import WritePlan, report, row_counts, states, write_clients, write_profile
 from databases import database_options
 from environment import Xlbridge, clean_environment, credentials
 from lossy_proxy import Fate, lossy_proxy
 from sandboxes import sandbox_process
+from upload_parts import new_cnpj
 
 from xlbridge.sandbox import RunningSandbox
 

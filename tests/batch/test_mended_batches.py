@@ -3,17 +3,9 @@
 from pathlib import Path
 
 import pytest
-from batch_parts import (
-    PLAN,
-    RunBatch,
-    WritePlan,
-    new_cnpj,
-    report,
-    states,
-    write_clients,
-    write_payables,
-)
+from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
 from openpyxl import load_workbook
+from upload_parts import new_cnpj
 
 PAYABLES = """\
 name: p

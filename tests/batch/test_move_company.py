@@ -39,6 +39,12 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
 
 
 @pytest.fixture
+def demo(tmp_path: Path) -> Iterator[RunningSandbox]:
+    with sandbox_process(tmp_path / "demo", [], clean_environment(tmp_path)) as running:
+        yield running
+
+
+@pytest.fixture
 def new(tmp_path: Path) -> Iterator[RunningSandbox]:
     with sandbox_in(tmp_path / "new-environment") as running:
         yield running
@@ -214,10 +220,10 @@ _KILLED = -9
 
 @pytest.mark.slow
 def test_the_demo_company_is_moved_though_killed_thirty_times(
-    tmp_path: Path, home: Path, batch_sandbox: RunningSandbox, forks: Zygote
+    tmp_path: Path, home: Path, demo: RunningSandbox, forks: Zygote
 ) -> None:
     with sandbox_in(tmp_path / "new-environment") as new:
-        plan = moved(tmp_path / "mudanca", batch_sandbox, new, home)
+        plan = moved(tmp_path / "mudanca", demo, new, home)
         asked = ["batch", "run", str(plan), "--yes", "--format", "json"]
         environment = clean_environment(home, XLBRIDGE_SETTLE="0")
         random = Random(1)

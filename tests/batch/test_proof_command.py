@@ -5,9 +5,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from batch_parts import RunBatch, WritePlan, new_cnpj, report
+from batch_parts import RunBatch, WritePlan, report
 from openpyxl import load_workbook
 from sheets import write_records, write_workbook
+from upload_parts import new_cnpj
 
 from xlbridge.client import Client
 

@@ -3,18 +3,10 @@
 import json
 from pathlib import Path
 
-from batch_parts import (
-    PLAN,
-    RunBatch,
-    WritePlan,
-    new_cnpj,
-    report,
-    states,
-    write_clients,
-    write_payables,
-)
+from batch_parts import PLAN, RunBatch, WritePlan, report, states, write_clients, write_payables
 from openpyxl import load_workbook
 from sheets import write_rows
+from upload_parts import new_cnpj
 
 from xlbridge.files import lock_or_fail
 from xlbridge.i18n import Text

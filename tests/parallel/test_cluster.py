@@ -89,6 +89,7 @@ def test_no_log_tells_what_was_sent(carrier: DaskExecutor, running: RunningClust
     assert SECRET.encode() not in log
 
 
+@pytest.mark.slow  # with local workers: test_validate_many.py
 def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     xlbridge: Xlbridge, running: RunningCluster, samples: Path, home: Path, tmp_path: Path
 ) -> None:

@@ -20,12 +20,14 @@ from xlbridge.parallel.messages import WorkerDefect
 NUMBERS = range(50)
 
 
-@pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalExecutor]:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
-    monkeypatch.setenv("XLBRIDGE_PASSWORD", "secret")
-    with LocalExecutor(2, "worker_tasks") as local:
-        yield local
+@pytest.fixture(scope="module")
+def workers() -> Iterator[LocalExecutor]:
+    """Two workers for all tests: where one dies, another takes its place."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        patch.setenv("XLBRIDGE_PASSWORD", "secret")
+        with LocalExecutor(2, "worker_tasks") as local:
+            yield local
 
 
 def test_results_come_in_order_and_each_is_told(workers: LocalExecutor) -> None:

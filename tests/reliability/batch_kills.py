@@ -115,7 +115,7 @@ class Workshop:
         written = folder / "month"
         write_month(written, month)
         options = ["--db", f"sqlite:///{database}"]
-        with sandbox_process(folder, options, clean_environment(folder)) as sandbox:
+        with sandbox_process(folder, options, clean_environment(folder), few=True) as sandbox:
             _mark_exclusive(written / "home", sandbox)
             course = Course(written, database, sandbox, self.zygote)
             course.count_records()

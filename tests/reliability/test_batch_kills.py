@@ -42,7 +42,7 @@ def kill_batches(
 
 
 def test_killed_batches_end_as_an_undisturbed_one(workshop: Workshop, undisturbed: Left) -> None:
-    kill_batches(workshop, undisturbed, SMALL, kills=6, seed=1, longest=0.75)
+    kill_batches(workshop, undisturbed, SMALL, kills=3, seed=1, longest=0.75)
 
 
 @pytest.mark.slow
@@ -59,6 +59,7 @@ def planted(month: Month, bad: float) -> int:
     )
 
 
+@pytest.mark.slow  # in few rows: batch/test_mended_batches.py
 def test_a_mended_batch_ends_as_one_that_was_good_at_once(
     workshop: Workshop, undisturbed: Left
 ) -> None:

@@ -30,7 +30,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Start further sandboxes, on the same home folder unless another is given."""
     with ExitStack() as stack:
 
-        def begin(*options: str, home: Path = tmp_path) -> RunningSandbox:
-            return stack.enter_context(sandbox_on(home, *options))
+        def begin(*options: str, home: Path = tmp_path, few: bool = False) -> RunningSandbox:
+            return stack.enter_context(sandbox_on(home, *options, few=few))
 
         yield begin

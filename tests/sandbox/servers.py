@@ -25,8 +25,9 @@ def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def sandbox_on(home: Path, *options: str) -> Iterator[RunningSandbox]:
+def sandbox_on(home: Path, *options: str, few: bool = False) -> Iterator[RunningSandbox]:
     """Run a sandbox on the database of its home folder."""
     environment = {**os.environ, "XLBRIDGE_LANG": "en"}
-    with sandbox_process(home, [*database_options(home), *options], environment) as server:
+    own = [*database_options(home), *options]
+    with sandbox_process(home, own, environment, few=few) as server:
         yield server

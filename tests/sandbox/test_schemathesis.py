@@ -37,7 +37,7 @@ def judge(http: httpx.Client, folder: Path, *options: str) -> None:
 
 
 def test_a_sample_of_requests_to_each_operation(start: Start, tmp_path: Path) -> None:
-    with log_in(start("--seed", "demo")) as http:
+    with log_in(start("--seed", "demo", few=True)) as http:
         judge(
             http, tmp_path,
             "--phases", "fuzzing", "--max-examples", "1", "--generation-deterministic",

@@ -9,7 +9,7 @@ from random_sheets import silent_changes
 pytestmark = pytest.mark.one_database
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", range(1, 7))
 def test_damage_is_named_and_the_rest_unchanged(tmp_path: Path, seed: int) -> None:
     assert silent_changes(seed, tmp_path) == []
 

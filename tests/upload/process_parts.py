@@ -156,7 +156,6 @@ def write_numbers(
     return path
 
 
-each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.listing)
 each_exercised_kind = pytest.mark.parametrize(
     "kind",
     [

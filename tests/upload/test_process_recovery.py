@@ -9,29 +9,24 @@ from databases import TABLES, connected
 from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from process_parts import (
+    KINDS,
     ORDERS,
     PRODUCT_INVOICES,
     SERVICE_INVOICES,
     Kind,
     counts,
-    each_kind,
     sent_for,
 )
+from sampling import across
 from sqlalchemy import update
 from update_parts import Run
 
 from xlbridge.client import Client
 
 
-@each_kind
 @pytest.mark.parametrize(
-    ("fate", "sent"),
-    [
-        ("lose answer", 1),
-        ("500 after", 1),
-        ("429 after", 1),
-        ("lose request", 2),
-    ],
+    ("kind", "met"),
+    across(KINDS, [("lose answer", 1), ("500 after", 1), ("429 after", 1), ("lose request", 2)]),
 )
 def test_a_lost_answer_is_settled_by_the_state_of_the_record(
     client: Client,
@@ -41,16 +36,16 @@ def test_a_lost_answer_is_settled_by_the_state_of_the_record(
     sandbox_home: Path,
     tmp_path: Path,
     kind: Kind,
-    fate: Fate,
-    sent: int,
+    met: tuple[Fate, int],
 ) -> None:
+    fate, sent = met
     number = kind.create(client, customer, tmp_path)
     proxy.seen.clear()
-    met: list[str] = []
+    asked: list[str] = []
 
     def decide(method: str, path: str) -> Fate:
-        if method == "POST" and kind.path in path and not met:
-            met.append(path)
+        if method == "POST" and kind.path in path and not asked:
+            asked.append(path)
             return fate
         return "pass"
 
@@ -69,8 +64,7 @@ def test_a_refused_record_that_is_processed_all_the_same_is_done(
     assert (code, report["rows"]) == (0, counts(read=1, already=1))
 
 
-@each_kind
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize(("kind", "committed"), across(KINDS, [False, True]))
 def test_a_killed_processing_is_resumed_and_nothing_is_done_twice(
     client: Client,
     customer: int,

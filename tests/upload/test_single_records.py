@@ -25,6 +25,7 @@ from record_parts import (
     make_types,
     posts,
 )
+from sampling import every
 from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, new_cnpj
@@ -73,16 +74,19 @@ def test_the_codes_that_the_system_gives_out_come_back(
 
 @pytest.mark.parametrize(
     ("fate", "sent"),
-    [
-        ("lose answer", 3),
-        ("500 after", 3),
-        ("html", 3),
-        ("429 after", 3),
-        ("401 after", 3),
-        ("lose request", 4),
-        ("unavailable", 4),
-        ("busy", 4),
-    ],
+    every(
+        3,
+        [
+            ("lose answer", 3),
+            ("500 after", 3),
+            ("html", 3),
+            ("429 after", 3),
+            ("401 after", 3),
+            ("busy", 4),
+            ("lose request", 4),
+            ("unavailable", 4),
+        ],
+    ),
 )
 def test_a_lost_answer_is_settled_by_reading_back(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate, sent: int

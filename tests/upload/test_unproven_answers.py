@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
+from sampling import across
 from sheets import write_rows
 from upload_parts import AT_ONCE, MakeClients, new_cnpj, plan_counts, registered, write_job
 
@@ -42,8 +43,7 @@ def send(context: UploadContext, client: Client, path: Path, mode: RequestedMode
     return Uploads(context, client).run(write_job(context, client, path, mode), NO_PREVIEW)
 
 
-@pytest.mark.parametrize("mode", ["direct", "queue"])
-@pytest.mark.parametrize("fate", AFTER)
+@pytest.mark.parametrize(("fate", "mode"), across(AFTER, ["direct", "queue"]))
 def test_rows_that_are_there_are_not_sent_again(
     context: UploadContext,
     client: Client,
