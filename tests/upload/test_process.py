@@ -131,13 +131,21 @@ def test_a_plan_sends_nothing_and_its_token_confirms_just_its_records(
 
 
 def test_without_consent_nothing_is_sent_and_resume_asks_again(
-    client: Client, customer: int, proxy: LossyProxy, run: Run, tmp_path: Path
+    client: Client,
+    customer: int,
+    proxy: LossyProxy,
+    run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     number = ORDERS.create(client, customer, tmp_path)
     proxy.seen.clear()
     code, report = run("process", "pedidos", "--id", number)
     assert (code, report["rows"]) == (2, counts(read=1, unknown=1))
     assert writes(proxy) == []
+    told = xlbridge("jobs", report["job"], **toward_proxy).stdout
+    assert "not sent: 1; in doubt: 0" in told
     code, report = run("resume", report["job"], "--yes")
     assert (code, report["rows"]) == (0, counts(read=1, processed=1))
 

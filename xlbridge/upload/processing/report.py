@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.processing.kinds import Standing, find_kind
@@ -227,8 +227,16 @@ def _numbers_line(numbers: list[int], told: str) -> Text:
 def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     """Yield the report of a processing for a person."""
     records = processed_records(journal, job)
+    counts = process_counts(records)
+    waiting = sum(write.state.is_waiting for write in journal.writes.of(job.id))
     yield _headline(job, records).format(
-        **process_counts(records), job=job.id, reason=job.reason, listing=job.spec.resource
+        **counts,
+        waiting=waiting,
+        doubtful=counts[ProcessOutcome.UNKNOWN] - waiting,
+        why=untranslated(" ({reason})").format(reason=job.reason) if job.last("reason") else "",
+        job=job.id,
+        reason=job.reason,
+        listing=job.spec.resource,
     )
     for record in records:
         if lines := _rejected_lines(record):
@@ -276,8 +284,8 @@ _HEADLINES = {
     ),
 }
 _UNFINISHED = Text(
-    pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; em "
-    "dúvida: {unknown} ({reason}). Para continuar: xlbridge resume {job}",
-    en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; in doubt: "
-    "{unknown} ({reason}). To go on: xlbridge resume {job}",
+    pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; não "
+    "enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar: xlbridge resume {job}",
+    en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not sent: "
+    "{waiting}; in doubt: {doubtful}{why}. To go on: xlbridge resume {job}",
 )
