@@ -37,7 +37,7 @@ def known_numbers(settings: Settings, listing: str, system: str, profile: str) -
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))
             if job.spec.resource == listing and job.undo_of is None:
-                writes = journal.writes.of(job.id)
+                writes = journal.writes.each(job.id)
                 found |= {one.record for one in writes if one.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
 

@@ -228,7 +228,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     """Yield the report of a processing for a person."""
     records = processed_records(journal, job)
     counts = process_counts(records)
-    waiting = sum(write.state.is_waiting for write in journal.writes.of(job.id))
+    waiting = sum(write.state.is_waiting for write in journal.writes.each(job.id))
     yield _headline(job, records).format(
         **counts,
         waiting=waiting,

@@ -97,7 +97,7 @@ class WriteOrder:
 
     def finish(self, write: RecordWrite) -> None:
         """Let those go that waited for a write; without this they never do."""
-        for place in self._followers[self._place[write.position]]:
+        for place in self._followers.pop(self._place[write.position], ()):
             self._awaited[place] -= 1
             if not self._awaited[place]:
                 heapq.heappush(self._ready, place)

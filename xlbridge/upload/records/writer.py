@@ -177,7 +177,7 @@ _OPEN = frozenset({WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
 
 def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its writes, or doubt it while one of them is in doubt."""
-    writes = context.journal.writes.of(job.id)
+    writes = context.journal.writes.of(job.id, answers=False)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
         return context.doubt(job, _first_reason(doubtful), verdict_of_writes(job, writes))
@@ -186,7 +186,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         result = with_reason(WriteState.CHANGED, _WAITS_FOR_ANOTHER)
         states = [NewState(write, result.state, result.detail) for write in waiting]
         context.journal.writes.record(job.id, states)
-        writes = context.journal.writes.of(job.id)
+        writes = context.journal.writes.of(job.id, answers=False)
     verdict = verdict_of_writes(job, writes)
     state = state_of_writes(writes)
     freed = [write.position for write in writes if write.state.is_refused]
@@ -209,7 +209,7 @@ def _first_reason(writes: Sequence[RecordWrite]) -> Text:
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record where a run was stopped, and return the error that says how to go on."""
-    writes = context.journal.writes.of(job.id)
+    writes = context.journal.writes.of(job.id, answers=False)
     if all(write.state.is_waiting for write in writes):
         return context.not_sent(job, NotExecuted(error.message))
     verdict = verdict_of_writes(job, writes)

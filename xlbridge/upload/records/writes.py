@@ -5,7 +5,7 @@ are. Source: the upload protocol, Record by record.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -161,18 +161,23 @@ class RecordWrites:
                     claimant, position = write.task.claim
                     self._claims.free_rows(claimant, [position])
 
-    def of(self, job_id: str) -> list[RecordWrite]:
-        """Return the writes of a job in the order of its rows; none before they are planned."""
+    def of(self, job_id: str, *, answers: bool = True) -> list[RecordWrite]:
+        """Return the writes of a job in the order of its rows; none before they are planned.
+
+        Without ``answers``, what was recorded of applied ones is left out: most of the memory.
+        """
+        return list(self.each(job_id, answers=answers))
+
+    def each(self, job_id: str, *, answers: bool = True) -> Iterator[RecordWrite]:
+        """Yield the writes that ``of`` returns, of which one at a time is in memory."""
         found = self._db.execute(
             "SELECT position, state, detail FROM record_writes WHERE job = ? "
             "ORDER BY position, number",
             (job_id,),
         )
         # One history at a time: those of all records take more memory than what is made of them.
-        return [
-            _write(position, [(WriteState(state), detail) for _, state, detail in told])
-            for position, told in groupby(found, key=itemgetter(0))
-        ]
+        for position, told in groupby(found, key=itemgetter(0)):
+            yield _write(position, [(WriteState(state), text) for _, state, text in told], answers)
 
     def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
         """Add the states of the writes of some positions, each after those before it."""
@@ -184,10 +189,14 @@ class RecordWrites:
         )
 
 
-def _write(position: int, known: Sequence[tuple[WriteState, str]]) -> RecordWrite:
-    announced = [detail for state, detail in known if state is WriteState.SENDING]
+def _write(position: int, known: Sequence[tuple[WriteState, str]], answers: bool) -> RecordWrite:
+    announced = [text for state, text in known if state is WriteState.SENDING]
     task = RecordTask.of_json(json.loads(known[0][1])["task"])
-    return RecordWrite(position, task, known[-1][0], len(announced), known[-1][1], *announced[-1:])
+    state, stored = known[-1]
+    # What was planned is the task.
+    if len(known) == 1 or (state is WriteState.APPLIED and not answers):
+        stored = "{}"
+    return RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
 
 def plain_json(value: Any) -> Any:

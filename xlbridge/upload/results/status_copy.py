@@ -223,10 +223,9 @@ def given_codes(journal: Journal, job: Job) -> dict[int, str]:
     """Return the codes that the system gave to records written one by one, by their rows."""
     if not job.spec.mode.is_by_record:
         return {}
-    writes = journal.writes.of(job.id)
     return {
         job.spec.rows[write.position]: write.record
-        for write in writes
+        for write in journal.writes.each(job.id)
         if write.state is WriteState.APPLIED and write.record
     }
 
