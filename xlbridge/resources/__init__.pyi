@@ -14,10 +14,6 @@ from .column import (
     normalize_header as normalize_header,
     strip_accents as strip_accents,
 )
-from .layouts import (
-    Fingerprint as Fingerprint,
-    column_changes_since as column_changes_since,
-)
 from .pandera_checks import (
     column_checks as column_checks,
     row_check as row_check,
@@ -25,7 +21,9 @@ from .pandera_checks import (
 from .resource import (
     KEY as KEY,
     ChildSum as ChildSum,
+    Fingerprint as Fingerprint,
     Mode as Mode,
     Resource as Resource,
+    column_changes_since as column_changes_since,
 )
 from .schema_format import schema_file_format as schema_file_format

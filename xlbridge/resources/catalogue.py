@@ -15,7 +15,6 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks.rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
-from xlbridge.resources.layouts import layout_changes
 from xlbridge.resources.remote.records import (
     ExistingPolicy,
     Lookup,
@@ -33,6 +32,7 @@ from xlbridge.resources.resource import (
     default_totals,
     key_of_child,
     key_of_main,
+    layout_changes,
     sums_of,
 )
 

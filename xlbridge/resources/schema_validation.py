@@ -16,9 +16,9 @@ from xlbridge.resources.checks import ROW_RULES, RULES, bare_document, is_cnpj, 
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.checks.rules import checks_of
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
-from xlbridge.resources.layouts import column_changes_since, layout_changes
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.pandera_form import normalized
+from xlbridge.resources.resource import column_changes_since, layout_changes
 from xlbridge.resources.schema_format import schema_file_format
 from xlbridge.resources.yaml_files import (
     Mistake,
