@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -25,6 +26,9 @@ OUT = ROOT / "out"
 PROGRAM = sys.argv[1:] or [sys.executable, "-m", "xlbridge"]
 BAD = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 MENDED = OUT / "contasreceber-corrigida.xlsx"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs a command line in an environment; where it is not ``shown``, what it says is given back."""
 
 MENDING: dict[str, int | float | str | date | None] = {
     "A4": 1,
@@ -55,8 +59,7 @@ MENDING: dict[str, int | float | str | date | None] = {
 def main() -> int:
     """Play the story and return the exit code of the demo."""
     set_language(language_from_environment(os.environ))
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir()
+    clear_out()
     tell(
         "O sandbox embutido começa: uma pequena empresa para praticar, só neste computador.",
         "The embedded sandbox starts: a small company to practise on, on this computer only.",
@@ -70,39 +73,69 @@ def main() -> int:
             "XLBRIDGE_PROFILE": "sandbox",
             "PYTHONIOENCODING": "utf-8",
         }
-        story(environment)
+        story(environment, run_program)
     tell("Pronto. Os arquivos desta história:", "Done. The workbooks of this story:")
     for path in sorted(OUT.glob("*.*")):
         print(f"  out/{path.name}")
     return 0
 
 
-def story(environment: dict[str, str]) -> None:
+def clear_out() -> None:
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir()
+
+
+def run_program(
+    environment: dict[str, str], words: list[str], *, shown: bool
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command line of the program in a process of its own."""
+    return subprocess.run(
+        [*PROGRAM, *words],
+        cwd=ROOT,
+        env=environment,
+        check=False,
+        capture_output=not shown,
+        encoding="utf-8",
+    )
+
+
+def story(environment: dict[str, str], run: Run) -> None:
+    def xlbridge(expected: int, *arguments: object) -> None:
+        """Run one command as a user would, showing it and its output; stop if it ends otherwise."""
+        words = [str(argument) for argument in arguments]
+        print(f"\n$ xlbridge {' '.join(words)}", flush=True)
+        done = run(environment, words, shown=True)
+        ended = Text(pt="[código de saída {code}]", en="[exit code {code}]")
+        print(ended.format(code=done.returncode), flush=True)
+        if done.returncode != expected:
+            other = Text(pt="a demonstração esperava {code}", en="the demo expected {code}")
+            sys.exit(str(other.format(code=expected)))
+
     tell(
         "1. Um modelo: um arquivo que se explica.",
         "1. A template: a workbook that explains itself.",
     )
-    xlbridge(environment, 0, "template", "contasreceber", "-o", "out/contasreceber.xlsx")
+    xlbridge(0, "template", "contasreceber", "-o", "out/contasreceber.xlsx")
 
     tell(
         "2. Uma planilha como vem de um colega, e tudo o que há de errado nela.",
         "2. A sheet as it comes from a colleague, and everything that is wrong in it.",
     )
     marked = "out/contasreceber-com-erros-marcada.xlsx"
-    xlbridge(environment, 1, "validate", BAD.relative_to(ROOT), "--annotate", marked)
+    xlbridge(1, "validate", BAD.relative_to(ROOT), "--annotate", marked)
 
     tell(
         "3. A mesma planilha, com essas células corrigidas.",
         "3. The same sheet with those cells mended.",
     )
     mend()
-    xlbridge(environment, 0, "validate", MENDED.relative_to(ROOT))
+    xlbridge(0, "validate", MENDED.relative_to(ROOT))
 
     tell(
         "4. Uma prévia: o sistema lê a planilha e não grava nada.",
         "4. A preview: the system reads the sheet and writes nothing.",
     )
-    xlbridge(environment, 0, "upload", MENDED.relative_to(ROOT), "--mode", "preview")
+    xlbridge(0, "upload", MENDED.relative_to(ROOT), "--mode", "preview")
 
     tell(
         "5. Pela fila e processar-arquivo. Uma linha cita um cliente inativo: só o sistema pode\n"
@@ -110,44 +143,32 @@ def story(environment: dict[str, str]) -> None:
         "5. Through the queue and processar-arquivo. One row names a client who is inactive:\n"
         "   only the system can know that. Its log line comes back to the analyst's own cell.",
     )
-    xlbridge(environment, 1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+    xlbridge(1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
 
-    xlbridge(environment, 0, "api", "GET", "/v2/importacao/log-importacao/1")
+    xlbridge(0, "api", "GET", "/v2/importacao/log-importacao/1")
 
     tell(
         "6. As mesmas linhas outra vez: só a rejeitada é tentada de novo; nada entra duas vezes.",
         "6. The same rows once more: only the rejected one is tried; nothing goes in twice.",
     )
-    xlbridge(environment, 1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+    xlbridge(1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
 
     tell(
         "7. Só a linha rejeitada é corrigida e enviada de novo.",
         "7. Only the rejected row is fixed and sent again.",
     )
-    job = mend_rejected_row(environment)
-    xlbridge(environment, 0, "retry", job, "--yes")
-    xlbridge(environment, 0, "jobs")
+    job = mend_rejected_row(run(environment, ["jobs", "--format", "json"], shown=False).stdout)
+    xlbridge(0, "retry", job, "--yes")
+    xlbridge(0, "jobs")
 
     tell("8. Listagens voltam como pastas de trabalho.", "8. Listings come back as workbooks.")
     manifest = "out/pedidos.manifest.json"
-    xlbridge(environment, 0, "export", "pedidos", "-o", "out/pedidos.xlsx", "--manifest", manifest)
-    xlbridge(environment, 0, "export", "estoque", "-o", "out/estoque.xlsx")
+    xlbridge(0, "export", "pedidos", "-o", "out/pedidos.xlsx", "--manifest", manifest)
+    xlbridge(0, "export", "estoque", "-o", "out/estoque.xlsx")
 
 
 def tell(pt: str, en: str) -> None:
     print(f"\n{Text(pt=pt, en=en)}", flush=True)
-
-
-def xlbridge(environment: dict[str, str], expected: int, *arguments: object) -> None:
-    """Run one command as a user would, showing it and its output; stop if it ends otherwise."""
-    words = [str(argument) for argument in arguments]
-    print(f"\n$ xlbridge {' '.join(words)}", flush=True)
-    done = subprocess.run([*PROGRAM, *words], cwd=ROOT, env=environment, check=False)
-    ended = Text(pt="[código de saída {code}]", en="[exit code {code}]")
-    print(ended.format(code=done.returncode), flush=True)
-    if done.returncode != expected:
-        other = Text(pt="a demonstração esperava {code}", en="the demo expected {code}")
-        sys.exit(str(other.format(code=expected)))
 
 
 def mend() -> None:
@@ -160,17 +181,9 @@ def mend() -> None:
     book.save(MENDED)
 
 
-def mend_rejected_row(environment: dict[str, str]) -> str:
+def mend_rejected_row(listed: str) -> str:
     """Name an active client in the rejects workbook and return the job that it came from."""
-    listed = subprocess.run(
-        [*PROGRAM, "jobs", "--format", "json"],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    job = next(job for job in json.loads(listed.stdout)["jobs"] if job["state"] == "partial")
+    job = next(job for job in json.loads(listed)["jobs"] if job["state"] == "partial")
     book = load_workbook(job["rejects_file"])
     sheet = book["contasreceber"]
     column = [cell.value for cell in sheet[1]].index("codigoDoCliente") + 1

@@ -1,29 +1,35 @@
 """``make demo`` tells its story to the end and leaves workbooks that can be opened."""
 
 import subprocess
-import sys
 
-from environment import ROOT, clean_environment
+import demo
+import pytest
+from environment import ROOT, clean_environment, credentials
+from forked import Zygote
 from openpyxl import load_workbook
+from sandboxes import sandbox_process
 
 
-def test_the_story_ends_well() -> None:
-    out = ROOT / "out"
-    done = subprocess.run(
-        [sys.executable, ROOT / "samples" / "demo.py"],
-        env=clean_environment(out / "home"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "B8  codigoDoCliente: Cliente 1032 está inativo." in done.stdout
-    assert "Rejected: the row that was sent was not written; unchanged: 23." in done.stdout
-    orders = load_workbook(out / "pedidos.xlsx", read_only=True)
+def test_the_story_ends_well(forks: Zygote, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its commands are forks here; whole, with the program's own start, ``make demo`` plays it."""
+
+    def run(
+        environment: dict[str, str], words: list[str], *, shown: bool
+    ) -> "subprocess.CompletedProcess[str]":
+        done = forks.run(ROOT, environment, words, alone=False)
+        print(*([done.stdout, done.stderr] if shown else []))
+        return done
+
+    demo.clear_out()
+    home = demo.OUT / "home"
+    with sandbox_process(home, [], clean_environment(home)) as sandbox:
+        demo.story(clean_environment(home, **credentials(sandbox)), run)
+    told = capsys.readouterr().out
+    assert "B8  codigoDoCliente: Cliente 1032 está inativo." in told
+    assert "Rejected: the row that was sent was not written; unchanged: 23." in told
+    orders = load_workbook(demo.OUT / "pedidos.xlsx", read_only=True)
     assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
     orders.close()
-    rejects = list(out.glob("contasreceber-corrigida-rejeitadas-*.xlsx"))
+    rejects = list(demo.OUT.glob("contasreceber-corrigida-rejeitadas-*.xlsx"))
     # One of the first upload, one of the second, which tried the rejected row again.
     assert len(rejects) == 2
