@@ -11,7 +11,7 @@ import pytest
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.parallel import Executor, validate_files
+from xlbridge.parallel import Executor, ValidationProgress, validate_files
 from xlbridge.parallel.local import LocalExecutor
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
@@ -19,7 +19,6 @@ from xlbridge.validation import (
     ParseOptions,
     RefusedFile,
     ValidatedSheet,
-    ValidationProgress,
     ValidationRequest,
 )
 from xlbridge.validation.reports import Report, report_forms

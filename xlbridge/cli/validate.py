@@ -30,8 +30,8 @@ from xlbridge.cli.progress import ProgressDisplay, show_progress
 from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.parallel import executor_for, validate_files
-from xlbridge.validation import ParseOptions, ValidationProgress, ValidationRequest
+from xlbridge.parallel import ValidationProgress, executor_for, validate_files
+from xlbridge.validation import ParseOptions, ValidationRequest
 from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
 
 if TYPE_CHECKING:

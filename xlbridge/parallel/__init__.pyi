@@ -10,6 +10,7 @@ from .exports import (
     export_all as export_all,
 )
 from .validation import (
+    ValidationProgress as ValidationProgress,
     validate_files as validate_files,
     validate_single_sheet as validate_single_sheet,
 )

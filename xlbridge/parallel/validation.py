@@ -4,7 +4,8 @@ Nothing that validates is imported before the first file is being read, or the w
 import takes most of a second. Source: the product brief, ``validate``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -14,8 +15,6 @@ from xlbridge.parallel.executor import Executor
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import (
     ColumnProgress,
-    OnProgress,
-    ValidationProgress,
     ValidationRequest,
 )
 from xlbridge.workbook.read import prefetch_workbook
@@ -26,6 +25,24 @@ if TYPE_CHECKING:
     from xlbridge.workbook.read import PendingWorkbook
 
 _DEFAULT_LIMITS = WorkbookLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationProgress:
+    """Progress over several files: ``done`` of ``total`` are finished.
+
+    ``file`` is the one that begins, whose ``column`` is next, or that is ``finished`` now.
+    """
+
+    file: Path
+    done: int
+    total: int
+    finished: bool = False
+    column: ColumnProgress | None = None
+
+
+OnProgress = Callable[[ValidationProgress], None]
+"""Told whenever a file begins, goes on or is finished; with an executor from any thread."""
 
 
 def validate_files(

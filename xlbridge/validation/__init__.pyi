@@ -21,9 +21,7 @@ from .request import (
     ColumnProgress as ColumnProgress,
     DateOrder as DateOrder,
     NumberStyle as NumberStyle,
-    OnProgress as OnProgress,
     ParseOptions as ParseOptions,
-    ValidationProgress as ValidationProgress,
     ValidationRequest as ValidationRequest,
 )
 from .results import (

@@ -1,7 +1,7 @@
 """Requests to validate files: plain data, which needs neither pandas nor pandera.
 
 A request says which file, which of its sheets by which resource, and how to parse text dates and
-numbers. ``ValidationProgress`` tells whoever waits how far it is.
+numbers. ``ColumnProgress`` tells whoever waits how far it is.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ class ValidationRequest:
 
     ``all_sheets`` takes every sheet that has data for a resource, and leaves no ``sheet`` to name.
     ``mapping`` reads one sheet with a header of its own. ``links`` are the columns whose cells name
-    records by something else than their codes (``xlbridge.resources.Links``).
+    records by something else than their codes (``xlbridge.resources.references.Links``).
     """
 
     file: Path
@@ -66,21 +66,3 @@ class ColumnProgress:
 
 OnColumn = Callable[[ColumnProgress], None]
 """Told each column before it is typed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValidationProgress:
-    """Progress over several files: ``done`` of ``total`` are finished.
-
-    ``file`` is the one that begins, whose ``column`` is next, or that is ``finished`` now.
-    """
-
-    file: Path
-    done: int
-    total: int
-    finished: bool = False
-    column: ColumnProgress | None = None
-
-
-OnProgress = Callable[[ValidationProgress], None]
-"""Told whenever a file begins, goes on or is finished; with an executor from any thread."""
