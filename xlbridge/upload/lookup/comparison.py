@@ -170,6 +170,8 @@ class _Pairs(NamedTuple):
 
     def unlike(self, mine: _Values, theirs: _Values) -> list[int]:
         """Return the places of the pairs that differ in a column."""
+        if not any(mine) and not any(theirs):
+            return []
         own, there = map(mine.__getitem__, self.rows), map(theirs.__getitem__, self.records)
         return list(compress(count(), map(ne, own, there)))
 
@@ -231,6 +233,8 @@ class _Comparison:
             if name not in shown:
                 continue
             meant = self._meant(name)
+            if not meant:
+                continue
             there = texts(name, [row[name] for row in as_rows]) if name in renamed else theirs
             if unlike is None or meant is not column or there is not theirs:
                 own = list(meant)
@@ -274,7 +278,10 @@ class _Comparison:
         return {name: comparable(name, record.get(name)) for name in self.columns}
 
     def _meant(self, name: str) -> _Values:
-        """Return what each row gives its record: of an empty cell, what that stands for."""
+        """Return what each row gives its record: of an empty cell, what that stands for.
+
+        Nothing is returned of a column that gives no record anything.
+        """
         declared, rows = self._declared, self._rows
         own = self._matcher.column(name, rows)
         # The system gives a code itself.
@@ -285,6 +292,8 @@ class _Comparison:
             blank = values_of(rows, declared.blank_as[name])
         elif all(of_row):
             return own
+        elif not any(of_row) and not any(own):
+            return ()
         else:
             blank = [None] * len(rows)
         cases = zip(own, blank, self._matcher.texts(name, blank), of_row, strict=True)
