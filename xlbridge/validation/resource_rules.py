@@ -42,7 +42,6 @@ from xlbridge.workbook import CellRange, cell_address
 from xlbridge.workbook.read import SheetCells
 
 _Result = TypeVar("_Result")
-_CHUNK = 1 << 17
 _REPEATED = "duplicate-in-sheet"
 _WRONG_LENGTH = "text-length"
 
@@ -129,8 +128,7 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
             missing = partial(_missing, values, len(frame))
             yield _CellRule(column.name, "required-missing", missing, {})
         for name, check in column_checks(column).items():
-            rule = RULES[name]
-            failing = partial(_failing_values, check, values, None if rule.whole_column else _CHUNK)
+            rule, failing = RULES[name], partial(_failing_values, check, values)
             details = rule.details(column.checks[name])
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
@@ -161,15 +159,10 @@ def _missing(values: Callable[[], pd.Series], rows: int) -> Positions:
     return np.delete(np.arange(rows), values().index)
 
 
-def _failing_values(
-    check: pa.Check, values: Callable[[], pd.Series], at_once: int | None
-) -> Positions:
-    """Return the rows whose values fail a check, of which pandera makes a copy: of so many values
-    at a time, where those of a column are checked one by one."""
+def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:
+    """Return the rows whose values fail a check; there may be none of them."""
     present = values()
-    begins = range(0, len(present), at_once or max(len(present), 1))
-    failing = [_failing(check, present.iloc[begin : begin + begins.step]) for begin in begins]
-    return np.concatenate([np.empty(0, dtype=np.intp), *failing])
+    return _failing(check, present) if len(present) else np.empty(0, dtype=np.intp)
 
 
 def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
