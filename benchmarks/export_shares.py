@@ -1,0 +1,87 @@
+"""Where an export's processor time goes, step by step, in one process of its own answers.
+
+Usage: python benchmarks/export_shares.py [ORDERS]      (20,000 unless told)
+"""
+
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from export import recorded_orders
+
+from xlbridge.client import Client, Target
+from xlbridge.client.listings import answer, stream
+from xlbridge.export import ExportRequest, OutputFile, flatten, lines, parts, prepare_export
+from xlbridge.export.formats import compressed_rows
+from xlbridge.resources import load_catalogue
+
+
+class Steps:
+    """Processor seconds of functions, each without those that it calls and that are timed too."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inner = threading.local()
+
+    def time(self, owner: Any, name: str, label: str) -> None:
+        """Time a function from now on."""
+        function = getattr(owner, name)
+        setattr(owner, name, lambda *given, **more: self._timed(label, function, *given, **more))
+
+    def time_items(self, owner: Any, name: str, label: str) -> None:
+        """Time a generator from now on, item by item."""
+        function = getattr(owner, name)
+
+        def items(*given: Any) -> Iterator[Any]:
+            found, end = function(*given), object()
+            while (item := self._timed(label, next, found, end)) is not end:
+                yield item
+
+        setattr(owner, name, items)
+
+    def _timed(self, label: str, function: Callable[..., Any], *given: Any, **more: Any) -> Any:
+        outer, begun = getattr(self._inner, "seconds", 0.0), time.thread_time()
+        self._inner.seconds = 0.0
+        try:
+            return function(*given, **more)
+        finally:
+            taken = time.thread_time() - begun
+            self.seconds[label] += taken - self._inner.seconds
+            self._inner.seconds = outer + taken
+
+
+def main() -> None:
+    """Print the seconds of each step, and its share."""
+    orders = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    steps = Steps()
+    steps.time_items(answer.ListingAnswer, "pieces", "receiving")
+    steps.time_items(answer.ListingAnswer, "batches", "naming and flattening")
+    steps.time_items(stream.ListingReader, "batches", "decoding")
+    steps.time(parts.PartWriter, "add", "naming and flattening")
+    steps.time(flatten.Flattener, "lines", "naming and flattening")
+    steps.time(lines.LineWriter, "lines", "cells' XML")
+    steps.time(parts.Part, "add", "keeping lines")
+    steps.time(compressed_rows, "number_rows", "numbering rows")
+    steps.time(compressed_rows.CompressedRows, "add", "compression")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with recorded_orders(folder, orders) as (_, environment, _cost):
+            keys = ("BASE_URL", "EMAIL", "PASSWORD")
+            with Client(
+                Target("recorded", *(environment[f"XLBRIDGE_{k}"] for k in keys))
+            ) as client:
+                request = ExportRequest(listing="pedidos", at_once=1)
+                output = OutputFile(folder / "ours.xlsx")
+                prepare_export(request, output, load_catalogue).run(client)
+    together = steps.seconds.total()
+    for label, seconds in steps.seconds.most_common():
+        print(f"{label:25} {seconds:6.2f} s of processors, {seconds / together:.0%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
