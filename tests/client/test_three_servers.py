@@ -3,9 +3,10 @@ whatever the interface does not show in other shapes.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -63,24 +64,33 @@ class Server:
         return Client(Target("server", self.base_url, self.email, self.password))
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server")
-    options = ["--seed", "demo", *database_options(folder)]
-    options += ["--strict"] if request.param == "strict" else []
-    with ExitStack() as stack:
-        running = stack.enter_context(
-            sandbox_process(folder, options, clean_environment(folder), as_it_is=True)
-        )
-        address, words = running.base_url, ""
-        if request.param == "other shapes":
-            address, words = stack.enter_context(other_shapes(running.base_url)), LOG_WORDS
-        yield Server(address, running.email, running.password, words)
-
-
 @pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Server]]:
+    """Give a server by its name, started when it is first asked for."""
+    with ExitStack() as stack:
+
+        @cache
+        def started(name: str) -> Server:
+            folder = tmp_path_factory.mktemp("server")
+            options = ["--seed", "demo", *database_options(folder)]
+            options += ["--strict"] if name == "strict" else []
+            running = stack.enter_context(
+                sandbox_process(folder, options, clean_environment(folder), as_it_is=True)
+            )
+            address, words = running.base_url, ""
+            if name == "other shapes":
+                address, words = stack.enter_context(other_shapes(running.base_url)), LOG_WORDS
+            return Server(address, running.email, running.password, words)
+
+        yield started
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest, servers: Callable[[str], Server]) -> Server:
+    return servers(request.param)
+
+
+@pytest.fixture
 def opened(server: Server) -> Iterator[Client]:
     with server.client() as client:
         yield client
@@ -172,7 +182,7 @@ def _filters(listing: str) -> list[str]:
     return ["--branch", "1"] if listing == "requisicoes" else []
 
 
-@pytest.mark.parametrize("operation", STEPS)
+@pytest.mark.parametrize(("server", "operation"), across(SERVERS, [*STEPS]), indirect=["server"])
 def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, operation: str) -> None:
     """Nothing that the interface shows is in doubt for the shape of its answer, or misspelled."""
     for made in STEPS[operation]:
