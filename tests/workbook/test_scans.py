@@ -146,3 +146,13 @@ def test_what_the_quick_one_cannot_read_is_left_to_the_exact_one() -> None:
     quick, exact = scanned('<c r="A3" t="e"><v>&#35;N/A</v></c>')
     assert quick is None
     assert exact.errors == {(3, 0): "#N/A"}
+
+
+def test_a_value_at_the_end_of_what_expat_reads_at_once_is_one_value(tmp_path: Path) -> None:
+    rows = (f'<row r="{n}"><c r="A{n}"><v>{"1" * 280}</v></c></row>' for n in range(1, 20_000))
+    before = f"<worksheet xmlns=\"{MAIN}\"><sheetPr filterMode='0'/><sheetData>"
+    sheet = "".join((before, *rows, "</sheetData></worksheet>"))
+    path = tmp_path / "large.xlsx"
+    path.write_bytes(packed(good_parts(tmp_path) | {SHEET: sheet.encode()}))
+    (read,) = read_workbook(path, WorkbookLimits()).sheets
+    assert read.height == 19_999

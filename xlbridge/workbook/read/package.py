@@ -26,7 +26,9 @@ _WORKBOOK_RELATIONS = "xl/_rels/workbook.xml.rels"
 _CUSTOM = "docprops/custom.xml"
 _STYLES = "xl/styles.xml"
 _SHARED_STRINGS = "xl/sharedstrings.xml"
-_CHUNK = 1 << 20
+_CHUNK = 1 << 19
+"""Bytes of a piece: with the rest of the one before, no more than expat is given at once, which is
+a megabyte. It tells of a value that would be cut there in two parts."""
 _LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
