@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
-from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text_row
+from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text_row, unpacked
 from sheets import GOOD, ErrorCell, write_records
 
 from xlbridge.errors import WorkbookRefused
@@ -50,6 +50,22 @@ def test_a_newer_error_in_a_large_sheet_is_found_too(tmp_path: Path, catalogue: 
     judged = validate_workbook(path, catalogue, resource="cliente")
     assert found(judged) == [("A3", "cell-error", "#SPILL!")]
     assert len(judged.rows) == 5998
+
+
+def test_a_newer_error_is_found_where_no_text_is_shared(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, list(GOOD["cliente"]))
+        page.write_formula(1, 0, "=NA()", None, "#N/A")
+        page.write_row(1, 1, list(GOOD["cliente"].values())[1:])
+    parts = unpacked(path)
+    parts[SHEET] = parts[SHEET].replace(b"#N/A", b"#SPILL!")
+    path.write_bytes(packed(parts))
+    (first, *_) = found(validate_workbook(path, catalogue, resource="cliente"))
+    assert first == ("A2", "cell-error", "#SPILL!")
 
 
 def test_what_is_no_error_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:

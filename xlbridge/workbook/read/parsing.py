@@ -140,8 +140,9 @@ class _WorkbookParser:
             readable = with_known_errors(content)
             if readable == content:
                 raise
-        shared = {package.shared_part or "": b"".join(package.shared_pieces())}
-        parts = {**package.parser_parts(), **shared, package.sheet_part(sheet) or "": readable}
+        parts = {**package.parser_parts(), package.sheet_part(sheet) or "": readable}
+        if package.shared_part is not None:
+            parts[package.shared_part] = b"".join(package.shared_pieces())
         return CalamineWorkbook.from_filelike(packed(parts)).get_sheet_by_name(sheet)
 
     @cached_property
