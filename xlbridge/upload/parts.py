@@ -33,8 +33,6 @@ def run_all(runner: "JobRunner", parent: Job) -> Job:
     Raises what ``JobRunner.run`` raises; the parts that were not reached are sent by a later run.
     """
     context = runner.context
-    if not parent.state.is_final:
-        context.client.login()
     if parent.state.is_unsent:
         parent = _preflight(runner, parent)
     if parent.state is State.PREPARED:

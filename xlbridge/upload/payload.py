@@ -33,7 +33,7 @@ from xlbridge.upload.results.verdict import parse_item_column
 from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import read_workbook
+from xlbridge.workbook.read import assemble_workbook, parse_file
 
 _PIECE = 10_000
 """Rows whose values are named at once."""
@@ -132,10 +132,10 @@ def _typed_payload(
     context: UploadContext, resource: Resource, content: str
 ) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
     """Return the typed main sheet of a stored payload, and its records' lists by their names."""
-    load_payload(context.settings.payloads, content)
-    path = payload_path(context.settings.payloads, content)
-    sheets = read_workbook(path, WorkbookLimits()).sheets
-    cells = {one.name: one for one in sheets}
+    payload = load_payload(context.settings.payloads, content)
+    # What was written here, and is still the same, can be parsed in this process.
+    parsed = assemble_workbook(parse_file(payload, None, content, None, WorkbookLimits()))
+    cells = {one.name: one for one in parsed.sheets}
     frame, *children = (
         type_rows(
             one, match_header(cells[one.sheet], 0, one), cells[one.sheet], ParseOptions()

@@ -292,8 +292,6 @@ class JobRunner:
 
     def take_steps(self, job: Job) -> Job:
         """Take the steps of a job without parts, as far as it goes, and return it."""
-        if not job.state.is_final:
-            self.context.client.login()
         go_on = True
         steps = _steps_of(job.spec.mode)
         while go_on and not job.state.is_final:

@@ -192,14 +192,14 @@ def _object_problems(
     """Return values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
     if strict:
         yield from ((path + name, told) for name, told in misspelled_names(model, document))
-    given = {name[:1].lower() + name[1:]: value for name, value in document.items()}
-    for name, annotation in _fields(model).items():
-        value = given.get(name[:1].lower() + name[1:])
+    kinds, known = _fields(model), spellings(model)
+    given = {known[name]: value for name, value in document.items() if name in known}
+    for name, value in given.items():
         is_blank = isinstance(value, str) and not value.strip()
         if is_blank and model.model_fields[name].is_required():
             yield path + name, REQUIRED_MESSAGE
         elif value is not None:
-            yield from _value_problems(annotation, name, value, path + name, strict=strict)
+            yield from _value_problems(kinds[name], name, value, path + name, strict=strict)
 
 
 def _value_problems(

@@ -70,16 +70,16 @@ from xlbridge.wire.services import (
 
 @handles(SALES_ORDER_CREATE)
 def create_sales_order(call: Call) -> SalesOrder:
-    return _sales_order(
-        call, register_order(call.connection, call.body_as(SalesOrderInput), call.now)
-    )
+    return register_order(call.connection, call.body_as(SalesOrderInput), call.now)
 
 
 @handles(SALES_ORDER_PROCESS)
 def process_sales_order(call: Call) -> SalesOrder:
     number = call.path["numeroPedido"]
     process_order(call.connection, number, call.now)
-    return _sales_order(call, number)
+    header = call.connection.execute(ORDER, {"number": number}).one()
+    (order,) = load_orders(call.connection, [header])
+    return order
 
 
 @handles(SALES_ORDER_LIST)
@@ -96,12 +96,6 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
     if query.qtde:
         found = found.limit(query.qtde)
     return load_orders(call.connection, call.connection.execute(found).all())
-
-
-def _sales_order(call: Call, number: int) -> SalesOrder:
-    header = call.connection.execute(ORDER, {"number": number}).one()
-    (order,) = load_orders(call.connection, [header])
-    return order
 
 
 handle_creation(PRODUCT_INVOICE_CREATE, ProductInvoiceRegistration)

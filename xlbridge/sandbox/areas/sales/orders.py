@@ -46,8 +46,8 @@ _CODES = (
 )  # fmt: skip
 
 
-def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> int:
-    """Register an order, pending, and return its number.
+def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> SalesOrder:
+    """Register an order, pending, and return it.
 
     Raises ``RequestError`` (400) with the rules that it breaks: first those without which it has
     no figures, then all others.
@@ -70,8 +70,7 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
-    _write_order(connection, order, instalments, now)
-    return number
+    return _write_order(connection, order, instalments, now)
 
 
 def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
@@ -161,16 +160,18 @@ def _write_order(
     order: SalesOrder,
     instalments: list[SalesOrderInstallment],
     now: datetime,
-) -> None:
+) -> SalesOrder:
+    count = {"quantidadeDeParcelas": len(instalments)}
     header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
-    header |= {"quantidadeDeParcelas": len(instalments), "updated": now}
-    connection.execute(insert(sales_orders), header)
+    connection.execute(insert(sales_orders), header | count | {"updated": now})
     rows = [instalment.model_dump() for instalment in instalments]
     if rows:
         connection.execute(insert(sales_order_installments), rows)
     items = [item.model_dump() for item in order.produtos]
     if items:
         connection.execute(insert(sales_order_items), items)
+    written = {"parcelas": instalments, "ultimaAtualizacao": now.isoformat()}
+    return order.model_copy(update=count | written)
 
 
 ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
