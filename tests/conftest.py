@@ -14,7 +14,7 @@ import pytest
 import sandboxes
 from browser import Page, browser_page
 from databases import database_options
-from environment import ROOT, Xlbridge, clean_environment
+from environment import ROOT, Xlbridge, clean_environment, work_in_memory
 from exercised import forget_answers, was_carried_out
 from forked import Zygote, shared_zygote
 from hypothesis import HealthCheck, settings
@@ -46,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    work_in_memory()
     databases.choose(config.getoption("--db"))
     if config.getoption("--strict-sandbox"):
         sandboxes.be_strict()

@@ -5,7 +5,6 @@ only a person could decide, from the page of evidence; each is explained.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from answers import TRIALS
 from change_machine import ChangeMachine
 from courses import course_trials
 from disk_trials import disk_trial, strikes
-from environment import clean_environment
+from environment import clean_environment, work_in_memory
 from fault_trials import PAIRS, answer_trial, fault_trial
 from key_machine import KeyMachine
 from kill_courses import Laboratory
@@ -53,9 +52,6 @@ from xlbridge.resources import load_catalogue
 _T = TypeVar("_T")
 
 _PARTS = ("--chunk-rows", "2")
-
-_MEMORY = Path("/dev/shm")
-"""Where files cost no disk: what is killed is a process, which a disk outlives as memory does."""
 
 
 def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
@@ -166,7 +162,7 @@ def main() -> int:
     parser.add_argument("--only", choices=CHAPTERS, help="one chapter only")
     arguments = parser.parse_args()
     print(f"{'':26}{'trials':>8}{'duplicates':>12}{'lost':>6}{'in doubt':>10}{'s':>7}", flush=True)
-    _work_in_memory()
+    work_in_memory()
     total = Figures()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reliability-")))
@@ -181,12 +177,6 @@ def main() -> int:
     for doubt, number in sorted(total.doubts.items()):
         print(f"  in doubt, {number:>3} ×  {doubt}")
     return int(bool(total.duplicates or total.lost))
-
-
-def _work_in_memory() -> None:
-    if _MEMORY.is_dir():
-        os.environ["TMPDIR"] = str(_MEMORY)
-        tempfile.tempdir = None
 
 
 def _laboratory(stack: ExitStack, folder: Path) -> Laboratory:
