@@ -13,6 +13,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from libreoffice import save_with_libreoffice
 from reading import Rows, read_calamine, read_openpyxl, write_all
 
 from xlbridge.errors import UsageError
@@ -215,3 +216,12 @@ def test_an_empty_listing_is_a_workbook_with_headers(tmp_path: Path) -> None:
     found = read_openpyxl(path)
     del found[str(COVER_SHEET)]
     assert [[row for row in rows[1:] if any(row)] for rows in found.values()] == [[], [], []]
+
+
+@pytest.mark.slow
+def test_libreoffice_puts_each_cell_where_it_belongs(tmp_path: Path) -> None:
+    path = tmp_path / "estoque.xlsx"
+    records = [balance(), balance(descricaoDoProduto="x"), {"idProd": 2}, balance(valorTotal=None)]
+    write_all(path, records, ESTOQUE.sheets, open_xlsx)
+    (saved,) = save_with_libreoffice([path], tmp_path / "saved")
+    assert read_openpyxl(saved) == read_openpyxl(path)
