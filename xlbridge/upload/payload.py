@@ -33,10 +33,13 @@ from xlbridge.upload.results.verdict import parse_item_column
 from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import assemble_workbook, parse_file
+from xlbridge.workbook.read import assemble_workbook, parse_file, read_workbook
 
 _PIECE = 10_000
 """Rows whose values are named at once."""
+
+_PARSED_HERE = 128 * 2**10
+"""Bytes of a payload up to which parsing it takes this process less than to start one for it."""
 
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
@@ -132,9 +135,13 @@ def _typed_payload(
     context: UploadContext, resource: Resource, content: str
 ) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
     """Return the typed main sheet of a stored payload, and its records' lists by their names."""
-    payload = load_payload(context.settings.payloads, content)
-    # What was written here, and is still the same, can be parsed in this process.
-    parsed = assemble_workbook(parse_file(payload, None, content, None, WorkbookLimits()))
+    payload, limits = load_payload(context.settings.payloads, content), WorkbookLimits()
+    # What was written here, and is still the same, does no harm.
+    parsed = (
+        assemble_workbook(parse_file(payload, None, content, None, limits))
+        if len(payload) <= _PARSED_HERE
+        else read_workbook(payload_path(context.settings.payloads, content), limits)
+    )
     cells = {one.name: one for one in parsed.sheets}
     frame, *children = (
         type_rows(
