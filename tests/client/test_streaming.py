@@ -19,7 +19,7 @@ from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
 from xlbridge.client.listings import Numbers, RecordShape
-from xlbridge.client.listings.picking import RecordPicker
+from xlbridge.client.listings.records import RecordPicker
 from xlbridge.client.listings.stream import EXACT_NUMBERS, InvalidJson, JsonReader
 from xlbridge.errors import InDoubt, RemoteRejected, TransportError
 from xlbridge.wire import Operation, WireModel

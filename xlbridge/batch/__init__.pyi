@@ -1,8 +1,11 @@
 from .batch import (
     Batch as Batch,
     UnitStatus as UnitStatus,
-    open_environments as open_environments,
-    open_ledger as open_ledger,
+)
+from .ledger import open_ledger as open_ledger
+from .opening import (
+    open_batch as open_batch,
+    open_known_batch as open_known_batch,
 )
 from .plan import (
     WorkbookFile as WorkbookFile,

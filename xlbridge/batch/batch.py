@@ -1,8 +1,8 @@
 """An open batch: plan, ledger and environments, and the status of its workbooks and exports."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,21 +16,6 @@ from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, Journal, State, UploadContext, open_context
 from xlbridge.upload.results import RowOutcome, outcomes_with_retries
-
-
-def ledger_path(settings: Settings) -> Path:
-    """Return the file of the ledger of batches."""
-    return settings.home / "batches.db"
-
-
-@contextmanager
-def open_ledger(settings: Settings) -> Iterator[Ledger]:
-    """Open the ledger of batches for one command."""
-    ledger = Ledger(ledger_path(settings))
-    try:
-        yield ledger
-    finally:
-        ledger.close()
 
 
 @dataclass(slots=True)
@@ -82,15 +67,6 @@ class Batch:
     def id(self) -> str:
         """The batch's name."""
         return self.plan.batch
-
-
-@contextmanager
-def open_environments(
-    settings: Settings, announce: Callable[[Text], None]
-) -> Iterator[Environments]:
-    """Open the environments for one command, and close what was opened of them."""
-    with ExitStack() as stack:
-        yield Environments(settings, stack, announce)
 
 
 class UnitStatus(StrEnum):

@@ -47,8 +47,7 @@ def _with_known(batch: Batch, step: ExportStep, prepared: PreparedExport) -> Pre
         return prepared
     client = batch.environments.client(step.profile)
     settings = batch.environments.context(step.profile).settings
-    name, profile = prepared.listing.name, client.target.profile
-    return prepared.with_known(known_numbers(settings, name, client.identity, profile))
+    return prepared.with_known(known_numbers(settings, prepared.listing.name, client))
 
 
 def run_exports_on_cluster(

@@ -5,15 +5,17 @@ which workbook.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
-from xlbridge.files import LocalDatabase, open_local_database
+from xlbridge.files import open_local_database
 from xlbridge.i18n import Text
+from xlbridge.settings import Settings
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS batches (
@@ -74,11 +76,6 @@ CREATE TABLE IF NOT EXISTS failures (
     PRIMARY KEY (batch, step, unit, profile)
 );
 """
-
-
-def open_ledger_file(path: Path) -> LocalDatabase:
-    """Open the ledger's file, made if need be. Raises what ``open_local_database`` raises."""
-    return open_local_database(path, _SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +153,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
-        self._db = open_ledger_file(path)
+        self._db = open_local_database(path, _SCHEMA)
         self._now = now
 
     def close(self) -> None:
@@ -367,6 +364,13 @@ _NAME_TAKEN = Text(
     pt="O lote {id} é do plano {plan}; dê outro nome (name) a este.",
     en="The batch {id} is of the plan {plan}; give this one another name.",
 )
+
+
+@contextmanager
+def open_ledger(settings: Settings) -> Iterator[Ledger]:
+    """Open the ledger of a home for one command. Raises what ``Ledger`` raises."""
+    with closing(Ledger(settings.home / "batches.db")) as ledger:
+        yield ledger
 
 
 def _is_other_plan(known: Path, plan: Path) -> bool:

@@ -1,6 +1,7 @@
 """``xlbridge batch``: many workbooks and exports, described once, run every month."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from xlbridge.batch import (
     BatchRunOptions,
     ConsentRequest,
     is_settled,
+    open_batch,
     open_ledger,
     overview,
     plan_format,
@@ -21,8 +23,7 @@ from xlbridge.cli.batch_common import (
     HOW_TO_BEGIN,
     NO_BATCH_YET,
     batch_exit_code,
-    open_batch,
-    open_known_batch,
+    open_batch_named,
     parameter_options,
     parameters_from_options,
     print_batch,
@@ -81,7 +82,7 @@ def plan_command(
         from xlbridge.batch import plan_batch
 
     with (
-        open_batch(plan, parameters_from_options(month, given)) as batch,
+        _opened(plan, month, given) as batch,
         show_progress(Text(pt="Planejando", en="Planning")) as display,
     ):
         steps = plan_batch(batch, UploadOptions(consent=ApproveAll(), progress=display.tell))
@@ -101,7 +102,7 @@ def plan_command(
 def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is None:
         return _list_batches(form)
-    with open_known_batch(batch_id) as batch:
+    with open_batch_named(batch_id) as batch:
         steps = overview(batch)
         print_batch(batch, steps, form)
         return batch_exit_code(steps)
@@ -134,7 +135,7 @@ def _list_batches(form: str) -> ExitCode:
 @parameter_options
 @run_options
 def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options: Any) -> ExitCode:
-    with open_batch(plan, parameters_from_options(month, given)) as batch:
+    with _opened(plan, month, given) as batch:
         return _run(batch, **options)
 
 
@@ -146,7 +147,7 @@ def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
 @run_options
 def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
-    with open_known_batch(batch_id) as batch:
+    with open_batch_named(batch_id) as batch:
         return _run(batch, **options)
 
 
@@ -159,7 +160,7 @@ def resume_command(batch_id: str | None, **options: Any) -> ExitCode:
 @schemas_option
 @report_format_option
 def proof_command(batch_id: str | None, form: str) -> ExitCode:
-    with open_known_batch(batch_id) as batch:
+    with open_batch_named(batch_id) as batch:
         # It reads workbooks back and writes one, with what takes most of a second to import.
         with heavy_imports():
             from xlbridge.batch import prove_batch
@@ -169,6 +170,11 @@ def proof_command(batch_id: str | None, form: str) -> ExitCode:
             raise outcome.proof_error
         print_batch(batch, outcome.steps, form, outcome.proofs)
         return _proof_exit_code(outcome.proofs)
+
+
+def _opened(plan: Path, month: str | None, given: tuple[str, ...]) -> AbstractContextManager[Batch]:
+    parameters = parameters_from_options(month, given)
+    return open_batch(plan, parameters, settings_without_profile(), remark)
 
 
 _HOW_TO_RESUME = Text(

@@ -1,12 +1,9 @@
 """Shared by the commands of ``xlbridge batch``: options, opening of a batch, report, exit codes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from xlbridge.batch import (
     Batch,
@@ -14,9 +11,8 @@ from xlbridge.batch import (
     UnitStatus,
     batch_json,
     batch_text,
-    open_environments,
+    open_known_batch,
     open_ledger,
-    read_plan,
     with_month,
 )
 from xlbridge.cli.environment import settings_without_profile
@@ -26,7 +22,6 @@ from xlbridge.cli.options import (
     option,
     report_format_option,
     schemas_option,
-    use_schemas,
     worker_options,
     yes_option,
 )
@@ -35,8 +30,6 @@ from xlbridge.errors import UsageError
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text
 from xlbridge.pages import ReportForms
-from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
 
 if TYPE_CHECKING:
     from xlbridge.batch.proof import WrittenProof
@@ -106,61 +99,25 @@ _EXIT_CODE_BY_STATUS: Mapping[UnitStatus, ExitCode] = {
 """Statuses that end a command with an exit code of their own, the gravest first."""
 
 
-@contextmanager
-def open_batch(
-    plan: Path, given: Mapping[str, str], settings: Settings | None = None
-) -> Iterator[Batch]:
-    """Read a plan and open what its batch works with, by the command's own settings or others.
-
-    Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
-    """
-    settings = settings or settings_without_profile()
-    read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
-    with open_ledger(settings) as ledger, open_environments(settings, remark) as environments:
-        own = settings.own_schemas
-        yield Batch(read, ledger, environments, None if own is None else own.resolve())
-
-
 NO_BATCH_YET = Text(pt="Nenhum lote ainda.", en="No batch yet.")
 HOW_TO_BEGIN = Text(
     pt="Para começar um: xlbridge batch plan PLANO", en="To begin one: xlbridge batch plan PLAN"
 )
 
 
-@contextmanager
-def open_known_batch(batch_id: str | None) -> Iterator[Batch]:
+def open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
     """Open a batch that was begun, the newest one where none is named.
 
-    Its own resources are those that it was run with, where no others are asked for. Raises
-    ``UsageError`` when there is none, or the folder of its own resources is gone.
+    Raises ``UsageError`` when there is none, or the folder of its own resources is gone.
     """
     settings = settings_without_profile()
-    with open_ledger(settings) as ledger:
-        if batch_id is None:
+    if batch_id is None:
+        with open_ledger(settings) as ledger:
             batches = ledger.batches()
-            if not batches:
-                raise UsageError(NO_BATCH_YET, HOW_TO_BEGIN)
-            known = batches[0]
-        else:
-            known = ledger.batch(batch_id)
-    if known.own_schemas is not None and settings.own_schemas is None:
-        if not known.own_schemas.is_dir():
-            raise UsageError(
-                _SCHEMAS_GONE.format(id=known.id, folder=known.own_schemas), _HOW_TO_NAME_SCHEMAS
-            )
-        use_schemas(click.get_current_context(), known.own_schemas)
-    with open_batch(known.plan, known.parameters) as batch:
-        yield batch
-
-
-_SCHEMAS_GONE = Text(
-    pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
-    en="The folder with the own resources of the batch {id} is no longer there: {folder}.",
-)
-_HOW_TO_NAME_SCHEMAS = Text(
-    pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",
-    en="Put it back, or say where it is: --schemas DIR.",
-)
+        if not batches:
+            raise UsageError(NO_BATCH_YET, HOW_TO_BEGIN)
+        batch_id = batches[0].id
+    return open_known_batch(batch_id, settings, remark)
 
 
 def print_batch(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from xlbridge.batch import read_plan
-from xlbridge.cli.batch_common import open_batch, parameter_options, parameters_from_options
+from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import described_command, option, page_format_option, schemas_option
@@ -160,7 +160,7 @@ def _rehearse(options: "RehearsalOptions", form: str, output: Path | None) -> Ex
 
     about = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     with show_progress(about.format(id=options.plan.batch)) as progress:
-        rehearsed = run_rehearsal(options, open_batch, progress.tell)
+        rehearsed = run_rehearsal(options, progress.tell)
     if options.keep is not None:
         kept = Text(pt="Tudo do ensaio está em {f}", en="All of it is in {f}")
         remark(kept.format(f=options.keep))

@@ -71,8 +71,7 @@ def run_export(task: ExportArguments) -> ExitCode:
             # Here, not above: few listings ask the journal, which takes its time to import.
             from xlbridge.upload import known_numbers
 
-            name = export.listing.name
-            export = export.with_known(known_numbers(settings, name, client.identity, profile))
+            export = export.with_known(known_numbers(settings, export.listing.name, client))
         if task.since_last:
             export = export.since_last(settings.exports, profile)
         if task.scheduler is None:

@@ -87,11 +87,6 @@ page_format_option = _format_option(list(PRINTABLE_FORMS))
 """Forms of reports that have a page, too."""
 
 
-def use_schemas(context: click.Context, folder: Path) -> None:
-    """Set the environment for this command, and so for the sandbox that it may start."""
-    _set_variable(context, SCHEMAS_VARIABLE, str(folder.resolve()))
-
-
 def _set_variable(context: click.Context, name: str, value: str) -> None:
     """Set a variable of the environment until the command ends."""
     before = os.environ.get(name)
@@ -119,8 +114,9 @@ def _set_as_variable(name: str) -> Callable[[click.Context, click.Parameter, str
 def _use_given_schemas(
     context: click.Context, _parameter: click.Parameter, folder: Path | None
 ) -> None:
+    """Set the environment for this command, and so for the processes that it may start."""
     if folder is not None:
-        use_schemas(context, folder)
+        _set_variable(context, SCHEMAS_VARIABLE, str(folder.resolve()))
 
 
 port_option = option(

@@ -20,8 +20,6 @@ from xlbridge.export import (
     ExportProgress,
     ExportRequest,
     Filter,
-    Filters,
-    OnProgress,
     ValueKind,
     export_frames,
     find_listing,
@@ -42,7 +40,7 @@ from xlbridge.library.uploads import (
     upload_report,
 )
 from xlbridge.profiles import choose_profile, settings_for
-from xlbridge.resources import Catalogue, load_catalogue
+from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
 from xlbridge.upload import (
     RequestedMode,
@@ -79,28 +77,6 @@ class ExportedFrames:
     complete: bool
     frames: dict[str, pd.DataFrame] = field(repr=False)
     manifest: dict[str, Any] = field(repr=False)
-
-
-def export_request(
-    client: Client,
-    request: ExportRequest,
-    load_catalogue: Callable[[], Catalogue],
-    on_progress: OnProgress,
-) -> ExportedFrames:
-    """Export a listing into DataFrames. Raises what ``export_frames`` raises."""
-    exported, frames = export_frames(client, request, load_catalogue, on_progress=on_progress)
-    return ExportedFrames(
-        listing=exported.listing,
-        records=exported.records,
-        complete=exported.complete,
-        frames=frames,
-        manifest=exported.manifest(),
-    )
-
-
-def read_filters(given: Mapping[Filter, object]) -> Filters:
-    """Return filters as a caller writes them. Raises ``InvalidFilter`` for what is no value."""
-    return parse_filters({name: _filter_text(name, value) for name, value in given.items()})
 
 
 def _filter_text(name: Filter, value: object) -> object:
@@ -355,8 +331,10 @@ class Connection:
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
-        filters = read_filters(given)
-        known = self._known_numbers(wanted.name) if wanted.takes_known(filters) else None
+        filters = parse_filters({name: _filter_text(name, one) for name, one in given.items()})
+        known = None
+        if wanted.takes_known(filters):
+            known = known_numbers(self._settings, wanted.name, self._client)
         request = ExportRequest(
             listing=wanted.name,
             filters=filters,
@@ -369,11 +347,14 @@ class Connection:
             known=known,
         )
         load = partial(load_catalogue, self._settings.schemas)
-        return export_request(self._client, request, load, on_progress)
-
-    def _known_numbers(self, listing: str) -> tuple[int, ...]:
-        client = self._client
-        return known_numbers(self._settings, listing, client.identity, client.target.profile)
+        exported, frames = export_frames(self._client, request, load, on_progress=on_progress)
+        return ExportedFrames(
+            listing=exported.listing,
+            records=exported.records,
+            complete=exported.complete,
+            frames=frames,
+            manifest=exported.manifest(),
+        )
 
     def close(self) -> None:
         """Close the connections, and end the embedded sandbox where this started it."""

@@ -86,7 +86,7 @@ def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
     if running is not None and _is_answering(running):
         yield running
         return
-    with sandbox_process(settings.home) as started:
+    with sandbox_process(settings.home, schemas=settings.own_schemas) as started:
         yield started
 
 
@@ -96,12 +96,14 @@ def sandbox_process(
     options: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     program: Sequence[str] = (),
+    schemas: Path | None = None,
 ) -> Iterator[RunningSandbox]:
     """Run ``xlbridge sandbox`` in a process of its own, and end it afterwards.
 
     ``options`` are further ones of the command line; ``environment`` replaces this process's, and
     the user's own address and credentials never pass. ``program`` begins the command line of
-    another xlbridge than this one. Raises like ``embedded_sandbox``.
+    another xlbridge than this one; ``schemas`` is the folder of the sandbox's own resources. Raises
+    like ``embedded_sandbox``.
     """
     require_extra()
     log = home / "sandbox.log"
@@ -113,6 +115,7 @@ def sandbox_process(
         ready_file = Path(folder) / "ready.json"
         command = [*(program or command_line()), "sandbox", "--while-stdin-open", *options]
         command += ["--ready-file", str(ready_file)]
+        command += [] if schemas is None else ["--schemas", str(schemas)]
         with log.open("ab") as errors, report_start_errors():
             process = subprocess.Popen(  # noqa: S603 - our own command, no shell
                 command,

@@ -5,8 +5,8 @@ written: a person puts the corrected copy in its place, and the next run judges 
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,16 +27,14 @@ from xlbridge.batch import (
     WorkbookFile,
     WorkbookStep,
     batch_json,
-    open_environments,
+    open_known_batch,
     open_ledger,
     overview,
-    read_plan,
     workbooks_of,
 )
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading
 from xlbridge.ui.remote import Changed, Following, Remote
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
@@ -174,20 +172,10 @@ class BatchRequests:
                     "problems": [error_json(error) for error in errors if error is not None],
                 }
 
-    @contextmanager
     def _opened(
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
-    ) -> Iterator[Batch]:
-        """Open a batch that was begun, with the own resources that it was begun with."""
-        settings: Settings = self._remote.base
-        with open_ledger(settings) as ledger:
-            known = ledger.batch(name)
-            if known.own_schemas is not None and settings.own_schemas is None:
-                settings = replace(settings, own_schemas=known.own_schemas)
-            catalogue = load_catalogue(settings.schemas)
-            plan = read_plan(known.plan, catalogue, known.parameters, datetime.now().date())
-            with open_environments(settings, announce) as environments:
-                yield Batch(plan, ledger, environments, known.own_schemas)
+    ) -> AbstractContextManager[Batch]:
+        return open_known_batch(name, self._remote.base, announce)
 
 
 def _unit_of(batch: Batch, step_name: str, unit: str) -> tuple[WorkbookStep, WorkbookFile]:

@@ -115,8 +115,7 @@ class SideRequests:
             export = prepare_export(asked, OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
                 if export.takes_known:
-                    whose = client.identity, client.target.profile
-                    known = known_numbers(remote.settings, asked.listing, *whose)
+                    known = known_numbers(remote.settings, asked.listing, client)
                     export = export.with_known(known)
                 exported = export.run(client, on_progress=tell)
             self._exported[asked.listing] = path

@@ -17,10 +17,11 @@ from xlbridge.upload.journal_file import JournalMarker
 from xlbridge.upload.records.writes import WriteState
 
 if TYPE_CHECKING:
+    from xlbridge.client import Client
     from xlbridge.wire.imports import ImportLog, ImportState
 
 
-def known_numbers(settings: Settings, listing: str, system: str, profile: str) -> tuple[int, ...]:
+def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[int, ...]:
     """Return the numbers of a listing's records that the home's journal knows, in order.
 
     Of import logs these are the uploads' own, of other records those that jobs have written one by
@@ -32,7 +33,7 @@ def known_numbers(settings: Settings, listing: str, system: str, profile: str) -
     with closing(Journal(settings.journal)) as journal:
         whole = journal.jobs()
         for job in (*whole, *(part for parent in whole for part in journal.parts_of(parent))):
-            if not job.is_of(system, profile):
+            if not job.is_of(client.identity, client.target.profile):
                 continue
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))

@@ -3,13 +3,13 @@
 Source: the upload protocol, Reconcile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError, InDoubt, RemoteRejected
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.snapshot import (
@@ -94,13 +94,7 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         why = _UNREADABLE.format(reason=error.message)
         return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
-        raise InDoubt(
-            error.message,
-            Text(
-                pt="Para conferir de novo: xlbridge resume {job}",
-                en="To look again: xlbridge resume {job}",
-            ).format(job=job.id),
-        ) from error
+        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
     if not is_stable(snapshots):
         return job, False
     return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
@@ -205,14 +199,31 @@ def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 
-def state_of_writes(writes: list[RecordWrite]) -> State:
-    """Return the state of a job whose writes have all ended."""
+def end_of_writes(
+    writes: Sequence[RecordWrite], unproven_text: Callable[[Sequence[RecordWrite]], Text]
+) -> tuple[State, dict[str, Any]]:
+    """Return the state of a job whose writes have all ended, and what is recorded with it.
+
+    ``unproven_text`` says why a person has to decide about some writes.
+    """
+    detail: dict[str, Any] = {
+        "freed": [write.position for write in writes if write.state.is_refused]
+    }
+    unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
+    if unproven:
+        proofs = {WriteState.APPLIED: True, WriteState.UNPROVEN: None}
+        detail["proven"] = [proofs.get(write.state, False) for write in writes]
+        detail["reason"] = asdict(unproven_text(unproven))
+        return State.NEEDS_PERSON, detail
     states = {write.state for write in writes}
-    if WriteState.UNPROVEN in states:
-        return State.NEEDS_PERSON
     if states <= {WriteState.APPLIED}:
-        return State.DONE
-    return State.PARTIAL if WriteState.APPLIED in states else State.REJECTED
+        return State.DONE, detail
+    return (State.PARTIAL if WriteState.APPLIED in states else State.REJECTED), detail
+
+
+def first_reason(writes: Sequence[RecordWrite]) -> Text:
+    """Return what is to be said of the first of some writes."""
+    return untranslated(next((text for one in writes for _, text in one.problems), "–"))
 
 
 def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:

@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -11,6 +11,7 @@ from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.checks import StepWorkbook, judge_workbook
+from xlbridge.batch.opening import open_batch
 from xlbridge.batch.plan import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
@@ -34,9 +35,6 @@ from xlbridge.sandbox import FaultPlan, SeedKind, has_unfinished_files, parse_fa
 from xlbridge.settings import Settings
 from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet
-
-OpenBatch = Callable[[Path, Mapping[str, str], Settings], AbstractContextManager[Batch]]
-"""Opens the batch of a plan, with its parameters, for settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +60,7 @@ class RehearsalOptions:
     keep: Path | None = None
 
 
-def run_rehearsal(
-    options: RehearsalOptions, open_batch: OpenBatch, tell: Callable[[Text], None]
-) -> RehearsalResult:
+def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> RehearsalResult:
     """Run a month in a private workspace and return the result.
 
     The real system is not asked for anything, and the workbooks are only read.
@@ -84,7 +80,7 @@ def run_rehearsal(
             workspace = prepare_workspace(
                 folder / name, options.settings, plan, options.database, options.kind
             )
-            return Trial(workspace, options.plan, open_batch, tell).run(conditions)
+            return Trial(workspace, options.plan, tell).run(conditions)
 
         calm = (
             go("undisturbed", replace(disturbed, faults=None, kills=0)) if options.compare else None
@@ -178,7 +174,6 @@ class Trial:
 
     workspace: Workspace
     plan: BatchPlan
-    open_batch: OpenBatch
     tell: Callable[[Text], None]
     _last: object = field(default=None, init=False)
     _over: bool = field(default=False, init=False)
@@ -191,7 +186,7 @@ class Trial:
         """
         path, copied = copy_month(self.plan, self.workspace.month)
         settings = self.workspace.private_settings()
-        with self.open_batch(path, self.plan.parameters, settings) as batch:
+        with open_batch(path, self.plan.parameters, settings, self.tell) as batch:
             rows, needs = self._look(batch, conditions)
             catalogue = batch.environments.context(None).catalogue
             with self.workspace.storage() as storage:

@@ -2,7 +2,7 @@ from .answer import (
     ListingAnswer as ListingAnswer,
     shape_of as shape_of,
 )
-from .record_shape import RecordShape as RecordShape
+from .records import RecordShape as RecordShape
 from .stream import (
     FieldTest as FieldTest,
     Numbers as Numbers,

@@ -8,11 +8,11 @@ more memory than small ones. Names are in the spec's own spelling, values stay a
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from xlbridge.client.listings.record_shape import RecordShape
+from xlbridge.client.listings.records import RecordPicker, RecordShape
 from xlbridge.client.listings.stream import (
     EXACT_NUMBERS,
     FieldTest,
@@ -33,9 +33,6 @@ from xlbridge.client.outcomes import (
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
-
-if TYPE_CHECKING:
-    from xlbridge.client.listings.picking import RecordPicker
 
 _MAX_OPENING_LENGTH = 10_000
 """Maximum number of characters of a body that are shown, without secrets."""
@@ -126,7 +123,7 @@ class ListingAnswer:
         wanted: Sequence[FieldTest] = (),
     ) -> Iterator[list[Record]]:
         """Yield the same, as many at a time as are decoded at once."""
-        picker = _picker(wanted, shape) if wanted else None
+        picker = RecordPicker(wanted, shape.names) if wanted else None
         text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, picker)
         convert = shape.converter()
         try:
@@ -158,13 +155,6 @@ class ListingAnswer:
         return TransportError(describe_reply(self._reply, self._redactor, opening), CHECK_ADDRESS)
 
 
-def _picker(wanted: Sequence[FieldTest], shape: RecordShape) -> "RecordPicker":
-    """Return what drops unwanted records; most commands read whole listings, without it."""
-    from xlbridge.client.listings.picking import RecordPicker
-
-    return RecordPicker(wanted, shape.names)
-
-
 def _begins_with_object(text: ListingReader) -> bool:
     try:
         return text.begins_with("{")
@@ -174,7 +164,7 @@ def _begins_with_object(text: ListingReader) -> bool:
         raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
-def _complete_records(text: ListingReader, picker: "RecordPicker | None") -> Iterator[list[Any]]:
+def _complete_records(text: ListingReader, picker: RecordPicker | None) -> Iterator[list[Any]]:
     """Yield a reader's records, many at a time.
 
     Raises ``UnexpectedContent`` where the body breaks off or is not JSON.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text
 
 if TYPE_CHECKING:
-    from xlbridge.client.listings.picking import RecordPicker
+    from xlbridge.client.listings.records import RecordPicker
 
 
 class UnexpectedContent(ValueError):

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from xlbridge.client import Record
-from xlbridge.errors import TransportError
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import (
     Column,
@@ -30,7 +29,7 @@ from xlbridge.resources import (
 from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Reference
-from xlbridge.upload.lookup.registries import Registries
+from xlbridge.upload.lookup.registries import NamedRecord, Registries, named_record
 from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import unique_keys, values_of
 from xlbridge.workbook import cell_address
@@ -42,18 +41,6 @@ _FEW = 20
 _MOST_NAMED, _MOST_COMPARED, _MOST_HINTED = 4, 50, 100
 _SHORTEST_WORD, _ALIKE = 3, 0.6
 _WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRecord:
-    """Record of a registry: its code, what people call it, and whether it is active."""
-
-    code: int | str
-    label: str
-    active: bool
-
-    def __str__(self) -> str:
-        return f"{self.code} – {self.label}" if self.label else str(self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,20 +358,6 @@ def _record_keys(link: Link, reference: Reference, kind: Kind, record: Record) -
         yield _folded(str(record.get(reference.key)))
     if link.is_loose and record.get(reference.label):
         yield _folded(f"{record.get(reference.key)} – {record[reference.label]}")
-
-
-def named_record(record: Record, reference: Reference) -> NamedRecord:
-    """Return a record of a registry. Raises ``TransportError`` where it has no code."""
-    code = record.get(reference.key)
-    if isinstance(code, int | str):
-        active = reference.active is None or bool(record.get(reference.active, True))
-        return NamedRecord(code, str(record.get(reference.label) or ""), active)
-    raise TransportError(
-        Text(
-            pt="{registry}: o campo {field} veio como {value}, e não é um código.",
-            en="{registry}: the field {field} came as {value}, which is no code.",
-        ).format(registry=reference.title, field=reference.key, value=repr(code)[:40])
-    )
 
 
 def _repeated(sheet: ValidatedSheet, linked: Set[str]) -> Iterator[Finding]:

@@ -19,8 +19,9 @@ from xlbridge.upload.processing.plan_builder import StateReader
 from xlbridge.upload.reconcile import (
     LOOK_AGAIN,
     MAX_SETTLE_WAIT,
+    end_of_writes,
+    first_reason,
     settle_writes,
-    state_of_writes,
     verdict_of_writes,
 )
 from xlbridge.upload.records.dispatch import (
@@ -303,23 +304,9 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
     verdict = verdict_of_writes(job, writes)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
-        return context.doubt(job, _first_reason(doubtful), verdict)
-    state = state_of_writes(writes)
-    freed = [write.position for write in writes if write.state.is_refused]
-    detail: dict[str, Any] = {}
-    if state is State.NEEDS_PERSON:
-        proofs = {WriteState.APPLIED: True, WriteState.UNPROVEN: None}
-        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-        detail = {
-            "proven": [proofs.get(write.state, False) for write in writes],
-            "reason": asdict(_first_reason(unproven)),
-        }
-    ended = context.journal.record(job, state, freed=freed, verdict=asdict(verdict), **detail)
-    return ended, False
-
-
-def _first_reason(writes: Sequence[RecordWrite]) -> Text:
-    return untranslated(next((text for one in writes for _, text in one.problems), "–"))
+        return context.doubt(job, first_reason(doubtful), verdict)
+    state, detail = end_of_writes(writes, first_reason)
+    return context.journal.record(job, state, verdict=asdict(verdict), **detail), False
 
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:

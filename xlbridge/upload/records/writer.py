@@ -6,15 +6,20 @@ protocol, Updates and Record by record.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
-from xlbridge.upload.reconcile import settle_writes, state_of_writes, verdict_of_writes
+from xlbridge.upload.reconcile import (
+    end_of_writes,
+    first_reason,
+    settle_writes,
+    verdict_of_writes,
+)
 from xlbridge.upload.records.changes import RecordChanger, change_of_row
 from xlbridge.upload.records.creations import RecordCreator
 from xlbridge.upload.records.dispatch import (
@@ -180,7 +185,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
     writes = context.journal.writes.of(job.id, answers=False)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
-        return context.doubt(job, _first_reason(doubtful), verdict_of_writes(job, writes))
+        return context.doubt(job, first_reason(doubtful), verdict_of_writes(job, writes))
     waiting = [write for write in writes if write.state.is_waiting]
     if waiting:
         result = with_reason(WriteState.CHANGED, _WAITS_FOR_ANOTHER)
@@ -188,23 +193,11 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         context.journal.writes.record(job.id, states)
         writes = context.journal.writes.of(job.id, answers=False)
     verdict = verdict_of_writes(job, writes)
-    state = state_of_writes(writes)
-    freed = [write.position for write in writes if write.state.is_refused]
-    detail: dict[str, Any] = {}
-    if state is State.NEEDS_PERSON:
-        proofs = {WriteState.APPLIED: True, WriteState.UNPROVEN: None}
-        unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
-        why = _NEEDS_PERSON.format(n=len(unproven), why=_first_reason(unproven))
-        detail = {
-            "proven": [proofs.get(write.state, False) for write in writes],
-            "reason": asdict(why),
-        }
-    return context.end(job, state, verdict, freed=freed, **detail), False
-
-
-def _first_reason(writes: Sequence[RecordWrite]) -> Text:
-    """Return what is to be said of the first of some writes."""
-    return untranslated(next((text for one in writes for _, text in one.problems), "–"))
+    state, detail = end_of_writes(
+        writes,
+        lambda unproven: _NEEDS_PERSON.format(n=len(unproven), why=first_reason(unproven)),
+    )
+    return context.end(job, state, verdict, **detail), False
 
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
