@@ -66,6 +66,7 @@ def main() -> None:
     steps.time(flatten.Flattener, "lines", "naming and flattening")
     steps.time(lines.LineWriter, "lines", "cells' XML")
     steps.time(parts.Part, "add", "keeping lines")
+    steps.time(compressed_rows, "number_rows", "numbering rows")
     steps.time(compressed_rows.CompressedRows, "add", "compression")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -56,15 +56,15 @@ def _empty(_column: ExportColumn) -> str:
 class LineFormat:
     """Form of a row in a format: its cells one after the other, between fixed texts.
 
-    ``cell`` returns what writes a column's values, ``nothing`` its empty cell. ``around`` returns
-    what stands before and after the bare digits of a usual number, None where digits do not go out
-    as they are: a whole number of at most eight characters, a number with at most eight digits and
-    six decimal places, an amount with twelve and two. Of texts it returns the same, where
-    ``are_plain`` says that they do.
+    ``cell`` is given a column and its position, and returns what writes the column's values;
+    ``nothing`` returns its empty cell. ``around`` returns what stands before and after the bare
+    digits of a usual number, None where digits do not go out as they are: a whole number of at
+    most eight characters, a number with at most eight digits and six decimal places, an amount
+    with twelve and two. Of texts it returns the same, where ``are_plain`` says that they do.
     """
 
-    cell: Callable[[ExportColumn], WriteValue]
-    around: Callable[[ExportColumn], tuple[str, str] | None]
+    cell: Callable[[ExportColumn, int], WriteValue]
+    around: Callable[[ExportColumn, int], tuple[str, str] | None]
     are_plain: Callable[[Sequence[str]], bool] | None = None
     nothing: Callable[[ExportColumn], str] = _empty
     before: str = ""
@@ -72,12 +72,12 @@ class LineFormat:
     after: str = "\n"
 
 
-def _cell_as_json(column: ExportColumn) -> WriteValue:
+def _cell_as_json(column: ExportColumn, _place: int) -> WriteValue:
     read = value_reader(column)
     return lambda value: encode_json(read(value))
 
 
-def _quotes(_column: ExportColumn) -> tuple[str, str]:
+def _quotes(_column: ExportColumn, _place: int) -> tuple[str, str]:
     return '"', '"'
 
 
@@ -176,8 +176,8 @@ class _ListCells:
         return written
 
 
-def _column_cells(column: ExportColumn, form: LineFormat) -> _CellCache | _ListCells:
-    write, nothing = form.cell(column), form.nothing(column)
+def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCache | _ListCells:
+    write, nothing = form.cell(column, place), form.nothing(column)
     if column.is_list:
         return _ListCells(write, nothing)
     if column.kind is Kind.DATE:
@@ -188,15 +188,15 @@ def _column_cells(column: ExportColumn, form: LineFormat) -> _CellCache | _ListC
 class _ColumnWriter:
     """Writes the values of one column."""
 
-    def __init__(self, column: ExportColumn, form: LineFormat) -> None:
+    def __init__(self, column: ExportColumn, place: int, form: LineFormat) -> None:
         self.column = column
-        self.cells = _column_cells(column, form)
-        self.write = form.cell(column)
+        self.cells = _column_cells(column, place, form)
+        self.write = form.cell(column, place)
         self._nothing = form.nothing(column)
         is_number = column.kind in _COMMON_NUMBERS
         is_text = column.kind is Kind.TEXT and form.are_plain is not None
         bare = (is_number or is_text) and not column.is_list and not column.is_secret
-        self._around = form.around(column) if bare else None
+        self._around = form.around(column, place) if bare else None
         self._are_plain = form.are_plain if is_text else None
 
     def written(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
@@ -245,7 +245,7 @@ class LineWriter:
 
     def __init__(self, columns: Sequence[ExportColumn], form: LineFormat) -> None:
         self._form = form
-        self._columns = [_ColumnWriter(column, form) for column in columns]
+        self._columns = [_ColumnWriter(column, place, form) for place, column in enumerate(columns)]
 
     @property
     def widths(self) -> list[int]:

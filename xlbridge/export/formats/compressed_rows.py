@@ -1,4 +1,4 @@
-"""Rows of worksheets, compressed as they come, before all of a workbook is there."""
+"""Rows of worksheets, numbered and compressed as they come, before all of a workbook is there."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
@@ -9,11 +9,13 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from zlib import DEFLATED, MAX_WBITS, Z_FINISH, Z_FULL_FLUSH, compressobj, crc32
 
+from xlbridge.export.formats.xlsx_rows import number_rows
 from xlbridge.export.lines import line_blocks
 
 COMPRESSION_LEVEL = 1
 """The rows' XML is so repetitive that better compression costs much time and saves little."""
 
+_FIRST_ROW = 2
 _GZIP, _GZIP_HEADER_LENGTH = 16 + MAX_WBITS, 10
 _CHECKSUM = slice(-8, -4)
 _COPIED_AT_ONCE = 2**18
@@ -32,9 +34,10 @@ class CompressedRows:
         self._file = file
         self._compressor = compressobj(COMPRESSION_LEVEL, DEFLATED, _GZIP)
 
-    def add(self, content: bytes) -> None:
-        """Add rows, a line each."""
-        self.rows += content.count(b"\n")
+    def add(self, lines: list[bytes]) -> None:
+        """Add rows."""
+        content = number_rows(lines, self.rows + _FIRST_ROW)
+        self.rows += len(lines)
         self._size += len(content)
         self._file.write(self._compressor.compress(content))
 
@@ -86,20 +89,13 @@ class TableRows:
     def add(self, blocks: Iterable[bytes]) -> None:
         """Add whole lines."""
         for block in blocks:
-            rest = block
-            while rest:
-                fitting, rest = _split_lines(rest, self._most - self.sheets[-1].rows)
-                self.sheets[-1].add(fitting)
-                if rest:
+            lines = block.splitlines()
+            while lines:
+                if self.sheets[-1].rows == self._most:
                     self.sheets.append(CompressedRows(self._new_file()))
-
-
-def _split_lines(block: bytes, count: int) -> tuple[bytes, bytes]:
-    """Return the first lines of a block, and the others."""
-    if block.count(b"\n") <= count:
-        return block, b""
-    lines = block.splitlines(keepends=True)
-    return b"".join(lines[:count]), b"".join(lines[count:])
+                room = self._most - self.sheets[-1].rows
+                self.sheets[-1].add(lines[:room])
+                lines = lines[room:]
 
 
 def _deflated(content: bytes, end: int) -> bytes:

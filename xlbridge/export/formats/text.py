@@ -116,12 +116,12 @@ def neutralize_formula(text: str) -> str:
     return text
 
 
-def _csv_writer(dialect: CsvDialect, column: ExportColumn) -> WriteValue:
+def _csv_writer(dialect: CsvDialect, column: ExportColumn, _place: int) -> WriteValue:
     quoted, written, read = _csv_quoter(dialect), _csv_text(dialect, column), value_reader(column)
     return lambda value: quoted(written(read(value)))
 
 
-def _csv_around(dialect: CsvDialect, _column: ExportColumn) -> tuple[str, str] | None:
+def _csv_around(dialect: CsvDialect, _column: ExportColumn, _place: int) -> tuple[str, str] | None:
     return ("", "") if dialect.decimal_point == "." else None
 
 
@@ -164,7 +164,7 @@ def open_jsonl(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[Ou
     return open_text(path, sheets, _JSONL_FORMAT, lambda _sheet: "")
 
 
-def _json_member(column: ExportColumn) -> WriteValue:
+def _json_member(column: ExportColumn, _place: int) -> WriteValue:
     name, read = _encode(column.name), value_reader(column)
     # The exact digits of a number are the cell's text; JSON has them bare.
     if column.kind.is_number and not column.is_list:
@@ -172,7 +172,7 @@ def _json_member(column: ExportColumn) -> WriteValue:
     return lambda value: f"{name}: {_encode(read(value))}"
 
 
-def _json_around(column: ExportColumn) -> tuple[str, str]:
+def _json_around(column: ExportColumn, _place: int) -> tuple[str, str]:
     return f"{_encode(column.name)}: ", ""
 
 

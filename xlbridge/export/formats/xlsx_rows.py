@@ -1,16 +1,14 @@
-"""Rows of a worksheet as XML, one line each, without numbers of rows and addresses of cells.
+"""Rows of a worksheet as XML, one line each with a mark for the row number.
 
-Each row and each cell is the next one then: a row is the same wherever it stands, and the file
-half as large. Writing each cell through xlsxwriter costs several times as much as all the rest of
-an export. Numbers keep the digits that they came with. A value that a cell cannot hold without
-loss is written as text: a number that programs would read as another one, a date before March
-1900.
+Writing each cell through xlsxwriter costs several times as much as all the rest of an export.
+Numbers keep the digits that they came with. A value that a cell cannot hold without loss is
+written as text: a number that programs would read as another one, a date before March 1900.
 
 Source: ECMA-376, Part 1, 18.3.1 (``row``, ``c``, ``v``, ``is``).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -20,7 +18,7 @@ from typing import Any
 from xlbridge.export.lines import LineFormat, TextTooLong, WriteValue
 from xlbridge.export.sheets import ExportColumn, naive_moment, value_reader
 from xlbridge.resources import Kind
-from xlbridge.workbook import MAX_TEXT_LENGTH, escape_text
+from xlbridge.workbook import MAX_TEXT_LENGTH, column_letters, escape_text
 
 EXACT_DIGITS = 15
 """Programs read so many digits back as they are, wherever the decimal point is."""
@@ -32,6 +30,9 @@ FIRST_SAFE_DAY = datetime(1900, 3, 1).toordinal()
 _DAY = 86_400
 
 _LINE_BREAK = "\n"
+_ROW_MARK = "\0"
+"""Stands for a row's number, which is known only when all rows are there."""
+
 _NEEDS_ESCAPING = re.compile("[&<>_\x00-\x1f\x7f\ufffe\uffff]").search
 """Finds what is escaped; a text without, and without spaces at its ends, is written as it is."""
 
@@ -66,46 +67,54 @@ _NUMBER_STYLES = {
 
 
 def row_format(styles: StyleIds) -> LineFormat:
-    """Return how a row becomes XML, on one line."""
+    """Return how a row becomes XML, on one line, its number still to be filled in."""
     return LineFormat(
-        partial(_writer, styles),
+        partial(_cell, styles),
         partial(_around, styles),
         are_plain=_are_plain,
-        nothing=_nothing,
-        before="<row>",
+        before=f'<row r="{_ROW_MARK}">',
         after="</row>\n",
     )
 
 
-def _nothing(_column: ExportColumn) -> str:
-    return "<c/>"
+def number_rows(lines: Iterable[bytes], first: int) -> bytes:
+    """Give rows their numbers, from ``first`` on."""
+    mark = _ROW_MARK.encode()
+    return b"\n".join(
+        line.replace(mark, b"%d" % number) for number, line in enumerate(lines, start=first)
+    )
 
 
-def _around(styles: StyleIds, column: ExportColumn) -> tuple[str, str]:
+def _cell(styles: StyleIds, column: ExportColumn, place: int) -> WriteValue:
+    return _writer(column, _cell_start(place), styles)
+
+
+def _around(styles: StyleIds, column: ExportColumn, place: int) -> tuple[str, str]:
     if column.kind is Kind.TEXT:
-        return f"{_text_start(CellStyle.TEXT, styles)}<t>", "</t></is></c>"
-    return _value_start(_NUMBER_STYLES[column.kind][0], styles), "</v></c>"
+        return f"{_text_start(_cell_start(place), CellStyle.TEXT, styles)}<t>", "</t></is></c>"
+    style, _ = _NUMBER_STYLES[column.kind]
+    return f'{_cell_start(place)}{styles[style]}"><v>', "</v></c>"
 
 
-def _value_start(style: CellStyle, styles: StyleIds) -> str:
-    return f'<c s="{styles[style]}"><v>'
+def _cell_start(place: int) -> str:
+    return f'<c r="{column_letters(place)}{_ROW_MARK}" s="'
 
 
-def _writer(styles: StyleIds, column: ExportColumn) -> WriteValue:
-    """Return what writes a column's values as cells."""
+def _writer(column: ExportColumn, begin: str, styles: StyleIds) -> WriteValue:
+    """Return what writes a column's values as cells, which ``begin`` with their address."""
     read: Callable[[Any], Any] = value_reader(column)
-    text = _text_encoder(styles)
+    text = _text_encoder(begin, styles)
     if column.is_list:
         return lambda value: text("\n".join(read(value)))
     match column.kind:
         case Kind.INTEGER | Kind.NUMBER | Kind.MONEY:
-            return _number_writer(column.kind, read, styles)
+            return _number_writer(column.kind, read, begin, styles)
         case Kind.DATE:
-            moment = _moment_encoder(styles)
+            moment = _moment_encoder(begin, styles)
             return lambda value: moment(read(value))
         case Kind.BOOLEAN:
             return lambda value: (
-                f'<c s="{styles[CellStyle.BOOLEAN]}" t="b"><v>{read(value):d}</v></c>'
+                f'{begin}{styles[CellStyle.BOOLEAN]}" t="b"><v>{read(value):d}</v></c>'
             )
         case _:
             return lambda value: text(read(value))
@@ -125,12 +134,12 @@ def _are_plain(texts: Sequence[str]) -> bool:
     return "|".join(map(str.strip, texts)) == joined
 
 
-def _text_start(style: CellStyle, styles: StyleIds) -> str:
-    return f'<c s="{styles[style]}" t="inlineStr"><is>'
+def _text_start(begin: str, style: CellStyle, styles: StyleIds) -> str:
+    return f'{begin}{styles[style]}" t="inlineStr"><is>'
 
 
-def _text_encoder(styles: StyleIds) -> Callable[[str], str]:
-    plain, lines = (_text_start(s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
+def _text_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    plain, lines = (_text_start(begin, s, styles) for s in (CellStyle.TEXT, CellStyle.LINES))
 
     def encode(text: str) -> str:
         if len(text) > MAX_TEXT_LENGTH // 2:
@@ -145,10 +154,12 @@ def _text_encoder(styles: StyleIds) -> Callable[[str], str]:
     return encode
 
 
-def _number_writer(kind: Kind, read: Callable[[Any], str], styles: StyleIds) -> WriteValue:
+def _number_writer(
+    kind: Kind, read: Callable[[Any], str], begin: str, styles: StyleIds
+) -> WriteValue:
     style, is_usual = _NUMBER_STYLES[kind]
-    as_text = _text_encoder(styles)
-    usual, finer = (_value_start(one, styles) for one in (style, CellStyle.NUMBER))
+    as_text = _text_encoder(begin, styles)
+    usual, finer = (f'{begin}{styles[one]}"><v>' for one in (style, CellStyle.NUMBER))
 
     def write(value: Any) -> str:
         if isinstance(value, str) and is_usual(value):
@@ -162,9 +173,9 @@ def _number_writer(kind: Kind, read: Callable[[Any], str], styles: StyleIds) -> 
     return write
 
 
-def _moment_encoder(styles: StyleIds) -> Callable[[str], str]:
-    as_text = _text_encoder(styles)
-    day_only, with_time = (_value_start(s, styles) for s in (CellStyle.DAY, CellStyle.MOMENT))
+def _moment_encoder(begin: str, styles: StyleIds) -> Callable[[str], str]:
+    as_text = _text_encoder(begin, styles)
+    day_only, with_time = (f'{begin}{styles[s]}"><v>' for s in (CellStyle.DAY, CellStyle.MOMENT))
 
     def encode(text: str) -> str:
         moment = naive_moment(text)
