@@ -146,12 +146,16 @@ def test_a_person_decides_where_nothing_tells(
         page = Path(report["evidence_file"])
         assert page.parent == home / "evidence"
         text = page.read_text("utf-8")
-        assert str(number) in text
+        assert f"<td>{number}</td>" in text
         assert "Was the record of this job processed or not?" in text
+        assert "<dt>Arquivo · File</dt><dd>–</dd>" in text
+        assert "Nothing was read" not in text
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
         decided = ("resolve", report["job"], "--as", said, "--reason", "visto")
-        decisions[said] = run(*decided)[1]["rows"]
+        resolved = run(*decided)[1]
+        assert resolved["records"][0]["message"].endswith(": visto")
+        decisions[said] = resolved["rows"]
     assert decisions == {
         "applied": counts(read=1, processed=1),
         "not-applied": counts(read=1, rejected=1),

@@ -50,8 +50,8 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help=str(
         Text(
             pt="Processa em lote registros já no sistema: emite notas, processa pedidos, "
-            "inventários e arquivos da fila. LISTING é um de: {names}. FILE é uma planilha com a "
-            "coluna dos números, como a que export grava.",
+            "inventários e arquivos da fila. LISTAGEM é uma de: {names}. ARQUIVO é uma planilha "
+            "com a coluna dos números, como a que export grava.",
             en="Processes records of the system in bulk: emits invoices, processes orders, "
             "inventories and queued files. LISTING is one of: {names}. FILE is a sheet with the "
             "column of their numbers, as export writes it.",

@@ -97,8 +97,11 @@ _HOW_TO_DECIDE = Text(
 
 
 def _listed(jobs: Sequence[Job]) -> str:
-    """Return a line for each job: its name, date and file."""
-    lines = (f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.spec.file}" for job in jobs)
+    """Return a line for each job: its name, its date, and its file or else what it is of."""
+    lines = (
+        f"\n  {job.id}  {job.created_at:%d/%m/%Y %H:%M}  {job.spec.file or job.spec.resource}"
+        for job in jobs
+    )
     return "".join(lines)
 
 

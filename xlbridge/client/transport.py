@@ -54,6 +54,13 @@ class Target:
     exclusive: bool = False
     timeout: float | None = None
 
+    @property
+    def place(self) -> str:
+        """Its name and address for a person; its address alone where no profile names it."""
+        return (
+            self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class UploadFile:

@@ -70,13 +70,12 @@ class ConsentRequest:
             return
         spec, previewed = self.job.spec, self.job.last("previewed")
         yield Text(
-            pt="Plano: {resource} para {profile} ({address}) · linhas: {rows} · modo {mode}{parts}",
-            en="Plan: {resource} to {profile} ({address}) · rows: {rows} · mode {mode}{parts}",
+            pt="Plano: {resource} para {place} · linhas: {rows} · modo {mode}{parts}",
+            en="Plan: {resource} to {place} · rows: {rows} · mode {mode}{parts}",
         ).format(
             rows=self.job.counted["read"],
             resource=spec.resource,
-            profile=spec.profile,
-            address=self.target.base_url,
+            place=self.target.place,
             mode=mode_name(spec.mode),
             parts=_parts_text(self.job),
         )
@@ -95,14 +94,12 @@ class ConsentRequest:
 
 def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
     yield Text(
-        pt="Plano: desfazer o envio {job} em {profile} ({address}) · linhas a desfazer: {rows}; "
+        pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
         "não desfeitas: {left}",
-        en="Plan: undo the upload {job} in {profile} ({address}) · rows to reverse: {rows}; left: "
-        "{left}",
+        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; left: {left}",
     ).format(
         job=request.job.undo_of,
-        profile=request.job.spec.profile,
-        address=request.target.base_url,
+        place=request.target.place,
         rows=len(request.job.spec.rows),
         left=len(request.job.last("left") or ()),
     )

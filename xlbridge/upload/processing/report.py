@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from xlbridge.client import Target
 
 _SHOWN_RECORDS = 10
+_SEEN = Text(pt="conferido por {who}: {reason}", en="looked up by {who}: {reason}")
 
 
 class ProcessOutcome(StrEnum):
@@ -63,7 +64,7 @@ class ProcessedRecord:
 def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     """Return the records of a processing, those that were left too, in the sheet's order."""
     writes = {int(write.task.record): write for write in journal.writes.of(job.id)}
-    resolved = (job.last("resolved") or {}).get("as")
+    resolved = job.last("resolved")
     records = []
     for planned in planned_records(journal, job):
         record = _before_sending(planned, in_sheet=bool(job.spec.file))
@@ -71,6 +72,8 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
         if write is not None:
             outcome = _outcome(job, write, resolved)
             told = "; ".join(message for _, message in write.problems) or None
+            if write.state is WriteState.UNPROVEN and resolved is not None:
+                told = str(_SEEN.format(who=resolved["by"], reason=resolved["reason"]))
             record = replace(record, outcome=outcome, message=told, given=write.given)
         records.append(record)
     return records
@@ -95,14 +98,14 @@ _OUTCOMES = {
 }
 
 
-def _outcome(job: Job, write: RecordWrite, resolved: str | None) -> ProcessOutcome:
+def _outcome(job: Job, write: RecordWrite, resolved: Mapping[str, str] | None) -> ProcessOutcome:
     if write.state is WriteState.APPLIED:
         already = write.detail.get("already")
         return ProcessOutcome.ALREADY if already else ProcessOutcome.PROCESSED
     if write.state.is_refused:
         return ProcessOutcome.REJECTED
     if write.state is WriteState.UNPROVEN and resolved is not None:
-        done = resolved == "applied"
+        done = resolved["as"] == "applied"
         return ProcessOutcome.PROCESSED if done else ProcessOutcome.REJECTED
     abandoned = job.state is State.ABANDONED
     return ProcessOutcome.REJECTED if abandoned else ProcessOutcome.UNKNOWN
@@ -175,14 +178,13 @@ def process_plan_lines(
     """
     counts = Counter(one.action for one in records)
     yield Text(
-        pt="Plano: processar {listing} em {profile} ({address}) · a processar: {n}; já "
+        pt="Plano: processar {listing} em {place} · a processar: {n}; já "
         "processados: {already}; não podem: {left}",
-        en="Plan: process {listing} in {profile} ({address}) · to process: {n}; already done: "
+        en="Plan: process {listing} in {place} · to process: {n}; already done: "
         "{already}; cannot: {left}",
     ).format(
         listing=listing,
-        profile=target.profile,
-        address=target.base_url,
+        place=target.place,
         n=counts[RecordAction.PROCESS],
         already=counts[RecordAction.ALREADY],
         left=counts[RecordAction.LEFT],

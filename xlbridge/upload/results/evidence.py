@@ -17,6 +17,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
+from xlbridge.upload.results.report import mode_name, state_name
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 
 if TYPE_CHECKING:
@@ -285,11 +286,14 @@ def doubt_page(
     return render_page(
         "xlbridge.upload.results",
         title=f"xlbridge · {job.id}",
+        is_processing=job.spec.mode is Mode.PROCESS,
+        in_sheet=bool(job.spec.file),
         what_to_do=_WHAT_TO_DO,
         question=_question(job).format(rows=len(_open_rows(job)), reason=job.reason),
         steps=list(_steps(job)),
         facts=_facts(job),
         events=job.events,
+        states={state: _in_both(state_name(state)) for state in State},
         bilingual=_BILINGUAL_DETAILS,
         unlisted=_UNLISTED_DETAILS,
         snapshots=snapshots,
@@ -326,14 +330,19 @@ def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
     yield _SOME_THERE, None
 
 
+def _in_both(text: Text) -> str:
+    return f"{text.pt} · {text.en}"
+
+
 def _facts(job: Job) -> Mapping[str, str]:
     spec = job.spec
+    address = job.last("address") or spec.profile
     return {
         "Envio · Upload": job.id,
-        "Ambiente · Environment": f"{spec.profile} {job.last('address') or ''}".strip(),
+        "Ambiente · Environment": " ".join(dict.fromkeys((spec.profile, address))),
         "Recurso · Resource": spec.resource,
-        "Modo · Mode": spec.mode,
-        "Arquivo · File": f"{spec.file} [{spec.sheet}]",
+        "Modo · Mode": _in_both(mode_name(spec.mode)),
+        "Arquivo · File": f"{spec.file} [{spec.sheet}]" if spec.file else "–",
         "Linhas · Rows": f"{len(_open_rows(job))} / {len(spec.rows)}",
         "Digest": spec.digest,
         "Log": str(job.last("log_id") or "–"),
