@@ -6,9 +6,12 @@ Inside: batch, upload.
 import itertools
 import secrets
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from environment import Xlbridge, credentials
@@ -23,7 +26,7 @@ from xlbridge.upload import Journal
 from xlbridge.upload.claims import ClaimedRows, RowClaims
 from xlbridge.upload.job import JobSpec
 from xlbridge.upload.journal import SheetPart
-from xlbridge.upload.lookup.row_table import RowTable
+from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.planning import PlannedRow, RowAction
 from xlbridge.upload.planning.row_actions import PlannedRows, RowPlan
@@ -107,6 +110,17 @@ def test_a_snapshot_of_many_rows_comes_back_as_it_was(tmp_path: Path) -> None:
         journal.store_snapshot(job, Moment.BEFORE, one)
     assert journal.snapshots_before(job.id) == snapshots
     journal.close()
+
+
+@pytest.mark.parametrize("value", [str, Decimal, lambda at: at % 9 or None, lambda at: at / 7])
+def test_neighbouring_values_of_a_packed_column_are_those_of_one_by_one(
+    value: Callable[[int], Any],
+) -> None:
+    values = list(map(value, range(40_000)))
+    column = PackedColumn(values)
+    for begin, end in (0, 1), (16_383, 16_385), (100, 39_000), (32_768, 50_000), (7, 7):
+        assert column[begin:end] == values[begin:end]
+    assert [column[at] for at in range(0, 40_000, 999)] == column[::999] == values[::999]
 
 
 def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None:

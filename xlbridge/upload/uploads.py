@@ -259,7 +259,6 @@ class Uploads:
         """Store the payload of some of the rows that are sent; return what to record of them."""
         source, target = planned.source, self._client.target
         frame = source.frame.iloc[list(positions)].reset_index(drop=True)
-        rows = [planned.plan.rows[at] for at in positions]
         spec = JobSpec(
             profile=target.profile,
             resource=source.resource.name,
@@ -272,8 +271,9 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        updates = [place for place, row in enumerate(rows) if row.action is RowAction.UPDATE]
-        creates = mode is Mode.RECORDS and any(row.is_created for row in rows)
+        updating = set(planned.plan.rows.chosen(lambda action, _: action is RowAction.UPDATE))
+        updates = [place for place, at in enumerate(positions) if at in updating]
+        creates = mode is Mode.RECORDS and len(updates) < len(positions)
         return SheetPart(
             spec,
             planned.claims_of(positions),

@@ -16,6 +16,7 @@ from xlbridge.upload.lookup.row_table import (
     PackedColumn,
     RecordTable,
     TypedRows,
+    dict_rows,
     have_column,
     row_maker,
     values_of,
@@ -29,6 +30,9 @@ _ALIKE: dict[str, _Values] = {}
 
 _NOT_MEANT = "\0"
 """Value of a cell that says nothing of its record."""
+
+_NEAR = 4
+"""Positions are near each other where every so-manieth is among them."""
 
 
 class ComparedRows(MadeItems[RowSnapshot | None]):
@@ -67,9 +71,29 @@ class ComparedRows(MadeItems[RowSnapshot | None]):
         if key is None:
             return None
         own = self._row_of(self._compared.columns, at)
+        return self._with_records(at, self._row_of(key, at), own)
+
+    def at(self, places: Sequence[int]) -> list[RowSnapshot | None]:
+        """Return the rows of some positions: their columns at once where those are near."""
+        begin, end = min(places, default=0), max(places, default=-1) + 1
+        if end - begin > _NEAR * len(places):
+            return super().at(places)
+        piece = slice(begin, end)
+        own = dict_rows(self._compared.columns, piece)
+        named = {id(key): key for key in self._keys[piece] if key is not None}
+        keys = {one: dict_rows(key, piece) for one, key in named.items()}
+        rows: list[RowSnapshot | None] = []
+        for at in places:
+            key, place = self._keys[at], at - begin
+            known = key is not None
+            rows.append(self._with_records(at, keys[id(key)][place], own[place]) if known else None)
+        return rows
+
+    def _with_records(
+        self, at: int, key: Mapping[str, str], own: Mapping[str, str | None]
+    ) -> RowSnapshot:
         places = range(self._ends[at], self._ends[at + 1])
-        there = tuple([self._compared.record(place, own) for place in places])
-        return RowSnapshot(self._row_of(key, at), own, there)
+        return RowSnapshot(key, own, tuple([self._compared.record(one, own) for one in places]))
 
     def key_at(self, at: int) -> tuple[tuple[str, str], ...]:
         """Return the key by which a row was looked up, as columns and values."""
@@ -137,6 +161,13 @@ class _ChosenRows(MadeItems[RowSnapshot | None]):
 
     def _made(self, at: int) -> RowSnapshot | None:
         return self._rows[self._positions[at]]
+
+    def at(self, places: Sequence[int]) -> list[RowSnapshot | None]:
+        """Return the rows of some places, which may be near each other."""
+        positions = [self._positions[at] for at in places]
+        if isinstance(self._rows, MadeItems):
+            return self._rows.at(positions)
+        return [self._rows[at] for at in positions]
 
 
 def chosen_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
