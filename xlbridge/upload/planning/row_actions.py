@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import compress, count, repeat
+from itertools import compress, count, repeat, starmap
 from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -93,20 +93,26 @@ class PlannedRows(MadeItems[PlannedRow]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __iter__(self) -> Iterator[PlannedRow]:
+        decided = map(self._decisions.__getitem__, self._decided)
+        numbers = zip(*self._numbers.values(), strict=True) if self._numbers else repeat(())
+        rows = zip(count(), self._rows, decided, self._records, numbers, strict=False)
+        return starmap(self._planned, rows)
+
     def _made(self, at: int) -> PlannedRow:
+        decision = self._decisions[self._decided[at]]
+        number = [column[at] for column in self._numbers.values()]
+        return self._planned(at, self._rows[at], decision, self._records[at], number)
+
+    def _planned(
+        self, at: int, row: int, decision: _Decision, record: str | None, number: Sequence[Any]
+    ) -> PlannedRow:
         if at in self._particular:
             return self._particular[at]
-        number = {name: column[at] for name, column in self._numbers.items()}
-        action, reason, job, why = self._decisions[self._decided[at]]
-        return PlannedRow(
-            self._rows[at],
-            action,
-            reason,
-            self._records[at],
-            job,
-            why,
-            number={n: value for n, value in number.items() if value is not None} or _NOTHING,
-        )
+        named = zip(self._numbers, number, strict=True) if number else ()
+        own = {name: value for name, value in named if value is not None}
+        action, reason, job, why = decision
+        return PlannedRow(row, action, reason, record, job, why, number=own or _NOTHING)
 
     def count_actions(self) -> Counter[RowAction]:
         """Count the rows by action."""
@@ -130,9 +136,9 @@ class PlannedRows(MadeItems[PlannedRow]):
         ):
             record = "null" if code is None else encode_basestring_ascii(code)
             particular = self._particular.get(at)
-            differences = {} if particular is None else particular.differences
-            theirs = json.dumps({n: one.theirs for n, one in differences.items()})
-            yield f'{begin}, "{digest}", {record}, {theirs if differences else "{}"}]'
+            differences = _NOTHING if particular is None else particular.differences
+            theirs = {n: one.theirs for n, one in differences.items()} if differences else None
+            yield f'{begin}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 
 @dataclass(frozen=True)
