@@ -173,7 +173,8 @@ class Ledger:
         for those of this one.
         """
         for known in self.batches():
-            if known.id == batch_id and _is_other_plan(known.plan, plan):
+            other = known.plan.is_file() and not known.plan.samefile(plan)
+            if known.id == batch_id and other:
                 raise UsageError(_NAME_TAKEN.format(id=batch_id, plan=known.plan))
         with self._db:
             self._db.execute(
@@ -371,7 +372,3 @@ def open_ledger(settings: Settings) -> Iterator[Ledger]:
     """Open the ledger of a home for one command. Raises what ``Ledger`` raises."""
     with closing(Ledger(settings.home / "batches.db")) as ledger:
         yield ledger
-
-
-def _is_other_plan(known: Path, plan: Path) -> bool:
-    return known.is_file() and not known.samefile(plan)

@@ -42,7 +42,6 @@ from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import (
     ApproveAll,
-    Confirmed,
     ConsentRequest as JobConsentRequest,
 )
 
@@ -259,11 +258,7 @@ def _consent_to_processing(given: GivenConsent, request: JobConsentRequest) -> b
     """Show the records that a step will process, and ask for consent as ``process`` does."""
     for line in request.lines():
         remark(line)
-    return given.agrees(
-        _PROCESSING_HINT.format(token=request.token),
-        production=lambda: request.target.production,
-        accepts=lambda token: Confirmed(token)(request),
-    )
+    return given.agrees_to(request, _PROCESSING_HINT.format(token=request.token))
 
 
 _PROCESSING_HINT = Text(

@@ -8,6 +8,7 @@ import click
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.upload.planning import Confirmed, ConsentRequest
 
 _YES = frozenset({"s", "sim", "y", "yes"})
 
@@ -49,6 +50,14 @@ class GivenConsent:
 
     yes: bool
     confirm: str | None
+
+    def agrees_to(self, request: ConsentRequest, hint: Text) -> bool:
+        """Tell whether there is consent to a job, whose rows or records a confirmation names."""
+        return self.agrees(
+            hint,
+            production=lambda: request.target.production,
+            accepts=lambda token: Confirmed(token)(request),
+        )
 
     def agrees(
         self, hint: Text, *, production: Callable[[], bool], accepts: Callable[[str], bool]

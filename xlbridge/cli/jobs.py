@@ -11,7 +11,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import described_command, report_format_option, status_copy_option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.cli.upload_common import print_job, save_status_copy
+from xlbridge.cli.upload_run import print_job, save_status_copy
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload import Job, Journal, open_context

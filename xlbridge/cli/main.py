@@ -14,6 +14,7 @@ import click
 from xlbridge import __version__
 from xlbridge.cli.click_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.lifecycle import (
     exit_at_once,
     heavy_imports,
@@ -93,9 +94,6 @@ _WITHOUT_ENVIRONMENT = frozenset({"resources", "listings", "sandbox", "batch reh
 
 _BROKEN_PIPE = 141
 """As a shell has it: whoever read the output went away."""
-
-_INTERRUPTED = 130
-"""As a shell has it, and as ``ExitCode`` does, which is not imported for this."""
 
 
 class _LazyGroup(click.Group):
@@ -233,7 +231,7 @@ def _run(arguments: Sequence[str]) -> int:
         code = root.main(list(arguments), prog_name="xlbridge", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         remark(Text(pt="Interrompido.", en="Interrupted."))
-        return _INTERRUPTED
+        return ExitCode.INTERRUPTED
     except click.ClickException as error:
         with stderr_failures_ignored():
             error.show()
@@ -268,8 +266,6 @@ def _stdout_failure() -> OSError | None:
 
 def _report_stdout(failure: OSError, code: int = 0) -> int:
     """Tell that the result cannot be written; a doubt that the command ended with stays one."""
-    from xlbridge.cli.exit_codes import ExitCode
-
     # What is left in the buffer has nowhere to go, and is not tried again when Python ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(failure, BrokenPipeError):
@@ -286,8 +282,6 @@ def _report_stdout(failure: OSError, code: int = 0) -> int:
 
 
 def _report(error: XlbridgeError) -> int:
-    from xlbridge.cli.exit_codes import exit_code_of
-
     print_error(error)
     return exit_code_of(error)
 
@@ -295,8 +289,6 @@ def _report(error: XlbridgeError) -> int:
 def _report_crash(error: Exception) -> int:
     """Keep the traceback in a file and tell the user where: none is ever printed."""
     import tempfile
-
-    from xlbridge.cli.exit_codes import ExitCode
 
     try:
         with tempfile.NamedTemporaryFile(
@@ -356,5 +348,5 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         # Another one, while the first was dealt with.
         ignore_interrupts()
-        code = _INTERRUPTED
+        code = ExitCode.INTERRUPTED
     exit_at_once(code)

@@ -13,12 +13,10 @@ from typing import Any, TextIO
 
 import click
 
+from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.pages import ReportForms
-
-_IN_DOUBT = 5
-"""As ``ExitCode`` has it, which is not imported for this."""
 
 
 class StdoutFailed(OSError):
@@ -36,7 +34,7 @@ def doubt_kept(code: int) -> Iterator[None]:
     try:
         yield
     except StdoutFailed as failure:
-        failure.in_doubt = code == _IN_DOUBT
+        failure.in_doubt = code == ExitCode.IN_DOUBT
         raise
 
 

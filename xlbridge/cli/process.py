@@ -13,6 +13,7 @@ from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import option, report_format_option
 from xlbridge.cli.output import print_error, print_report, remark
 from xlbridge.cli.upload_options import UploadArguments, consent_options
+from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.pages import ReportForms
@@ -114,7 +115,6 @@ def command(
         )
     # What talks to the system and reads workbooks takes its time to import.
     with heavy_imports():
-        from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
         from xlbridge.upload.processing import InvalidNumbers, create_processing, plan_processing

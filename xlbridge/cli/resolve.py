@@ -7,7 +7,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option
-from xlbridge.cli.upload_common import print_job
+from xlbridge.cli.upload_run import print_job
 from xlbridge.upload import Resolution, open_context
 
 

@@ -11,8 +11,13 @@ from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import described_command, report_format_option
 from xlbridge.cli.output import print_error, remark
-from xlbridge.cli.upload_common import code_of_failure, end_with_job
 from xlbridge.cli.upload_options import UploadArguments, upload_options
+from xlbridge.cli.upload_run import (
+    code_of_failure,
+    end_with_job,
+    forbid_yes_in_production,
+    run_upload,
+)
 from xlbridge.errors import InDoubt, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.profiles import Profile, ProfileSource, choose_profile, origin_of
@@ -44,7 +49,6 @@ def command(job_id: str | None, **given: Any) -> ExitCode:
             return end_with_job(context, job, arguments.form, arguments.annotate)
         # What talks to the system and reads what was sent takes its time to import.
         with heavy_imports():
-            from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
             from xlbridge.connection import connect
 
         with connect(context.settings, remark) as client:

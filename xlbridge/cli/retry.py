@@ -25,6 +25,7 @@ from xlbridge.cli.upload_options import (
     plan_options,
     upload_options,
 )
+from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
 from xlbridge.upload import open_context
 from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
@@ -60,11 +61,6 @@ def command(
     arguments = UploadArguments.of(given)
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.cli.upload_run import (
-            forbid_yes_in_production,
-            report_invalid_sheet,
-            run_upload,
-        )
         from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
         from xlbridge.upload import Uploads

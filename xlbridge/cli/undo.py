@@ -8,21 +8,17 @@ from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.lifecycle import heavy_imports
-from xlbridge.cli.options import report_format_option
+from xlbridge.cli.options import described_command, report_format_option
 from xlbridge.cli.output import remark
 from xlbridge.cli.upload_options import UploadArguments, at_once_option, consent_options
-from xlbridge.i18n import Text
+from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.upload import open_context
 
 
-@click.command(
+@described_command(
     "undo",
-    help=str(
-        Text(
-            pt="Desfaz o que um envio gravou, até onde a interface permite.",
-            en="Reverses what an upload wrote, as far as the interface allows.",
-        )
-    ),
+    pt="Desfaz o que um envio gravou, até onde a interface permite.",
+    en="Reverses what an upload wrote, as far as the interface allows.",
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options
@@ -32,7 +28,6 @@ def command(job_id: str, **given: Any) -> ExitCode:
     arguments = UploadArguments.of({**given, "annotate": None})
     # What talks to the system and reads what was sent takes its time to import.
     with heavy_imports():
-        from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
         from xlbridge.upload import create_undo, left_lines

@@ -28,6 +28,7 @@ from xlbridge.cli.upload_options import (
     plan_options,
     upload_options,
 )
+from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import Settings
@@ -68,11 +69,6 @@ def command(
     require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.cli.upload_run import (
-            forbid_yes_in_production,
-            report_invalid_sheet,
-            run_upload,
-        )
         from xlbridge.connection import connect
         from xlbridge.upload import Uploads
         from xlbridge.upload.planning import may_be_sent

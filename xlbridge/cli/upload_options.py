@@ -5,12 +5,13 @@ An option that has the name of a field of ``UploadOptions`` becomes that field.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, get_args
 
 import click
 
-from xlbridge.cli.consent import ask_for_token, ask_yes_or_no
+from xlbridge.cli.consent import GivenConsent
 from xlbridge.cli.options import (
     combined,
     option,
@@ -20,12 +21,7 @@ from xlbridge.cli.options import (
 )
 from xlbridge.i18n import Text
 from xlbridge.upload import RequestedMode, UploadOptions
-from xlbridge.upload.planning import (
-    ApproveAll,
-    Confirmed,
-    Consent,
-    ConsentRequest,
-)
+from xlbridge.upload.planning import ConsentRequest
 
 mode_option = option(
     "--mode",
@@ -155,22 +151,13 @@ class UploadArguments:
         upload_fields = {field.name for field in fields(UploadOptions)}
         own = {name: value for name, value in given.items() if name not in upload_fields}
         chosen = {name: value for name, value in given.items() if name in upload_fields}
-        consent = _consent_of(own.pop("confirm"), yes=own["yes"])
-        return cls(UploadOptions(consent=consent, **chosen), **own)
+        given_consent = GivenConsent(own["yes"], own.pop("confirm"))
+        return cls(UploadOptions(consent=partial(_consent, given_consent), **chosen), **own)
 
 
-def _consent_of(confirm: str | None, *, yes: bool) -> Consent:
-    if confirm is not None:
-        return Confirmed(confirm)
-    return ApproveAll() if yes else _ask_on_terminal
-
-
-def _ask_on_terminal(request: ConsentRequest) -> bool:
-    """Ask on the terminal: in production for the token, elsewhere for a yes."""
-    if not request.target.production:
-        return ask_yes_or_no(_IN_SCRIPTS.format(option="--yes"))
-    answer = ask_for_token(_IN_SCRIPTS.format(option=f"--confirm {request.token}"))
-    return bool(answer) and Confirmed(answer)(request)
+def _consent(given: GivenConsent, request: ConsentRequest) -> bool:
+    option = f"--confirm {request.token}" if request.target.production else "--yes"
+    return given.agrees_to(request, _IN_SCRIPTS.format(option=option))
 
 
 _IN_SCRIPTS = Text(

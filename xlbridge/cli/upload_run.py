@@ -1,33 +1,116 @@
-"""Shared by the commands that send: the run itself, the report of an invalid sheet."""
+"""Shared by the commands about uploads: the run of a job, reports, status copies, exit codes."""
 
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.cli.consent import yes_in_production
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.output import doubt_kept, fit_to_terminal, print_error, print_json, remark
+from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
+from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.output import (
+    doubt_kept,
+    fit_to_terminal,
+    print_error,
+    print_json,
+    print_report,
+    remark,
+)
 from xlbridge.cli.progress import ProgressDisplay, show_progress
-from xlbridge.cli.upload_common import code_of_failure, end_with_job, job_document
 from xlbridge.cli.upload_options import UploadArguments
-from xlbridge.cli.validate_run import reading_options
-from xlbridge.client import Client
 from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
-from xlbridge.files import report_local_failures
+from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.settings import CsvForm
-from xlbridge.upload import (
-    Job,
-    State,
-    UploadContext,
-    Uploads,
-)
-from xlbridge.upload.planning import ConsentRequest
-from xlbridge.upload.results import Verdict
-from xlbridge.validation import ValidatedSheet, ValidationRequest
-from xlbridge.validation.reports import Report, closing_lines, report_lines
+from xlbridge.upload import Job, State, UploadContext
+from xlbridge.upload.results import Verdict, job_report
+from xlbridge.validation import ValidationRequest
+
+if TYPE_CHECKING:
+    from xlbridge.client import Client
+    from xlbridge.upload.planning import ConsentRequest
+    from xlbridge.validation import ValidatedSheet
+
+_EXIT_CODE_BY_STATE = {
+    State.PREVIEWED: ExitCode.GOOD,
+    State.DONE: ExitCode.GOOD,
+    State.STAGED: ExitCode.GOOD,
+    State.POLLING: ExitCode.GOOD,
+    State.SENDING_PARTS: ExitCode.GOOD,
+    State.PARTIAL: ExitCode.DATA_ERRORS,
+    State.REJECTED: ExitCode.DATA_ERRORS,
+    State.ABANDONED: ExitCode.FAILED,
+    State.IN_DOUBT: ExitCode.IN_DOUBT,
+    State.NEEDS_PERSON: ExitCode.IN_DOUBT,
+}
+
+
+def save_status_copy(
+    context: UploadContext, job: Job, target: Path, client: "Client | None" = None
+) -> None:
+    """Write the status copy of a job's workbook, and say so.
+
+    With a ``client`` the codes of the accepted rows are read first.
+
+    Raises ``UsageError`` when the target is the workbook itself, or cannot be written.
+    """
+    job.require_upload()
+    # It reads and writes workbooks, which most commands about jobs do not.
+    with heavy_imports():
+        from xlbridge.upload.results import write_status_copy
+
+    require_distinct([target], [Path(job.spec.file)])
+    write_status_copy(context, job, target, client)
+    remark(
+        Text(
+            pt="Cópia com a situação de cada linha em {f}", en="Copy with each row's state in {f}"
+        ).format(f=target)
+    )
+
+
+def end_with_job(
+    context: UploadContext,
+    job: Job,
+    form: str,
+    annotated: Path | None,
+    client: "Client | None" = None,
+) -> ExitCode:
+    """Print a job's report, write its status copy where asked for, return the gravest exit code."""
+    codes = [print_job(context, job, form)]
+    if annotated is not None:
+        try:
+            save_status_copy(context, job, annotated, client)
+        except XlbridgeError as error:
+            print_error(error)
+            codes.append(exit_code_of(error))
+    return gravest(codes)
+
+
+def code_of_failure(context: UploadContext, job: Job, error: XlbridgeError) -> ExitCode:
+    """Return the exit code of a run that was stopped.
+
+    Where this computer failed and a request of the job had left, that is a doubt; also where the
+    journal cannot be read to tell.
+    """
+    if not isinstance(error, LocalFailure):
+        return exit_code_of(error)
+    try:
+        settled = context.journal.is_settled(job)
+    except LocalFailure:
+        settled = False
+    return exit_code_of(error) if settled else ExitCode.IN_DOUBT
+
+
+def print_job(context: UploadContext, job: Job, form: str) -> ExitCode:
+    """Print a job's report and return the exit code that it ends a command with."""
+    report = job_report(context.journal, job)
+    code = _EXIT_CODE_BY_STATE.get(job.state, ExitCode.FAILED)
+    with doubt_kept(code):
+        print_report(report.forms, form)
+    return ExitCode.DATA_ERRORS if code is ExitCode.GOOD and report.has_open_rows() else code
+
 
 _HOW_TO_RESUME = Text(
     pt="Para continuar: xlbridge resume {job}", en="To go on: xlbridge resume {job}"
@@ -36,11 +119,16 @@ _HOW_TO_RESUME = Text(
 
 def run_upload(
     context: UploadContext,
-    client: Client,
+    client: "Client",
     job: Job,
     arguments: UploadArguments,
 ) -> ExitCode:
     """Run a job, showing plan and progress on stderr, and print its report."""
+    # What runs a job reads workbooks, which most commands about jobs do not.
+    with heavy_imports():
+        from xlbridge.upload import Uploads
+        from xlbridge.upload.planning import ConsentRequest
+
     options = arguments.options
     try:
         title = Text(pt="Envio {job}", en="Upload {job}").format(job=job.id)
@@ -78,7 +166,7 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
         return
     try:
         job = context.journal.job(job.id)
-        document = job_document(context, job)
+        document: dict[str, Any] = job_report(context.journal, job).forms.document()
     except LocalFailure:
         # The failure that stopped the job tells of the disk already.
         return
@@ -88,7 +176,7 @@ def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeE
 
 
 def _show_plan(
-    display: ProgressDisplay, arguments: UploadArguments, request: ConsentRequest
+    display: ProgressDisplay, arguments: UploadArguments, request: "ConsentRequest"
 ) -> bool:
     """Show the plan, then ask for consent; the spinner is hidden meanwhile."""
     with display.paused():
@@ -98,9 +186,12 @@ def _show_plan(
 
 
 def report_invalid_sheet(
-    judged: ValidatedSheet, request: ValidationRequest, csv: CsvForm, mode: str, form: str
+    judged: "ValidatedSheet", request: ValidationRequest, csv: CsvForm, mode: str, form: str
 ) -> ExitCode:
     """Report why the sheet is not sent, and what to do next; nothing has left this computer."""
+    from xlbridge.cli.validate_run import reading_options
+    from xlbridge.validation.reports import Report, closing_lines, report_lines
+
     report = Report.of(judged.with_children, options=reading_options(request, csv))
     *counts, next_step = closing_lines(report)
     verdict = [str(_NOTHING_SENT)]
@@ -130,7 +221,7 @@ _GOOD_ROWS = Text(
 )
 
 
-def _invalid_sheet_json(sheet: ValidatedSheet, mode: str) -> dict[str, Any]:
+def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
     """Return the report of a sheet that local validation stops: no row of it is accepted."""
     return {
         "version": 1,

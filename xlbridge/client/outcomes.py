@@ -4,7 +4,7 @@ Source: the spec, Response envelope and Errors.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, spellings
-from xlbridge.wire.model import ErrorItem, notifications_in
+from xlbridge.wire.model import notifications_in
 
 _MIN_SECRET_LENGTH = 4
 """A shorter secret is left alone: masking every "a" would hide the message, not the secret."""
@@ -184,7 +184,13 @@ def classify_envelope(
     elif not envelope.tells_errors:
         return None
     if refused or not envelope.success:
-        return Rejected(status, _error_details(refused, redactor))
+        return Rejected(
+            status,
+            tuple(
+                ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
+                for item in refused
+            ),
+        )
     try:
         return Executed(read_data(envelope.data))
     except ValueError as error:
@@ -314,12 +320,6 @@ def _envelope(reply: httpx.Response) -> Envelope | None:
         return Envelope.model_validate(parse_json(reply))
     except ValueError:
         return None
-
-
-def _error_details(items: Iterable[ErrorItem], redactor: SecretRedactor) -> tuple[ErrorDetail, ...]:
-    return tuple(
-        ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value))) for item in items
-    )
 
 
 def _bare_message(reply: httpx.Response) -> str | None:

@@ -292,7 +292,12 @@ class Session:
             raise _unusable_login_answer(reply) from None
         if not answer.authenticated:
             return answer.model_copy(update={"accessToken": None})
-        if not _is_valid_header_value(answer.accessToken):
+        if not (
+            bool(answer.accessToken)
+            and answer.accessToken is not None
+            and answer.accessToken.isascii()
+            and answer.accessToken.isprintable()
+        ):
             raise _unusable_login_answer(reply)
         return answer
 
@@ -347,7 +352,3 @@ def _unusable_login_answer(reply: httpx.Response) -> TransportError:
         ).format(status=reply.status_code, kind=content_type(reply)),
         CHECK_ADDRESS,
     )
-
-
-def _is_valid_header_value(token: str | None) -> bool:
-    return bool(token) and token is not None and token.isascii() and token.isprintable()

@@ -176,7 +176,9 @@ class Transport:
                 # An empty mapping would strip a query that the path itself has.
                 params=call.query or None,
                 json=call.body,
-                files=_multipart_files(call.file),
+                files=None
+                if call.file is None
+                else {UPLOAD_FIELD: (call.file.filename, call.file.content, XLSX_TYPE)},
                 headers={} if token is None else {"Authorization": f"Bearer {token}"},
                 extensions={"trace": trace},
             )
@@ -205,10 +207,6 @@ class Transport:
 
 _parsed = lru_cache(maxsize=64)(httpx.URL)
 """Addresses, of which most are asked for many times: parsing one takes long."""
-
-
-def _multipart_files(file: UploadFile | None) -> dict[str, tuple[str, bytes, str]] | None:
-    return None if file is None else {UPLOAD_FIELD: (file.filename, file.content, XLSX_TYPE)}
 
 
 def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext | bool:

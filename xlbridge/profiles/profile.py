@@ -292,7 +292,9 @@ def choose_profile(settings: Settings) -> Profile:
     elif name in (None, EMBEDDED_NAME):
         profile = Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED)
     else:
-        raise _unknown_profile(name, known)
+        raise ConfigError(
+            NO_SUCH_PROFILE.format(name=name), which_profiles(name or "", known.profiles)
+        )
     return replace(
         profile,
         settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,
@@ -341,12 +343,6 @@ def _require_agreement(settings: Settings, profile: Profile) -> None:
                     en="Unset the variable, or choose another profile.",
                 ),
             )
-
-
-def _unknown_profile(name: str | None, known: ProfileFile) -> ConfigError:
-    return ConfigError(
-        NO_SUCH_PROFILE.format(name=name), which_profiles(name or "", known.profiles)
-    )
 
 
 def which_profiles(name: str, known: Collection[str]) -> Text:

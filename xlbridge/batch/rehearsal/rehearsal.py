@@ -268,7 +268,11 @@ class Trial:
         """Return whether another run would end like this one; wait where one is in doubt."""
         if report is None:
             return False
-        status = _report_summary(report)
+        status = [
+            (step["step"], step["state"], unit["name"], unit["state"], unit["rows"], unit["jobs"])
+            for step in report["steps"]
+            for unit in step["units"]
+        ]
         self._over = all(state in _FINAL_STATUSES for state in _open_states(report))
         same, self._last = status == self._last, status
         if not (same or self._over) and UnitStatus.IN_DOUBT in _open_states(report):
@@ -297,14 +301,6 @@ class Trial:
                         )
                     )
                 time.sleep(_QUEUE_POLL_SECONDS)
-
-
-def _report_summary(report: Mapping[str, Any]) -> object:
-    return [
-        (step["step"], step["state"], unit["name"], unit["state"], unit["rows"], unit["jobs"])
-        for step in report["steps"]
-        for unit in step["units"]
-    ]
 
 
 def _open_states(report: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,6 @@ from xlbridge import __version__
 from xlbridge.sandbox.storage.engines import (
     SQLITE,
     Busy,
-    Engines,
     layout_error,
     open_postgresql,
     open_sqlite,
@@ -51,7 +50,7 @@ class Storage:
         self._tables = tables
         self._writers = WriteQueue()
         with translate_database_errors(url):
-            self._engines = _open_engines(url)
+            self._engines = open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
             try:
                 self._make_ready()
             except BaseException:
@@ -101,10 +100,6 @@ class Storage:
             with self.transaction(writing=True) as connection:
                 known = read_system_id(connection) or give_system_id(connection)
         return known
-
-
-def _open_engines(url: URL) -> Engines:
-    return open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
 
 
 TURN_SECONDS = 50.0

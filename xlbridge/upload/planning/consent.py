@@ -186,6 +186,11 @@ _ACTION_NAMES: dict[RowAction, Text] = {
 Consent = Callable[[ConsentRequest], bool]
 """Answers a request for consent; False abandons the upload, and nothing is sent."""
 
+_HOW_TO_CONFIRM = Text(
+    pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
+    en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
@@ -204,10 +209,7 @@ class Confirmed:
                 en="The confirmation {given!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
             ).format(given=self.token, rows=request.job.last("writes") or 0),
-            Text(
-                pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
-                en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
-            ).format(token=request.token),
+            _HOW_TO_CONFIRM.format(token=request.token),
         )
 
 
@@ -226,10 +228,7 @@ class ApproveAll:
                 en="{profile} is a production environment: the upload needs the confirmation of "
                 "its rows and digest.",
             ).format(profile=request.target.profile),
-            Text(
-                pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
-                en="Nothing was sent. Check the plan; the confirmation of this upload is {token}.",
-            ).format(token=request.token),
+            _HOW_TO_CONFIRM.format(token=request.token),
         )
 
 

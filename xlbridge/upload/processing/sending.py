@@ -199,7 +199,9 @@ class _Processor:
                 return _done(state, already=write.attempts == 0)
             case Standing.RUNNING:
                 return self._accepted(state)
-            case Standing.OPEN | Standing.UNTOLD if _may_be_sent(self._kind, state):
+            case Standing.OPEN | Standing.UNTOLD if (
+                state.standing is Standing.OPEN or not self._kind.is_queued
+            ):
                 return self._send(write, announce)
         return self._told(WriteState.CHANGED, state.remark or _CHANGED)
 
@@ -284,10 +286,6 @@ class _ListedStates:
 
 def _number(write: RecordWrite) -> int:
     return int(write.task.record)
-
-
-def _may_be_sent(kind: ProcessKind, state: RecordState) -> bool:
-    return state.standing is Standing.OPEN or not kind.is_queued
 
 
 def _done(state: RecordState, *, already: bool = False) -> WriteResult:

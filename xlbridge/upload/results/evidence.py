@@ -289,7 +289,9 @@ def doubt_page(
         is_processing=job.spec.mode is Mode.PROCESS,
         in_sheet=bool(job.spec.file),
         what_to_do=_WHAT_TO_DO,
-        question=_question(job).format(rows=len(_open_rows(job)), reason=job.reason),
+        question=(_PROCESSED_OR_NOT if job.spec.mode is Mode.PROCESS else _QUESTION).format(
+            rows=len(_open_rows(job)), reason=job.reason
+        ),
         steps=list(_steps(job)),
         facts=_facts(job),
         events=job.events,
@@ -306,10 +308,6 @@ def _open_rows(job: Job) -> set[int]:
     """Return the numbers of the rows that nothing has proven to be there or not."""
     outcomes = zip(job.spec.rows, job.outcomes, strict=True)
     return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
-
-
-def _question(job: Job) -> Text:
-    return _PROCESSED_OR_NOT if job.spec.mode is Mode.PROCESS else _QUESTION
 
 
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:

@@ -11,7 +11,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.results.verdict import RejectedRow, SettledRows, Verdict, drifted_rules
+from xlbridge.upload.results.verdict import SettledRows, Verdict, drifted_rules
 
 _SHOWN_ROWS = 10
 
@@ -156,7 +156,11 @@ def job_json(
         "resource": job.spec.resource,
         "log_id": job.last("log_id"),
         "rows": job.counted,
-        "rejected": [_rejected_row_json(row) for row in verdict.rejected_rows if row.has_reason],
+        "rejected": [
+            {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}
+            for row in verdict.rejected_rows
+            if row.has_reason
+        ],
         "rejects_file": job.last("rejects_file"),
         "digest": job.spec.digest,
         "plan": job.last("plan"),
@@ -281,7 +285,3 @@ def _evidence_lines(job: Job) -> Iterator[Text]:
 
 def _time_text(moment: str | None) -> str:
     return "–" if moment is None else f"{datetime.fromisoformat(moment):%d/%m/%Y %H:%M:%S}"
-
-
-def _rejected_row_json(row: RejectedRow) -> dict[str, Any]:
-    return {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}

@@ -72,7 +72,7 @@ class ProductInvoiceRegistration(RecordRegistration):
             prefix = f"{_ITEMS}.{index}."
             problems += known.field_problems(item, "idProduto", prefix=prefix)
             problems += amount_problems(f"{prefix}valorUnitario", _item_total(item))
-        return problems or amount_problems(_ITEMS, _products_total(data))
+        return problems or amount_problems(_ITEMS, sum(map(_item_total, data.produtos), Decimal(0)))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
         """Accept an invoice without problems, under the next id."""
@@ -124,10 +124,6 @@ def invoice_figures(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
 
 def _item_total(item: ProductInvoiceItemInput) -> Decimal:
     return round_half_even(item.quantidade * item.valorUnitario)
-
-
-def _products_total(data: ProductInvoiceInput) -> Decimal:
-    return sum(map(_item_total, data.produtos), Decimal(0))
 
 
 def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:

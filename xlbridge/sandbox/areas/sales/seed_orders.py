@@ -137,7 +137,9 @@ class OrderMaker:
             "numeroDoPedido": number,
             "numeroDaOrdem": number,
             "codigoDoVendedor": customer.seller,
-            "codigoDoProjeto": _choice_or_none(random, _PROJECTED, codes(projects)),
+            "codigoDoProjeto": (
+                random.choice(codes(projects)) if random.random() < _PROJECTED else None
+            ),
             "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
             "codigoDaContaCorrente": account,
             "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
@@ -206,10 +208,6 @@ def _status(random: Random, ordered: datetime) -> OrderStatus:
     if random.random() < _CANCELLED:
         return OrderStatus.CANCELLED
     return OrderStatus.PENDING if ordered > TODAY - _STILL_PENDING else OrderStatus.PROCESSED
-
-
-def _choice_or_none(random: Random, share: float, values: list[Any]) -> Any:
-    return random.choice(values) if random.random() < share else None
 
 
 def _instalments(header: dict[str, Any], total: Decimal) -> list[dict[str, Any]]:

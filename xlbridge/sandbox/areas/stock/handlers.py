@@ -282,19 +282,17 @@ def _items_of(call: Call, numbers: list[int]) -> defaultdict[int, list[StockRequ
     )
     grouped: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
     for row in call.connection.execute(found):
-        grouped[row.requisition].append(_requisition_item(row))
+        grouped[row.requisition].append(
+            StockRequisitionItem(
+                seq=row.seq,
+                idProd=row.product,
+                descricaoDoProduto=row.name,
+                quantidade=row.quantity,
+                quantidadeAtendida=row.settled,
+                quantidadePendente=row.pending,
+            )
+        )
     return grouped
-
-
-def _requisition_item(row: Row[Any]) -> StockRequisitionItem:
-    return StockRequisitionItem(
-        seq=row.seq,
-        idProd=row.product,
-        descricaoDoProduto=row.name,
-        quantidade=row.quantity,
-        quantidadeAtendida=row.settled,
-        quantidadePendente=row.pending,
-    )
 
 
 def _requisition(
