@@ -7,16 +7,12 @@ from .opening import (
     open_batch as open_batch,
     open_known_batch as open_known_batch,
 )
-from .plan import (
-    WorkbookFile as WorkbookFile,
-    WorkbookStep as WorkbookStep,
-    workbooks_of as workbooks_of,
-)
+from .plan import workbook_named as workbook_named
 from .plan_file import read_plan as read_plan
 from .plan_format import plan_format as plan_format, with_month as with_month
 from .report import (
     batch_json as batch_json,
-    batch_text as batch_text,
+    batch_report as batch_report,
 )
 from .run import prove_batch as prove_batch, run_batch as run_batch
 from .run_options import (

@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlbridge.errors import UsageError
 from xlbridge.export import Filters
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -311,6 +312,21 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     return [
         WorkbookFile(path, relative_name(plan.folder, path), file_digest(path)) for path in found
     ]
+
+
+def workbook_named(plan: BatchPlan, step: str, name: str) -> tuple[WorkbookStep, WorkbookFile]:
+    """Return a step and a workbook of it by their names. Raises ``UsageError`` where it is gone."""
+    for one in plan.steps:
+        if one.name == step and isinstance(one, WorkbookStep):
+            for book in workbooks_of(plan, one):
+                if book.name == name:
+                    return one, book
+    raise UsageError(
+        Text(
+            pt="{unit} não está mais entre os arquivos do passo {step}.",
+            en="{unit} is no longer among the workbooks of the step {step}.",
+        ).format(unit=name, step=step)
+    )
 
 
 def file_digest(path: Path) -> str:

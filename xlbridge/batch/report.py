@@ -1,14 +1,20 @@
-"""Report of a batch's status, as JSON and as text."""
+"""Report of a batch: its status as JSON and as text, its proofs, and what to do next."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
 from xlbridge.batch.plan import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
+from xlbridge.batch.proof.verdict import proof_json, proof_text
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
+from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, untranslated
+from xlbridge.pages import ReportForms
 from xlbridge.upload.planning import ACTION_COUNTS
+
+if TYPE_CHECKING:
+    from xlbridge.batch.run_options import BatchOutcome
 
 _MARKS = {
     UnitStatus.DONE: "✓",
@@ -18,6 +24,31 @@ _MARKS = {
 }
 _BAD_MARK = "✗"
 _WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
+
+
+def batch_report(batch: Batch, outcome: "BatchOutcome") -> ReportForms:
+    """Return the forms of the report of a batch: its status, and the files with the details."""
+    return ReportForms(lambda: _document(batch, outcome), lambda: _lines(batch, outcome))
+
+
+def _document(batch: Batch, outcome: "BatchOutcome") -> dict[str, Any]:
+    page = outcome.findings_page
+    return batch_json(batch, outcome.steps) | {
+        "findings_page": None if page is None else str(page),
+        "proofs": [proof_json(one) for one in outcome.proofs],
+    }
+
+
+def _lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
+    yield from _status_lines(batch, outcome.steps)
+    if outcome.findings_page is not None:
+        yield Text(
+            pt="Tudo o que está errado nos arquivos: {page}",
+            en="All that is wrong in the workbooks: {page}",
+        ).format(page=short_path(outcome.findings_page))
+    for proof in outcome.proofs:
+        yield from proof_text(proof)
+    yield from _closing_lines(batch, outcome)
 
 
 def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
@@ -33,7 +64,7 @@ def batch_json(batch: Batch, steps: Sequence[StepOverview]) -> dict[str, Any]:
     }
 
 
-def batch_text(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
+def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]:
     """Yield the lines of a report: each step with its problems, and the totals at the end."""
     yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
     width = max((len(state.step.name) for state in steps), default=0)
@@ -208,3 +239,82 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
 
 def _rows_json(rows: RowCounts) -> dict[str, int]:
     return {**asdict(rows), "rejected": rows.rejected}
+
+
+def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
+    """Yield the verdict on a batch, and what to do next."""
+    steps, proofs = outcome.steps, outcome.proofs
+    open_steps = [state for state in steps if not state.done]
+    if not open_steps:
+        yield Text(pt="✓ O lote {id} está concluído.", en="✓ The batch {id} is complete.").format(
+            id=batch.id
+        )
+        unsettled = [proof for proof in proofs if not proof.settled]
+        kept = [as_argument(proof.page) for proof in unsettled or proofs]
+        step = _LOOK_AT if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
+        yield step.format(files=", ".join(kept))
+        return
+    as_it_goes = all(state.status in _TO_DO for state in open_steps)
+    yield Text(
+        pt="{mark} Lote {id}: {done} de {n} {n:passo feito|passos feitos}; por fazer: {names}.",
+        en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
+    ).format(
+        mark="·" if as_it_goes else "✗",
+        id=batch.id,
+        done=len(steps) - len(open_steps),
+        n=len(steps),
+        names=", ".join(state.step.name for state in open_steps),
+    )
+    yield _next_step(batch, open_steps)
+
+
+def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
+    """Return what to do next with a batch: what only a person can do comes first."""
+    units = [unit for state in open_steps for unit in state.units]
+    doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
+    if doubts:
+        return Text(
+            pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
+            en="Next: decide the upload in doubt: xlbridge jobs {job}",
+        ).format(job=doubts[-1].id)
+    statuses = {unit.status for unit in units} | {
+        state.status for state in open_steps if state.problem is not None
+    }
+    text = _CORRECT_FIRST if statuses & _FOR_A_PERSON else _GO_ON
+    known = any(one.id == batch.id for one in batch.ledger.batches())
+    return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
+
+
+def _plan_options(batch: Batch) -> str:
+    """Return a batch's plan and parameters as they are typed."""
+    given = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
+    own = [] if batch.own_schemas is None else [f"--schemas {as_argument(batch.own_schemas)}"]
+    return " ".join([as_argument(batch.plan.path), *given, *own])
+
+
+_TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
+_FOR_A_PERSON = frozenset(
+    {
+        UnitStatus.INVALID,
+        UnitStatus.REFUSED,
+        UnitStatus.HELD,
+        UnitStatus.PARTIAL,
+        UnitStatus.EDITED,
+    }
+)
+"""Statuses that stay as they are until a person has corrected something."""
+
+_CORRECT_FIRST = Text(
+    pt="A seguir: corrija o que está acima, depois: xlbridge batch {command}",
+    en="Next: correct what is named above, then: xlbridge batch {command}",
+)
+_GO_ON = Text(pt="A seguir: xlbridge batch {command}", en="Next: xlbridge batch {command}")
+_LOOK_AT = Text(
+    pt="A seguir: veja o que a prova deixa em aberto: {files}",
+    en="Next: look at what the proof leaves open: {files}",
+)
+_KEEP_PROOF = Text(
+    pt="A seguir: guarde a prova de fechamento: {files}",
+    en="Next: keep the closing proof: {files}",
+)
+_NOTHING_LEFT = Text(pt="A seguir: nada mais a fazer.", en="Next: nothing is left to do.")

@@ -107,6 +107,11 @@ class BatchOutcome:
     proof_error: XlbridgeError | None = None
     failure: LocalFailure | None = None
 
+    @property
+    def proofs_settled(self) -> bool:
+        """True if the proofs leave nothing open."""
+        return all(proof.settled for proof in self.proofs)
+
 
 RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
 """Runs a batch, as ``run_batch`` does."""

@@ -1,10 +1,10 @@
 """``xlbridge batch``: many workbooks and exports, described once, run every month."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,6 +13,7 @@ from xlbridge.batch import (
     BatchOutcome,
     BatchRunOptions,
     ConsentRequest,
+    batch_report,
     is_settled,
     open_batch,
     open_ledger,
@@ -26,7 +27,6 @@ from xlbridge.cli.batch_common import (
     open_batch_named,
     parameter_options,
     parameters_from_options,
-    print_batch,
     run_options,
 )
 from xlbridge.cli.completion import complete_batches
@@ -35,7 +35,7 @@ from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
 from xlbridge.cli.lifecycle import heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
-from xlbridge.cli.output import print_error, print_json, print_result, remark
+from xlbridge.cli.output import print_error, print_json, print_report, print_result, remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
@@ -44,9 +44,6 @@ from xlbridge.upload.planning import (
     ApproveAll,
     ConsentRequest as JobConsentRequest,
 )
-
-if TYPE_CHECKING:
-    from xlbridge.batch.proof import WrittenProof
 
 
 @described_command(
@@ -86,7 +83,7 @@ def plan_command(
     ):
         steps = plan_batch(batch, UploadOptions(consent=ApproveAll(), progress=display.tell))
         with display.paused():
-            print_batch(batch, steps, form)
+            print_report(batch_report(batch, BatchOutcome(steps)), form)
     return ExitCode.GOOD
 
 
@@ -103,7 +100,7 @@ def status_command(batch_id: str | None, form: str) -> ExitCode:
         return _list_batches(form)
     with open_batch_named(batch_id) as batch:
         steps = overview(batch)
-        print_batch(batch, steps, form)
+        print_report(batch_report(batch, BatchOutcome(steps)), form)
         return batch_exit_code(steps)
 
 
@@ -167,8 +164,8 @@ def proof_command(batch_id: str | None, form: str) -> ExitCode:
         outcome = prove_batch(batch, show_progress)
         if outcome.proof_error is not None:
             raise outcome.proof_error
-        print_batch(batch, outcome.steps, form, outcome.proofs)
-        return _proof_exit_code(outcome.proofs)
+        print_report(batch_report(batch, outcome), form)
+        return _proof_exit_code(outcome)
 
 
 def _opened(plan: Path, month: str | None, given: tuple[str, ...]) -> AbstractContextManager[Batch]:
@@ -226,19 +223,18 @@ def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
     """Print what a run came to, and return its exit code."""
     if outcome.findings_error is not None:
         print_error(outcome.findings_error)
-    print_batch(batch, outcome.steps, form, outcome.proofs, outcome.findings_page)
+    print_report(batch_report(batch, outcome), form)
     if outcome.proof_error is not None:
         print_error(outcome.proof_error)
     if outcome.failure is not None and not is_settled(batch):
         return ExitCode.IN_DOUBT
     errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
-    done = batch_exit_code(outcome.steps) or _proof_exit_code(outcome.proofs)
+    done = batch_exit_code(outcome.steps) or _proof_exit_code(outcome)
     return gravest([done, *(exit_code_of(error) for error in errors if error is not None)])
 
 
-def _proof_exit_code(proofs: "Sequence[WrittenProof]") -> ExitCode:
-    settled = all(one.settled for one in proofs)
-    return ExitCode.GOOD if settled else ExitCode.DATA_ERRORS
+def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:
+    return ExitCode.GOOD if outcome.proofs_settled else ExitCode.DATA_ERRORS
 
 
 def _consent_to_sending(batch: Batch, given: GivenConsent, request: ConsentRequest) -> bool:

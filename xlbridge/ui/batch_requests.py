@@ -24,15 +24,13 @@ from xlbridge.batch import (
     ConsentRequest,
     RunBatch,
     RunProgress,
-    WorkbookFile,
-    WorkbookStep,
     batch_json,
     open_known_batch,
     open_ledger,
     overview,
-    workbooks_of,
+    workbook_named,
 )
-from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading
@@ -45,10 +43,6 @@ from xlbridge.upload.planning import ApproveAll
 from xlbridge.validation.mapping import read_mapping
 
 _MOST_BATCHES = 12
-_GONE = Text(
-    pt="{unit} não está mais entre os arquivos do passo {step}.",
-    en="{unit} is no longer among the workbooks of the step {step}.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,7 @@ class BatchRequests:
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
-            step, book = _unit_of(batch, step_name, unit)
+            step, book = workbook_named(batch.plan, step_name, unit)
             settings = batch.environments.settings
         folder = self._workspace.new_folder()
         path = folder / book.path.name
@@ -176,15 +170,6 @@ class BatchRequests:
         self, name: str, announce: Callable[[Text], None] = lambda _text: None
     ) -> AbstractContextManager[Batch]:
         return open_known_batch(name, self._remote.base, announce)
-
-
-def _unit_of(batch: Batch, step_name: str, unit: str) -> tuple[WorkbookStep, WorkbookFile]:
-    for step in batch.plan.steps:
-        if step.name == step_name and isinstance(step, WorkbookStep):
-            for book in workbooks_of(batch.plan, step):
-                if book.name == unit:
-                    return step, book
-    raise UsageError(_GONE.format(unit=unit, step=step_name))
 
 
 def _asked_json(batch: Batch, request: ConsentRequest) -> dict[str, Any]:

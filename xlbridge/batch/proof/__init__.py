@@ -1,5 +1,1 @@
 """Closing proof of a batch: what was sent, what became of it, what the system has."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
