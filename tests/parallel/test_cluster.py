@@ -42,9 +42,9 @@ from xlbridge.parallel.cluster import (
     run_on_worker,
     unpack_outcome,
 )
-from xlbridge.parallel.executor import LostItem
 from xlbridge.parallel.local import LocalExecutor
 from xlbridge.parallel.messages import WorkerDefect
+from xlbridge.parallel.tasks import LostItem
 from xlbridge.sandbox import RunningSandbox
 
 HERE = Path(__file__).parent

@@ -13,9 +13,9 @@ import worker_tasks
 from processes_seen import awaited, lives
 
 from xlbridge.errors import RemoteRejected
-from xlbridge.parallel.executor import LostItem
 from xlbridge.parallel.local import LocalExecutor, default_worker_count
 from xlbridge.parallel.messages import WorkerDefect
+from xlbridge.parallel.tasks import LostItem
 
 NUMBERS = range(50)
 

@@ -1,5 +1,5 @@
-from .rendering import render_page as render_page
 from .report_forms import (
     PRINTABLE_FORMS as PRINTABLE_FORMS,
     ReportForms as ReportForms,
+    render_page as render_page,
 )

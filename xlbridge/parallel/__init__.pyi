@@ -1,6 +1,3 @@
-from .executor import (
-    Executor as Executor,
-)
 from .executors import (
     cluster_executor as cluster_executor,
     executor_for as executor_for,
@@ -9,6 +6,7 @@ from .exports import (
     ExportTask as ExportTask,
     export_all as export_all,
 )
+from .tasks import Executor as Executor
 from .validation import (
     ValidationProgress as ValidationProgress,
     validate_files as validate_files,

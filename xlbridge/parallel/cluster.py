@@ -23,9 +23,9 @@ from distributed import Client, Future, KilledWorker
 
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.parallel.executor import Item, LostItem, OnDone, Outcome, Task
 from xlbridge.parallel.local import LocalExecutor
 from xlbridge.parallel.messages import Answer, Raised, outcome_of, pack, run_task, unpack
+from xlbridge.parallel.tasks import Item, LostItem, OnDone, Outcome, Task
 
 _CHECKED_PACKAGES = ("xlbridge", "pandas", "pandera", "python-calamine")
 """The packages that decide what is found in a workbook."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.parallel.executor import Executor
 from xlbridge.parallel.local import LocalExecutor, default_worker_count
+from xlbridge.parallel.tasks import Executor
 
 _TASK_MODULE = "xlbridge.parallel.workbooks"
 

@@ -10,8 +10,7 @@ from xlbridge.errors import ConfigError, TransportError, XlbridgeError, os_error
 from xlbridge.export import ExportRequest, ExportResult, OutputFile, prepare_export
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.executor import Executor, LostItem
-from xlbridge.parallel.own_schemas import OwnSchemas
+from xlbridge.parallel.tasks import Executor, LostItem, OwnSchemas
 
 
 @dataclass(frozen=True, slots=True)

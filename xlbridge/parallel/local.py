@@ -9,7 +9,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from xlbridge.parallel.executor import Item, LostItem, OnDone, Outcome, Task, WorkerDied
+from xlbridge.parallel.tasks import Item, LostItem, OnDone, Outcome, Task, WorkerDied
 from xlbridge.processes import HelperProcess, available_cpus, has_begun, helper_not_started
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.parallel.executor import Task, WorkerDied
+from xlbridge.parallel.tasks import Task, WorkerDied
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import FindingKind
 

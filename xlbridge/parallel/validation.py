@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlbridge.parallel.executor import Executor
+from xlbridge.parallel.tasks import Executor
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import (
     ColumnProgress,

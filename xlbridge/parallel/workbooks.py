@@ -20,8 +20,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.executor import Executor, LostItem, OnDone
-from xlbridge.parallel.own_schemas import OwnSchemas
+from xlbridge.parallel.tasks import Executor, LostItem, OnDone, OwnSchemas
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import (
