@@ -7,8 +7,14 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 
-from xlbridge.batch.ledger import CheckRecord, Ledger
-from xlbridge.batch.plan import BatchPlan, WorkbookFile, WorkbookStep
+from xlbridge.batch.ledger import CheckRecord, ExportRecord, Ledger
+from xlbridge.batch.plan import (
+    BatchPlan,
+    CompareStep,
+    ExportStep,
+    WorkbookFile,
+    WorkbookStep,
+)
 from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
@@ -67,6 +73,10 @@ class Batch:
     def id(self) -> str:
         """The batch's name."""
         return self.plan.batch
+
+    def export_of(self, step: ExportStep | CompareStep) -> ExportRecord | None:
+        """Return what the last finished export of a step came to."""
+        return self.ledger.export_of(self.id, step.name, self.environments.name(step.profile))
 
 
 class UnitStatus(StrEnum):

@@ -85,7 +85,7 @@ def _prepare_output(batch: Batch, step: ExportStep) -> PreparedExport:
     with report_write_errors(prepared.output.path):
         for path in export_files(batch, step):
             path.parent.mkdir(parents=True, exist_ok=True)
-    if not batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile)):
+    if not batch.export_of(step):
         prepared.require_replaceable()
     return prepared
 

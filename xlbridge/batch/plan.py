@@ -103,7 +103,7 @@ class ComparedListing:
 
     @property
     def title(self) -> str:
-        """What the comparison is called in reports."""
+        """Name of the comparison in reports."""
         return " + ".join((self.listing, *self.joined))
 
 
@@ -132,7 +132,7 @@ class ProcessStep(Step):
 
     @property
     def source(self) -> str:
-        """Where the records' numbers come from."""
+        """Source of the records' numbers."""
         return self.records_of or self.file or ""
 
 

@@ -109,15 +109,15 @@ def overview(batch: Batch) -> list[StepOverview]:
 def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:
     """Return the status of a step; ``before`` are those of the steps before it, by name."""
     waits_for = tuple(name for name in step.after if not before[name].done)
+    # What is exported or compared depends on all that was sent before it.
+    sent = [unit for state in before.values() for unit in state.units]
+    problem = None
     if isinstance(step, ExportStep):
-        # What is exported depends on all that was sent before it.
-        sent = [unit for state in before.values() for unit in state.units]
-        units, problem = [_export_overview(batch, step, sent)], None
+        units = [_export_overview(batch, step, sent)]
     elif isinstance(step, CompareStep):
-        sent = [unit for state in before.values() for unit in state.units]
-        units, problem = [_comparison_overview(batch, step, sent)], None
+        units = [_comparison_overview(batch, step, sent)]
     elif isinstance(step, ProcessStep):
-        units, problem = [_processing_overview(batch, step)], None
+        units = [_processing_overview(batch, step)]
     else:
         units, problem = _units_of_step(batch, step)
     shown = tuple(_with_failure(batch, step, unit) for unit in units)
@@ -139,8 +139,7 @@ def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
     found = set()
     for one in batch.plan.steps:
         if isinstance(one, ExportStep) and batch.plan.file(one.output) in files:
-            name = batch.environments.name(one.profile)
-            done = batch.ledger.export_of(batch.id, one.name, name)
+            done = batch.export_of(one)
             if done is not None and not done.manifest["records"]:
                 found.add(batch.plan.file(one.output))
     return found
@@ -239,8 +238,10 @@ def _export_overview(
     batch: Batch, step: ExportStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
     """Return the status of an export; ``before`` are the units of the steps before it."""
-    fingerprint = _fingerprint_of_export(step, before)
-    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
+    filters = {name.value: str(value) for name, value in step.filters.given.items()}
+    asked = [step.listing, step.output, filters, step.flat, step.as_template]
+    fingerprint = _fingerprint(asked, before)
+    done = batch.export_of(step)
     status, problem = UnitStatus.NEW, None
     if done is not None:
         status, problem = _export_status(batch, step, done, fingerprint)
@@ -315,11 +316,9 @@ def export_files(batch: Batch, step: ExportStep) -> list[Path]:
     return [*prepared_export(batch, step).files, *manifest]
 
 
-def _fingerprint_of_export(step: ExportStep, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of an export's expected content: its options, and the rows sent before it."""
+def _fingerprint(asked: object, before: Sequence[UnitOverview]) -> str:
+    """Return a digest of what is exported or compared, and of the rows that were sent before."""
     sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    filters = {name.value: str(value) for name, value in step.filters.given.items()}
-    asked = [step.listing, step.output, filters, step.flat, step.as_template]
     return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
 
 
@@ -327,8 +326,13 @@ def _comparison_overview(
     batch: Batch, step: CompareStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
     """Return the status of a comparison; ``before`` are the units of the steps before it."""
-    fingerprint = _fingerprint_of_comparison(step, before)
-    done = batch.ledger.export_of(batch.id, step.name, batch.environments.name(step.profile))
+    wanted = [
+        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.given.items()))]
+        for one in step.listings
+    ]
+    asked = [wanted, step.other, step.output, *sorted(map(str, step.left_out.items()))]
+    fingerprint = _fingerprint(asked, before)
+    done = batch.export_of(step)
     if done is None:
         return UnitOverview(step.output, UnitStatus.NEW, sha256=fingerprint)
     there = all((batch.plan.folder / file).exists() for file in done.files)
@@ -340,17 +344,6 @@ def _comparison_overview(
     names = [_difference(one) for one in different[:_MOST_NAMED]]
     problem = _NOT_EQUAL.format(n=len(different), names="; ".join(names))
     return UnitOverview(step.output, UnitStatus.PARTIAL, problem=problem, sha256=fingerprint)
-
-
-def _fingerprint_of_comparison(step: CompareStep, before: Sequence[UnitOverview]) -> str:
-    """Return a digest of what is compared, and of the rows that were sent before."""
-    sent = [[unit.name, *(job.id for job in unit.jobs), unit.rows.accepted] for unit in before]
-    wanted = [
-        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.given.items()))]
-        for one in step.listings
-    ]
-    asked = [wanted, step.other, step.output, *sorted(map(str, step.left_out.items()))]
-    return hashlib.sha256(json.dumps([asked, sent]).encode()).hexdigest()
 
 
 def _difference(one: Mapping[str, Any]) -> str:

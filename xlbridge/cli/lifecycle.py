@@ -27,7 +27,7 @@ def heavy_imports() -> Iterator[None]:
 
 _SIGNAL_NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
 _SIGNALS = [getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name)]
-"""Not each system has each."""
+"""Those that this system has."""
 
 
 def treat_signals_as_interrupts() -> None:

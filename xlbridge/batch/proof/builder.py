@@ -157,9 +157,7 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
     (unit,) = state.units
     if not isinstance(state.step, ExportStep):
         raise TypeError(state.step)
-    done = batch.ledger.export_of(
-        batch.id, state.step.name, batch.environments.name(state.step.profile)
-    )
+    done = batch.export_of(state.step)
     output = batch.plan.folder / state.step.output
     return ProofExport(
         state.step.name,

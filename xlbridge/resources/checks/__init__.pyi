@@ -1,3 +1,8 @@
+from .collection import (
+    CATALOGUE as CATALOGUE,
+    ROW_RULES as ROW_RULES,
+    RULES as RULES,
+)
 from .column_checks import (
     has_decimal_places as has_decimal_places,
 )
@@ -8,11 +13,6 @@ from .rule import (
     column_check as column_check,
     row_check as row_check,
     text_check as text_check,
-)
-from .rules import (
-    CATALOGUE as CATALOGUE,
-    ROW_RULES as ROW_RULES,
-    RULES as RULES,
 )
 from .slip_checks import is_boleto as is_boleto
 from .text_formats import (

@@ -47,7 +47,7 @@ _NOT_ASKED = Text(pt="não foi pedido", en="it was not asked for")
 
 
 class _Decision(NamedTuple):
-    """What was decided about rows alike."""
+    """Decision about rows that are alike."""
 
     action: RowAction
     reason: RowReason | None
@@ -401,7 +401,7 @@ class _Planner:
 
 
 _Matched = dict[int, FoundRecord | str | None]
-"""Of rows with records: the code of one that the row does not change, the one that it changes, None
+"""Records of rows: the code of one that the row does not change, the one that it changes, None
 where it cannot be told."""
 
 

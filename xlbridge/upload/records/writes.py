@@ -96,7 +96,7 @@ class RecordWrite:
 
     @property
     def detail(self) -> Mapping[str, Any]:
-        """All that its newest state was recorded with."""
+        """Details that its newest state was recorded with."""
         detail: Mapping[str, Any] = json.loads(self.stored)
         return detail
 
@@ -113,13 +113,13 @@ class RecordWrite:
 
     @property
     def given(self) -> Mapping[str, Any]:
-        """What the system answered of its record."""
+        """Values that the system gave its record."""
         given: Mapping[str, Any] = self.detail.get("given", {})
         return given
 
     @property
     def problems(self) -> Sequence[tuple[str | None, str]]:
-        """What is to be said of it, each with its column; earlier versions noted one message."""
+        """Messages about it, each with its column; earlier versions noted one message."""
         detail = self.detail
         if "message" in detail:
             return [(detail.get("column"), detail["message"])]
