@@ -5,7 +5,7 @@ click has bash, zsh and fish. A name that cannot be known completes to nothing, 
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import click
 from click.shell_completion import (
@@ -71,12 +71,9 @@ def _jobs() -> Iterator[tuple[str, object]]:
 
     path = read_settings().journal
     if path.exists():
-        journal = Journal(path)
-        try:
+        with closing(Journal(path)) as journal:
             for job in journal.jobs():
                 yield job.id, f"{job.spec.resource} {job.spec.file}"
-        finally:
-            journal.close()
 
 
 def _batches() -> Iterator[tuple[str, object]]:

@@ -109,11 +109,8 @@ def open_context(settings: Settings) -> Iterator[UploadContext]:
     Nothing is asked of the remote system. Raises ``LocalDatabaseError`` when the journal cannot be
     used, ``SchemaFileError`` when an own schema file is not valid.
     """
-    journal = Journal(settings.journal)
-    try:
+    with closing(Journal(settings.journal)) as journal:
         yield UploadContext(settings, load_catalogue(settings.schemas), journal)
-    finally:
-        journal.close()
 
 
 @contextmanager

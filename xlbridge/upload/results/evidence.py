@@ -18,7 +18,7 @@ from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
 from xlbridge.upload.results.report import mode_name, state_name
-from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
+from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome, parse_item_column
 
 if TYPE_CHECKING:
     from xlbridge.upload.lookup.row_table import RowValues
@@ -136,7 +136,6 @@ def _rejected_items(
     wrong: Mapping[int, Collection[str]],
 ) -> "RejectedItems":
     """Return the rows of a list with what is told of their cells among those of the records."""
-    from xlbridge.upload.results.verdict import parse_item_column
     from xlbridge.workbook.write import RejectedItems
 
     at = {place: row for row, place in enumerate(items.places)}
@@ -160,8 +159,6 @@ def _wrong_columns(
 ) -> dict[int, set[str]]:
     """Return the columns for which rows were rejected, whose cells hold what cannot be sent, or
     that differ from the system, by their places among ``rows``."""
-    from xlbridge.upload.results.verdict import parse_item_column
-
     of_row: defaultdict[int, set[str]] = defaultdict(set)
     for rejected in job.verdict.rejected_rows:
         column = rejected.column
