@@ -343,29 +343,23 @@ def _existing_limit(call: Call, number: int) -> SpendingLimit:
     return first_found(found, "idPlanejamento", "Planejamento não encontrado.")
 
 
-def _require_valid_limit(
-    call: Call, wanted: SpendingLimitInput, replaces: int | None = None
-) -> None:
-    require_no_problems(_limit_problems(call.connection, wanted, replaces))
-
-
 _LIMIT_KEY = SpendingLimitInput.model_fields.keys() - {"valorLimite"}
 _LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
 
 
-def _limit_problems(
-    connection: Connection, data: SpendingLimitInput, replaces: int | None = None
-) -> list[Problem]:
-    """Return the rules that a limit breaks, new or replacing another."""
-    known = CodeLookup(connection)
-    return [
-        *known.field_problems(data, *_LIMIT_CODES),
-        *category_problems(
-            known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
-        ),
-        *amount_problems("valorLimite", data.valorLimite),
-        *_duplicate_limit_problems(connection, data, replaces),
-    ]
+def _require_valid_limit(call: Call, data: SpendingLimitInput, replaces: int | None = None) -> None:
+    """Raise ``RequestError`` with the rules that a limit breaks, new or replacing another."""
+    known = CodeLookup(call.connection)
+    require_no_problems(
+        [
+            *known.field_problems(data, *_LIMIT_CODES),
+            *category_problems(
+                known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
+            ),
+            *amount_problems("valorLimite", data.valorLimite),
+            *_duplicate_limit_problems(call.connection, data, replaces),
+        ]
+    )
 
 
 def _duplicate_limit_problems(

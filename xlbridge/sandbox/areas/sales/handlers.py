@@ -1,18 +1,23 @@
-"""Handlers of sales orders, invoices and service forecasts.
+"""Handlers of sales orders, invoices and service forecasts, and the rules of forecasts.
 
 Source: the spec, Sales order (Pedido de Venda) object, Product invoice (NF-e), Service invoice
 (NFS-e), Sales and billing (previsao).
 """
 
-from sqlalchemy import select
+from datetime import datetime
+from typing import Any
 
+from sqlalchemy import insert, select, update
+
+from xlbridge.sandbox.areas.financial.rules import rate_problems
+from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
+from xlbridge.sandbox.areas.registry.tables import issuers
 from xlbridge.sandbox.areas.sales.invoices import (
     ProductInvoiceRegistration,
     ServiceInvoiceRegistration,
-    change_forecast,
     change_service_invoice,
     emit_invoice,
-    register_forecast,
+    months_after,
 )
 from xlbridge.sandbox.areas.sales.orders import ORDER, load_orders, process_order, register_order
 from xlbridge.sandbox.areas.sales.tables import (
@@ -29,7 +34,12 @@ from xlbridge.sandbox.call import (
     handles,
     window_conditions,
 )
-from xlbridge.sandbox.problems import first_found
+from xlbridge.sandbox.problems import (
+    Problem,
+    amount_problems,
+    first_found,
+    require_no_problems,
+)
 from xlbridge.wire.product_invoices import (
     PRODUCT_INVOICE_CREATE,
     PRODUCT_INVOICE_GET,
@@ -66,6 +76,8 @@ from xlbridge.wire.services import (
     ServiceInvoiceInput,
     ServiceInvoiceQuery,
 )
+
+_NO_FORECAST = "Previsão não encontrada."
 
 
 @handles(SALES_ORDER_CREATE)
@@ -175,14 +187,24 @@ def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
 
 @handles(SERVICE_FORECAST_CREATE)
 def create_forecast(call: Call) -> ServiceForecast:
-    code = register_forecast(call.connection, call.body_as(ServiceForecastInput), call.now)
+    data = call.body_as(ServiceForecastInput)
+    require_no_problems(_forecast_problems(CodeLookup(call.connection), data))
+    numbers = Numbers(call.connection)
+    code = numbers.next("service_forecast")
+    numbers.write()
+    row = {"codigoDaPrevisao": code} | _forecast_content(data, call.now)
+    call.connection.execute(insert(service_forecasts), row)
     return _forecast(call, code)
 
 
 @handles(SERVICE_FORECAST_UPDATE)
 def update_forecast(call: Call) -> ServiceForecast:
-    code = call.path["id"]
-    change_forecast(call.connection, code, call.body_as(ServiceForecastInput), call.now)
+    code, data = call.path["id"], call.body_as(ServiceForecastInput)
+    this = service_forecasts.c.codigoDaPrevisao == code
+    call.require_row(this, "id", _NO_FORECAST)
+    require_no_problems(_forecast_problems(CodeLookup(call.connection), data))
+    content = _forecast_content(data, call.now)
+    call.connection.execute(update(service_forecasts).where(this).values(content))
     return _forecast(call, code)
 
 
@@ -206,4 +228,29 @@ def list_forecasts(call: Call) -> list[ServiceForecast]:
 
 def _forecast(call: Call, code: int) -> ServiceForecast:
     found = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
-    return first_found(call.read(ServiceForecast, found), "id", "Previsão não encontrada.")
+    return first_found(call.read(ServiceForecast, found), "id", _NO_FORECAST)
+
+
+def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
+    """Stored columns: the content, and the dates derived from it."""
+    next_readjustment = None
+    if data.percentualDeReajuste is not None:
+        next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
+    return data.model_dump() | {
+        "dataDaProximaEmissao": data.dataDeInicio,
+        "dataDoProximoReajuste": next_readjustment,
+        "ultimaAtualizacao": now,
+    }
+
+
+def _forecast_problems(known: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
+    problems = [
+        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *known.client_problems(data.codigoDoCliente),
+        *known.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
+        *amount_problems("valorDoServico", data.valorDoServico),
+        *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
+    ]
+    if data.dataDeTermino is not None and data.dataDeTermino < data.dataDeInicio:
+        problems.append(("dataDeTermino", "O término é anterior ao início."))
+    return problems

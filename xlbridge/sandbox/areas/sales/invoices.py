@@ -1,7 +1,7 @@
-"""Rules of invoices of products and of services, their emission, and recurring forecasts.
+"""Rules of invoices of products and of services, and their emission.
 
 An invoice is pending until it is emitted under its access key, once and for all. Source: the spec,
-Product invoice (NF-e), Service invoice (NFS-e), States, Sales and billing (previsao).
+Product invoice (NF-e), Service invoice (NFS-e), States.
 """
 
 from calendar import monthrange
@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, exists, insert, select, update
+from sqlalchemy import Connection, Row, Table, select, update
 
 from xlbridge.resources.checks import access_key_digit
 from xlbridge.sandbox.areas.financial.rules import rate_problems, round_half_even
@@ -24,7 +24,6 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
-    service_forecasts,
     service_invoices,
 )
 from xlbridge.sandbox.problems import (
@@ -41,7 +40,7 @@ from xlbridge.wire.product_invoices import (
     ProductInvoiceItemInput,
 )
 from xlbridge.wire.sales import SalesOrder
-from xlbridge.wire.services import ServiceForecastInput, ServiceInvoice, ServiceInvoiceInput
+from xlbridge.wire.services import ServiceInvoice, ServiceInvoiceInput
 
 _ITEMS = "produtos"
 _ZERO = Decimal("0.00")
@@ -270,59 +269,6 @@ def _service_invoice_problems(known: CodeLookup, data: ServiceInvoiceInput) -> l
         problems.extend(amount_problems(name, getattr(data, name)))
     for name in _RATES:
         problems.extend(rate_problems(name, getattr(data, name)))
-    return problems
-
-
-def register_forecast(connection: Connection, data: ServiceForecastInput, now: datetime) -> int:
-    """Register a forecast and return its code.
-
-    Raises ``RequestError`` (400) with the rules that it breaks.
-    """
-    require_no_problems(_forecast_problems(CodeLookup(connection), data))
-    numbers = Numbers(connection)
-    code = numbers.next("service_forecast")
-    numbers.write()
-    row = {"codigoDaPrevisao": code} | _forecast_content(data, now)
-    connection.execute(insert(service_forecasts), row)
-    return code
-
-
-def change_forecast(
-    connection: Connection, code: int, data: ServiceForecastInput, now: datetime
-) -> None:
-    """Give a forecast new content, the whole of it.
-
-    Raises ``RequestError``: 404 when there is none, 400 with the rules that it breaks.
-    """
-    this = service_forecasts.c.codigoDaPrevisao == code
-    if not connection.scalar(select(exists().where(this))):
-        raise not_found("id", "Previsão não encontrada.")
-    require_no_problems(_forecast_problems(CodeLookup(connection), data))
-    connection.execute(update(service_forecasts).where(this).values(_forecast_content(data, now)))
-
-
-def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
-    """Stored columns: the content, and the dates derived from it."""
-    next_readjustment = None
-    if data.percentualDeReajuste is not None:
-        next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
-    return data.model_dump() | {
-        "dataDaProximaEmissao": data.dataDeInicio,
-        "dataDoProximoReajuste": next_readjustment,
-        "ultimaAtualizacao": now,
-    }
-
-
-def _forecast_problems(known: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
-    problems = [
-        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_problems(data.codigoDoCliente),
-        *known.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
-        *amount_problems("valorDoServico", data.valorDoServico),
-        *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
-    ]
-    if data.dataDeTermino is not None and data.dataDeTermino < data.dataDeInicio:
-        problems.append(("dataDeTermino", "O término é anterior ao início."))
     return problems
 
 
