@@ -31,7 +31,7 @@ _EXIT_CODES = {
 
 @described_command(
     "rehearse",
-    pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Faz falhas de propósito "
+    pt="Ensaia o plano com os mesmos arquivos num sistema à parte. Provoca falhas de propósito "
     "e confere: nenhuma linha duas vezes, nenhuma perdida, um resultado para cada uma.",
     en="Rehearses the plan's own workbooks in a private system. Makes faults on purpose, "
     "and asserts: no row twice, none lost, a verdict for every one.",

@@ -237,7 +237,7 @@ link_option = option(
     metavar="COLUMN=RESOURCE",
     callback=_links_of,
     pt="A coluna traz nomes (CNPJ, CPF, código próprio, nome) e não códigos, que são procurados "
-    "no sistema, ou valores de outra planilha já enviada: ARQUIVO#COLUNA; vale várias vezes.",
+    "no sistema, ou valores de outra planilha já enviada: ARQUIVO#COLUNA; pode se repetir.",
     en="The column has names (CNPJ, CPF, own code, name) in place of codes, which are looked up "
     "in the system, or values of another sheet, sent before: FILE#COLUMN; may be repeated.",
 )

@@ -152,7 +152,7 @@ def command(
 
 def _watch(activity: ProgressDisplay, done: int, total: int) -> None:
     filling = Text(
-        pt="Enchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
+        pt="Preenchendo o banco de dados novo: {total} {total:pedido|pedidos} de venda",
         en="Filling the new database: {total} {total:sales order|sales orders}",
     ).format(total=total)
     if done == 0:

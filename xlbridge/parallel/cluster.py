@@ -265,7 +265,7 @@ def _tls_error() -> ConfigError:
             en="The certificates for tls://… are missing.",
         ),
         Text(
-            pt="Diga-os ao Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT e "
+            pt="Informe-os ao Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT e "
             "…__CLIENT__KEY.",
             en="Tell Dask of them: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and "
             "…__CLIENT__KEY.",

@@ -84,7 +84,7 @@ def _rest(context: "RunContext", parent: Job) -> None:
 
 _RESTING = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
-    en="a rest of {n} {n:second|seconds} between the parts",
+    en="a pause of {n} {n:second|seconds} between the parts",
 )
 
 

@@ -161,9 +161,9 @@ _MOST_LISTED = 10_000
 _READING = Text(pt="Lendo {registry}", en="Reading {registry}")
 _UNREAD = Text(pt="Sem lista de {registry}: {reason}", en="No list of {registry}: {reason}")
 _CUT = Text(
-    pt="A lista ({registry}) não é inteira, {listed} de {total}; os outros registros valem por "
+    pt="A lista ({registry}) não está completa, {listed} de {total}; os outros registros valem por "
     "código, nome ou documento.",
-    en="The list ({registry}) is not whole, {listed} of {total}; other records may be given by "
+    en="The list ({registry}) is not complete, {listed} of {total}; other records may be given by "
     "code, name or document.",
 )
 _PARTLY_READ = Text(
