@@ -9,7 +9,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import described_command, option
 from xlbridge.cli.output import print_result, remark
-from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected, is_json_or_empty
+from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.i18n import Text, untranslated
@@ -43,9 +43,8 @@ def command(method: str, path: str, query: tuple[str, ...], data: str | None) ->
     with connect(command_settings(), remark) as client:
         reply = client.raw(method, path, query=parameters, body=body)
         outcome = client.outcome_of(reply)
-        text = client.text_of(reply)
-    if is_json_or_empty(reply):
-        # As it came: parsing and writing it anew could change the digits of a number.
+        text = client.json_of(reply)
+    if text is not None:
         print_result(text)
     match outcome:
         case Executed():

@@ -13,7 +13,6 @@ from xlbridge.client import (
     DiagnosticCheck,
     diagnose_local,
     diagnose_remote,
-    failed_check,
 )
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
@@ -74,7 +73,7 @@ def _checks() -> list[DiagnosticCheck]:
         settings = command_settings()
         profile = choose_profile(settings)
     except ConfigError as error:
-        return [failed_check("settings", error)]
+        return [DiagnosticCheck.failed("settings", error)]
     checks = [
         *diagnose_local(settings, profile),
         *_journal(settings.journal),
@@ -85,7 +84,7 @@ def _checks() -> list[DiagnosticCheck]:
             with connect(settings, remark, QUICK_CHECK_POLICY) as client:
                 checks.extend(diagnose_remote(client))
         except XlbridgeError as error:
-            checks.append(failed_check("address", error))
+            checks.append(DiagnosticCheck.failed("address", error))
     return checks
 
 
@@ -97,7 +96,7 @@ def _journal(path: Path) -> Iterator[DiagnosticCheck]:
         with closing(Journal(path)) as journal:
             journal.require_whole()
     except XlbridgeError as error:
-        yield failed_check("journal", error)
+        yield DiagnosticCheck.failed("journal", error)
     else:
         yield DiagnosticCheck("journal", True, untranslated("{path}").format(path=path))
 
@@ -110,7 +109,7 @@ def _schemas(folder: Path) -> Iterator[DiagnosticCheck]:
     try:
         resources = load_catalogue(folder).values()
     except XlbridgeError as error:
-        yield failed_check("schemas", error)
+        yield DiagnosticCheck.failed("schemas", error)
         return
     if own := [resource.name for resource in resources if resource.source.parent == folder]:
         message = Text(pt="recursos seus: {names}", en="resources of your own: {names}")

@@ -3,7 +3,6 @@ from .diagnosis import (
     DiagnosticCheck as DiagnosticCheck,
     diagnose_local as diagnose_local,
     diagnose_remote as diagnose_remote,
-    failed_check as failed_check,
 )
 from .listings.stream import Record as Record
 from .outcomes import (
@@ -13,7 +12,6 @@ from .outcomes import (
     NotExecuted as NotExecuted,
     Outcome as Outcome,
     Rejected as Rejected,
-    is_json_or_empty as is_json_or_empty,
 )
 from .retry_policy import (
     QUICK_CHECK_POLICY as QUICK_CHECK_POLICY,

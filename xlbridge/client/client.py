@@ -322,8 +322,13 @@ class Client(Operations):
             raise lost_answer_error(reply.reason, doubtful=reply.may_be_executed and not reads)
         return reply
 
-    def text_of(self, reply: httpx.Response) -> str:
-        """Return a raw answer's body with passwords and tokens masked."""
+    def json_of(self, reply: httpx.Response) -> str | None:
+        """Return a raw answer's JSON text, or empty one, with passwords and tokens masked.
+
+        A body that is no JSON is None. The digits of numbers stay as they came.
+        """
+        if not is_json_or_empty(reply):
+            return None
         token = granted_token(reply)
         if token:
             self._redactor.add(token)

@@ -49,6 +49,18 @@ class DiagnosticCheck:
     remote: bool = False
     local: bool = False
 
+    @classmethod
+    def failed(cls, name: str, error: XlbridgeError) -> "DiagnosticCheck":
+        """Return the failed check that an error stands for."""
+        return cls(
+            name,
+            False,
+            error.message,
+            _CHECK_ADDRESS if error.hint is CHECK_ADDRESS else error.hint,
+            remote=isinstance(error, ApiError),
+            local=isinstance(error, LocalFailure),
+        )
+
 
 def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
     """Check this computer: versions, the profile and its password, home folder, proxies."""
@@ -78,10 +90,10 @@ def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
         reply = client.raw(SYSTEM_INFO.method, SYSTEM_INFO.path)
     except AuthenticationFailed as error:
         yield DiagnosticCheck("address", True, address)
-        yield failed_check("login", error)
+        yield DiagnosticCheck.failed("login", error)
         return
     except ApiError as error:
-        yield failed_check("address", error)
+        yield DiagnosticCheck.failed("address", error)
         return
     yield DiagnosticCheck("address", True, address)
     yield DiagnosticCheck("login", True, untranslated(client.target.email))
@@ -93,18 +105,6 @@ _CHECK_ADDRESS = Text(
     pt="Confira o endereço do sistema (XLBRIDGE_BASE_URL), a rede e o proxy.",
     en="Check the system's address (XLBRIDGE_BASE_URL), the network and the proxy.",
 )
-
-
-def failed_check(name: str, error: XlbridgeError) -> DiagnosticCheck:
-    """Return the failed check that an error stands for."""
-    return DiagnosticCheck(
-        name,
-        False,
-        error.message,
-        _CHECK_ADDRESS if error.hint is CHECK_ADDRESS else error.hint,
-        remote=isinstance(error, ApiError),
-        local=isinstance(error, LocalFailure),
-    )
 
 
 def _check_profile(profile: Profile) -> DiagnosticCheck:
@@ -143,7 +143,7 @@ def _check_password(settings: Settings, profile: Profile) -> DiagnosticCheck:
     try:
         place = find_password(settings, profile).source
     except ConfigError as error:
-        return failed_check("password", error)
+        return DiagnosticCheck.failed("password", error)
     if place in _PASSWORD_SOURCES:
         return DiagnosticCheck("password", True, _PASSWORD_SOURCES[place])
     told = Text(pt="falta XLBRIDGE_PASSWORD", en="XLBRIDGE_PASSWORD missing")
