@@ -34,7 +34,11 @@ class RunningPage:
         """Open what speaks to it as its own page does."""
         headers = {"Origin": self.address}
         with httpx.Client(
-            base_url=self.address, headers=headers, follow_redirects=True, timeout=_PATIENCE
+            base_url=self.address,
+            headers=headers,
+            follow_redirects=True,
+            timeout=_PATIENCE,
+            verify=False,
         ) as opened:
             opened.get(self.link)
             yield opened

@@ -52,7 +52,7 @@ def other_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 def registered(sandbox: RunningSandbox, document: str) -> Any:
     """Return the client with a document, None where the sandbox has none."""
-    with httpx.Client(base_url=sandbox.base_url) as http:
+    with httpx.Client(base_url=sandbox.base_url, verify=False) as http:
         login = {"email": sandbox.email, "password": sandbox.password}
         token = http.post("/v2/autenticar", json=login).json()["accessToken"]
         headers = {"Authorization": f"Bearer {token}"}

@@ -20,7 +20,7 @@ Ask = Callable[..., list[dict[str, Any]]]
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     folder = tmp_path_factory.mktemp("demo-sandbox")
     options = ["--seed", "demo", *database_options(folder)]
-    with sandbox_process(folder, options, clean_environment(folder)) as running:
+    with sandbox_process(folder, options, clean_environment(folder), few=True) as running:
         yield running
 
 

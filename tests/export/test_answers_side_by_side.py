@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 from answering import Query, Reply, replying
 from exporting import export
+from sampling import across
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import XlbridgeError
@@ -124,8 +125,11 @@ def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
     return outcomes
 
 
-@pytest.mark.parametrize("form", ["xlsx", "csv", "jsonl"])
-@pytest.mark.parametrize("layout", [{}, {"flat": "produtos"}, {"keep_unknown": True}], ids=str)
+@pytest.mark.parametrize(
+    ("form", "layout"),
+    across(["xlsx", "csv", "jsonl"], [{}, {"flat": "produtos"}, {"keep_unknown": True}]),
+    ids=str,
+)
 def test_the_same_lines_come_of_answers_side_by_side(
     client: Client, tmp_path: Path, form: str, layout: dict[str, Any]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from answering import Query, Reply, replying
 from exporting import export
 from reading import read_calamine
+from sampling import across
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.errors import TransportError, TruncatedAnswer
@@ -112,8 +113,7 @@ def exported_lines(client: Client, output: Path, **options: Any) -> tuple[Any, l
     return done, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("code", [10, 1_290])
-@pytest.mark.parametrize("call", [2, 3, 4])
+@pytest.mark.parametrize(("call", "code"), across([2, 3, 4], [10, 1_290]))
 def test_a_record_that_changes_is_neither_lost_nor_doubled(
     tmp_path: Path, client: Client, business: Business, code: int, call: int
 ) -> None:

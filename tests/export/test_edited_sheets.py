@@ -142,7 +142,7 @@ def filters_of(listing: str, client: Client) -> Filters:
             return Filters()
 
 
-@pytest.mark.parametrize(("listing", "name"), every(2, sheets_to_edit()))
+@pytest.mark.parametrize(("listing", "name"), every(3, sheets_to_edit()))
 def test_untouched_is_unchanged_and_each_edit_is_noticed(
     tmp_path: Path, client: CountingClient, catalogue: Catalogue, listing: str, name: str
 ) -> None:

@@ -110,7 +110,8 @@ def test_requisitions_of_several_branches_keep_their_branch(
 
 @pytest.fixture
 def own_sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
-    with sandbox_process(tmp_path / "sandbox", (), clean_environment(tmp_path)) as running:
+    environment = clean_environment(tmp_path)
+    with sandbox_process(tmp_path / "sandbox", (), environment, few=True) as running:
         yield running
 
 

@@ -6,7 +6,7 @@ A header is right when it gives exactly the columns that a person wrote down for
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
 
 from sheets import write_rows  # noqa: E402 - found beside the tests' own folder
+
+Proposed = tuple[dict[str, Any], MappingProposal]
+"""A sheet as it is written down, and what is proposed for it."""
 
 HALVES = {
     "known": HERE / "headers_known.yaml",
@@ -50,7 +53,7 @@ class HeaderScore:
         return self.sure - self.expected
 
 
-def proposals(half: Path, catalogue: Catalogue) -> Iterator[tuple[dict[str, Any], MappingProposal]]:
+def proposals(half: Path, catalogue: Catalogue) -> Iterator[Proposed]:
     """Yield each sheet of a half with the proposal for its resource."""
     with tempfile.TemporaryDirectory() as folder:
         for number, sheet in enumerate(yaml.safe_load(half.read_text("utf-8"))):
@@ -62,9 +65,9 @@ def proposals(half: Path, catalogue: Catalogue) -> Iterator[tuple[dict[str, Any]
             )
 
 
-def scores(half: Path, catalogue: Catalogue) -> Iterator[HeaderScore]:
-    """Yield the score of each header of a half."""
-    for sheet, proposal in proposals(half, catalogue):
+def scores(proposed: Iterable[Proposed]) -> Iterator[HeaderScore]:
+    """Yield the score of each header of some sheets."""
+    for sheet, proposal in proposed:
         assert list(sheet["expect"]) == sheet["rows"][0], sheet["what"]
         for header, expected in sheet["expect"].items():
             wanted = [expected] if isinstance(expected, str) else expected or []
@@ -98,7 +101,7 @@ def main() -> None:
     for name, half in HALVES.items():
         if name not in (sys.argv[1:] or HALVES):
             continue
-        found = list(scores(half, catalogue))
+        found = list(scores(proposals(half, catalogue)))
         right = sum(score.right for score in found)
         surely_wrong = sum(bool(score.surely_wrong) for score in found)
         share = 100 * right / len(found)

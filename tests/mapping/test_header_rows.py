@@ -1,10 +1,12 @@
 """Forty foreign header rows, half of them set aside while the proposal was built; ten later."""
 
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from header_score import HALVES, proposals, scores
+from header_score import HALVES, Proposed, proposals, scores
 
 from xlbridge.resources import Catalogue
 from xlbridge.validation.mapping import mapping_text, read_mapping
@@ -13,11 +15,17 @@ ROWS = {"known": 20, "set aside": 20, "later": 10}
 LEAST_RIGHT = 0.9
 
 
+@pytest.fixture(scope="module")
+def proposed(catalogue: Catalogue) -> Callable[[str], list[Proposed]]:
+    """Give the proposals for a half, which are made once."""
+    return cache(lambda half: list(proposals(HALVES[half], catalogue)))
+
+
 @pytest.mark.parametrize("half", HALVES)
 def test_nine_headers_in_ten_are_proposed_right_and_none_is_surely_wrong(
-    catalogue: Catalogue, half: str
+    proposed: Callable[[str], list[Proposed]], half: str
 ) -> None:
-    found = list(scores(HALVES[half], catalogue))
+    found = list(scores(proposed(half)))
     assert len({score.what for score in found}) == ROWS[half]
     assert sum(score.right for score in found) >= LEAST_RIGHT * len(found)
     assert [(score.what, score.header) for score in found if score.surely_wrong] == []
@@ -27,9 +35,9 @@ def test_nine_headers_in_ten_are_proposed_right_and_none_is_surely_wrong(
 
 @pytest.mark.parametrize("half", HALVES)
 def test_every_proposed_file_is_a_mapping_of_its_whole_header(
-    tmp_path: Path, catalogue: Catalogue, half: str
+    tmp_path: Path, proposed: Callable[[str], list[Proposed]], half: str
 ) -> None:
-    for number, (sheet, proposal) in enumerate(proposals(HALVES[half], catalogue)):
+    for number, (sheet, proposal) in enumerate(proposed(half)):
         path = tmp_path / f"{number}.yaml"
         path.write_text(mapping_text(proposal), "utf-8")
         mapping = read_mapping(path)

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from kill_courses import Laboratory
 from kill_trials import duration, kill_after, kill_at, steps
+from sampling import every
 from subjects import (
     BATCHES,
     BY_RECORD,
@@ -77,12 +78,15 @@ def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
 
 @pytest.mark.parametrize(
     ("subject", "writes"),
-    [
-        (DIRECT, "preview=false"),
-        (QUEUE, "processar-arquivo"),
-        (BY_RECORD, "POST /v2/cliente"),
-        (PROCESSINGS[1], "processar/"),
-    ],
+    every(
+        2,
+        [
+            (DIRECT, "preview=false"),
+            (QUEUE, "processar-arquivo"),
+            (BY_RECORD, "POST /v2/cliente"),
+            (PROCESSINGS[1], "processar/"),
+        ],
+    ),
 )
 def test_a_kill_around_the_request_that_writes(
     laboratory: Laboratory, subject: Subject, writes: str

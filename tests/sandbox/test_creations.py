@@ -36,7 +36,8 @@ def as_json(model: type[WireModel], row: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A sandbox in which nobody else opens inventories."""
-    with sandbox_on(tmp_path_factory.mktemp("creations")) as running, log_in(running) as client:
+    folder = tmp_path_factory.mktemp("creations")
+    with sandbox_on(folder, few=True) as running, log_in(running) as client:
         client.event_hooks = {"response": [_note]}
         yield client
 

@@ -79,7 +79,7 @@ def plain(folder: Path) -> Iterator[httpx.Client]:
 def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Client]:
     """The same client of a sandbox with faults."""
     with (
-        sandbox_on(folder, "--faults", faults) as broken,
+        sandbox_on(folder, "--faults", faults, few=True) as broken,
         httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=10) as http,
     ):
         yield http

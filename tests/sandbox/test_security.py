@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from environment import clean_environment
+from sampling import across
 from servers import Start, log_in
 from test_durability import wait_for
 from workbooks import upload, workbook
@@ -258,16 +259,22 @@ DECLARED = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><worksheet/>'
 SHEET = "xl/worksheets/sheet1.xml"
 
 
+HOSTILE = {
+    "far-apart": (SHEET, FAR_APART),
+    "dtd": (SHEET, DECLARED),
+    "climbing": ("xl/../../up.xml", b"<a/>"),
+    "broken": (SHEET, b"<worksheet"),
+}
+
+
 @pytest.mark.parametrize(
-    ("part", "content"),
-    [(SHEET, FAR_APART), (SHEET, DECLARED), ("xl/../../up.xml", b"<a/>"), (SHEET, b"<worksheet")],
-    ids=["far-apart", "dtd", "climbing", "broken"],
+    ("name", "path"),
+    across([*HOSTILE], ["/v2/importacao/cliente", "/v2/importacao/cliente/fila"]),
 )
-@pytest.mark.parametrize("path", ["/v2/importacao/cliente", "/v2/importacao/cliente/fila"])
 def test_a_hostile_workbook_is_refused_as_the_client_refuses_it(
-    http: httpx.Client, catalogue: Catalogue, tmp_path: Path, part: str, content: bytes, path: str
+    http: httpx.Client, catalogue: Catalogue, tmp_path: Path, name: str, path: str
 ) -> None:
-    hostile = repacked(ROWS, part, content, tmp_path)
+    hostile = repacked(ROWS, *HOSTILE[name], tmp_path)
     refused = http.post(path, files={"ArquivoExcel": ("a.xlsx", hostile)})
     with pytest.raises(WorkbookRefused) as caught:
         validate_workbook(tmp_path / "repacked.xlsx", catalogue, resource="cliente")

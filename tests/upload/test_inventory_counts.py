@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
+from sampling import across
 from sheets import write_workbook
 from update_parts import Run, writes
 from upload_parts import AT_ONCE
@@ -126,8 +127,10 @@ def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
     assert plan["plan"]["held"] == 1, plan
 
 
-@pytest.mark.parametrize("path", ["contagem/1/iniciar", "contagem/1", "inventario"])
-@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
+@pytest.mark.parametrize(
+    ("path", "fate"),
+    across(["contagem/1/iniciar", "contagem/1", "inventario"], ["lose answer", "lose request"]),
+)
 def test_a_lost_answer_is_settled_by_looking_and_counted_once(
     client: Client,
     proxy: LossyProxy,

@@ -25,7 +25,7 @@ from record_parts import (
     make_types,
     posts,
 )
-from sampling import every
+from sampling import across, every
 from sheets import GOOD, write_records, write_workbook
 from update_parts import Run, cell, edit, titles, writes
 from upload_parts import AT_ONCE, new_cnpj
@@ -166,8 +166,7 @@ def test_one_at_a_time_go_in_the_order_of_the_sheet(
     assert sent == names
 
 
-@pytest.mark.parametrize("committed", [False, True])
-@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize(("committed", "at_once"), across([False, True], [1, 4]))
 def test_a_killed_run_goes_on_and_creates_nothing_twice(
     client: Client,
     proxy: LossyProxy,
@@ -310,21 +309,22 @@ def test_twins_are_counted_where_nobody_else_writes(
     assert amounts_of(client, customer) == [10, 10, 10, 20]
 
 
-@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
 @pytest.mark.parametrize(
-    ("resource", "kind", "path"),
-    [("entrada", "Entrada", "/v2/estoque/entrada"), ("saida", "Saída", "/v2/estoque/saida")],
+    ("movement", "fate"),
+    across(
+        [("entrada", "Entrada", "/v2/estoque/entrada"), ("saida", "Saída", "/v2/estoque/saida")],
+        ["lose answer", "lose request"],
+    ),
 )
 def test_movements_of_stock_are_counted_where_nobody_else_writes(
     client: Client,
     proxy: LossyProxy,
     context: UploadContext,
     tmp_path: Path,
-    resource: str,
-    kind: str,
-    path: str,
+    movement: tuple[str, str, str],
     fate: Fate,
 ) -> None:
+    resource, kind, path = movement
     product = client.registry.products.create(descricaoDoProduto=f"Parafuso {new_cnpj()}").idProduto
     day = datetime(2026, 10, 1)
     # An entry as large as the rows: none of the outputs, and in the system before the entries.

@@ -10,6 +10,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from sampling import sampled
 from sheets import GOOD, ErrorCell, Formula, write_records
 
 from xlbridge.resources import Catalogue
@@ -166,7 +167,14 @@ DAMAGE: list[tuple[str, str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("resource", "column", "value", "code"), DAMAGE)
+def is_first_of_its_kind(place: int, case: tuple[str, str, Any, str]) -> bool:
+    resource, column, _value, code = case
+    return all((one[0], one[1], one[3]) != (resource, column, code) for one in DAMAGE[:place])
+
+
+@pytest.mark.parametrize(
+    ("resource", "column", "value", "code"), sampled(DAMAGE, is_first_of_its_kind)
+)
 def test_a_damaged_cell_has_one_finding(
     tmp_path: Path, catalogue: Catalogue, resource: str, column: str, value: object, code: str
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fixed_copies import fixed
+from sampling import across
 from sheets import write_records, write_rows
 
 from xlbridge.resources import Catalogue, load_catalogue
@@ -86,22 +87,24 @@ def test_a_year_of_two_digits_needs_a_declared_order_and_one_century(
         assert [change.new for change in changes] == [expected]
 
 
-@pytest.mark.parametrize(
-    ("time", "code"),
-    [
-        ("10:30:00Z", "date-has-time"),
-        ("05:00Z", "date-has-time"),
-        ("23:59:59.999+00:00", "date-has-time"),
-        ("23:30-03:00", "date-has-time"),
-        ("00:00:00-03", "date-as-text"),
-        ("00:00:00.000-0500", "date-as-text"),
-        ("14:00+09:00", "date-has-time"),
-    ],
-)
-@pytest.mark.parametrize("day", ["2026-11-06T", "06/11/2026 "])
+DAYS = ["2026-11-06T", "06/11/2026 "]
+READ = [
+    ("10:30:00Z", "date-has-time"),
+    ("05:00Z", "date-has-time"),
+    ("23:59:59.999+00:00", "date-has-time"),
+    ("23:30-03:00", "date-has-time"),
+    ("00:00:00-03", "date-as-text"),
+    ("00:00:00.000-0500", "date-as-text"),
+    ("14:00+09:00", "date-has-time"),
+]
+REFUSED = ["00:00:00Z", "00:00Z", "04:59Z", "03:00:00+0000", "10:00+09:00", "22:00:00-08:00"]
+
+
+@pytest.mark.parametrize(("case", "day"), across(READ, DAYS))
 def test_a_time_with_a_zone_is_read_where_its_day_is_the_day_in_brazil(
-    tmp_path: Path, catalogue: Catalogue, day: str, time: str, code: str
+    tmp_path: Path, catalogue: Catalogue, case: tuple[str, str], day: str
 ) -> None:
+    time, code = case
     changes = [
         {"dataDeEmissao": None, DUE: text} for text in (day + time, "25/11/2026", "26/11/2026")
     ]
@@ -112,10 +115,7 @@ def test_a_time_with_a_zone_is_read_where_its_day_is_the_day_in_brazil(
     assert [f.kind.code for f in judged.findings if f.row == 2] == [code]
 
 
-@pytest.mark.parametrize(
-    "time", ["00:00:00Z", "00:00Z", "04:59Z", "03:00:00+0000", "10:00+09:00", "22:00:00-08:00"]
-)
-@pytest.mark.parametrize("day", ["2026-11-06T", "06/11/2026 "])
+@pytest.mark.parametrize(("time", "day"), across(REFUSED, DAYS))
 def test_a_time_with_a_zone_is_refused_where_brazil_may_have_another_day(
     tmp_path: Path, catalogue: Catalogue, day: str, time: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import xlsxwriter
 from packing import FIRST_ROWS, MAIN, SHEET, good_parts, packed, text_cell, text_row, unpacked
+from sampling import across
 from sheets import GOOD, ErrorCell, write_records
 
 from xlbridge.errors import WorkbookRefused
@@ -83,13 +84,21 @@ def test_a_formula_that_ends_in_an_error_has_that_one_finding(
     assert found(judged) == [("A2", "cell-error", error)]
 
 
-@pytest.mark.parametrize(
-    "word",
-    ["#N/D", "#N/A", "#VALOR!", " #NOME? ", "#NÚM!", "#núm!", "#DESPEJAR!", "Err:502", "#DIV/0!"],
-)
-@pytest.mark.parametrize(
-    "column", ["historico", "valorDoLancamento", "dataDeVencimento", "codigoDoCliente", "idws"]
-)
+WORDS = [
+    "#N/D",
+    "#N/A",
+    "#VALOR!",
+    " #NOME? ",
+    "#NÚM!",
+    "#núm!",
+    "#DESPEJAR!",
+    "Err:502",
+    "#DIV/0!",
+]
+COLUMNS = ["historico", "valorDoLancamento", "dataDeVencimento", "codigoDoCliente", "idws"]
+
+
+@pytest.mark.parametrize(("word", "column"), across(WORDS, COLUMNS))
 def test_the_word_for_an_error_is_no_value(
     tmp_path: Path, catalogue: Catalogue, word: str, column: str
 ) -> None:

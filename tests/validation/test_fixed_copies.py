@@ -22,7 +22,7 @@ import xlsxwriter
 from fixed_copies import cells_of, fixed, places
 from hypothesis import given, strategies as st
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
-from sampling import examples
+from sampling import across, examples
 from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
@@ -93,8 +93,10 @@ def test_what_is_not_certain_is_left(
     assert judged.findings == after.findings
 
 
-@pytest.mark.parametrize("form", ["0.00%", "dd/mm/yyyy", "[h]:mm", "#,##0,", "@"])
-@pytest.mark.parametrize("text", ["15,50", "1.234,56"])
+@pytest.mark.parametrize(
+    ("form", "text"),
+    across(["0.00%", "dd/mm/yyyy", "[h]:mm", "#,##0,", "@"], ["15,50", "1.234,56"]),
+)
 def test_a_fixed_number_is_shown_as_it_is(
     tmp_path: Path, catalogue: Catalogue, text: str, form: str
 ) -> None:

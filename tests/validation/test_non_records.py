@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter
+from sampling import across
 from sheets import GOOD
 from test_sheet_layout import requoted
 from xlsxwriter.worksheet import Worksheet
@@ -66,27 +67,25 @@ def findings(judged: ValidatedSheet) -> list[tuple[int | None, str]]:
     return [(f.row, f.kind.code) for f in judged.findings if f.kind.code != "formula-result"]
 
 
-@pytest.mark.parametrize(
-    "below",
-    [
-        {"historico": "TOTAL", "valorDoLancamento": 52.5},
-        {"historico": "Subtotal", "valorDoLancamento": 52.5},
-        {"historico": "Soma", "valorDoLancamento": 52.5},
-        {"historico": "Média", "valorDoLancamento": 10.5},
-        {"historico": "Média geral:", "valorDoLancamento": 10.5},
-        {"historico": "Contagem", "valorDoLancamento": 5},
-        {"codigoDaFilial": "TOTAL", "valorDoLancamento": 52.5},
-        {"codigoDaFilial": "Total", "codigoDoCliente": 5, "valorDoLancamento": 52.5},
-        {"codigoDaContaCorrente": "Soma", "valorDoLancamento": 52.5},
-        {"dataDeVencimento": "Total:", "valorDoLancamento": 52.5},
-        {"anotação": "TOTAL", "valorDoLancamento": 52.5},
-        {"valorDoLancamento": "=SUBTOTAL(109,I2:I6)"},
-        {"valorDoLancamento": "=SUM(I2:I6)"},
-        {"historico": "Mensalidades", "valorDoLancamento": "=SUM($I$2:$I$6)"},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("quoted", [False, True])
+TOTALS: list[Row] = [
+    {"historico": "TOTAL", "valorDoLancamento": 52.5},
+    {"historico": "Subtotal", "valorDoLancamento": 52.5},
+    {"historico": "Soma", "valorDoLancamento": 52.5},
+    {"historico": "Média", "valorDoLancamento": 10.5},
+    {"historico": "Média geral:", "valorDoLancamento": 10.5},
+    {"historico": "Contagem", "valorDoLancamento": 5},
+    {"codigoDaFilial": "TOTAL", "valorDoLancamento": 52.5},
+    {"codigoDaFilial": "Total", "codigoDoCliente": 5, "valorDoLancamento": 52.5},
+    {"codigoDaContaCorrente": "Soma", "valorDoLancamento": 52.5},
+    {"dataDeVencimento": "Total:", "valorDoLancamento": 52.5},
+    {"anotação": "TOTAL", "valorDoLancamento": 52.5},
+    {"valorDoLancamento": "=SUBTOTAL(109,I2:I6)"},
+    {"valorDoLancamento": "=SUM(I2:I6)"},
+    {"historico": "Mensalidades", "valorDoLancamento": "=SUM($I$2:$I$6)"},
+]
+
+
+@pytest.mark.parametrize(("below", "quoted"), across(TOTALS, [False, True]), ids=str)
 def test_a_total_has_one_finding_and_is_no_record(
     tmp_path: Path, catalogue: Catalogue, below: Row, quoted: bool
 ) -> None:

@@ -9,6 +9,7 @@ import openpyxl
 import pytest
 import xlsxwriter
 from openpyxl.packaging.custom import CustomPropertyList
+from sampling import across
 from sheets import (
     GOOD,
     INSTRUCTIONS_SHEET,
@@ -39,8 +40,7 @@ def test_an_analysts_sheet_of_such_a_name_is_read(
         assert (sheet.sheet, list(sheet.rows), sheet.findings) == (name, [2], [])
 
 
-@pytest.mark.parametrize("resource", list(GOOD))
-@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(("resource", "marked"), across(list(GOOD), [True, False]))
 def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
     tmp_path: Path, catalogue: Catalogue, resource: str, marked: bool
 ) -> None:

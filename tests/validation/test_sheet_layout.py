@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
+from sampling import across
 from sheets import GOOD, write_records, write_rows
 from xlsxwriter.worksheet import Worksheet
 
@@ -119,40 +120,39 @@ def test_a_formula_with_a_result_is_told_however_many_empty_ones_come_first(
     assert found == ["D71"]
 
 
-@pytest.mark.parametrize(
-    ("total", "found"),
-    [
-        (["TOTAL DE CLIENTES: 7"], ["row-total"]),
-        (["Total geral", None, "7"], ["row-total"]),
-        (["Subtotal:"], ["row-total"]),
-        (["SUBTOTAL SÃO PAULO"], ["row-total"]),
-        (["Sub-total – Campinas", "J"], ["row-total"]),
-        (["Totais"], ["row-total"]),
-        (["Total parcial"], ["row-total"]),
-        (["Total clientes", None, "7"], ["row-total"]),
-        (["Total (7)"], ["row-total"]),
-        (["Total - 7 clientes"], ["row-total"]),
-        (["Qtde. de clientes: 7"], ["row-total"]),
-        (["Quantidade total: 7"], ["row-total"]),
-        (["Contagem Geral", "7"], ["row-total"]),
-        (["Total Distribuidora"], []),
-        (["Total-Med Farmácia"], []),
-        (["Total 90 Comércio Ltda"], []),
-        (["Totalmente Demais Modas"], []),
-        (["Número Um Calçados"], []),
-        (["Contagem Auto Peças"], []),
-        (["Padaria Total"], []),
-        (["Total", "F", "529.982.247-25"], []),
-    ],
-)
-@pytest.mark.parametrize("below", [0, 20], ids=["at-the-end", "in-the-middle"])
+TOTALS: list[tuple[list[str | None], list[str]]] = [
+    (["TOTAL DE CLIENTES: 7"], ["row-total"]),
+    (["Total geral", None, "7"], ["row-total"]),
+    (["Subtotal:"], ["row-total"]),
+    (["SUBTOTAL SÃO PAULO"], ["row-total"]),
+    (["Sub-total – Campinas", "J"], ["row-total"]),
+    (["Totais"], ["row-total"]),
+    (["Total parcial"], ["row-total"]),
+    (["Total clientes", None, "7"], ["row-total"]),
+    (["Total (7)"], ["row-total"]),
+    (["Total - 7 clientes"], ["row-total"]),
+    (["Qtde. de clientes: 7"], ["row-total"]),
+    (["Quantidade total: 7"], ["row-total"]),
+    (["Contagem Geral", "7"], ["row-total"]),
+    (["Total Distribuidora"], []),
+    (["Total-Med Farmácia"], []),
+    (["Total 90 Comércio Ltda"], []),
+    (["Totalmente Demais Modas"], []),
+    (["Número Um Calçados"], []),
+    (["Contagem Auto Peças"], []),
+    (["Padaria Total"], []),
+    (["Total", "F", "529.982.247-25"], []),
+]
+
+
+@pytest.mark.parametrize(("case", "below"), across(TOTALS, [0, 20]))
 def test_a_total_among_the_records_is_told(
     tmp_path: Path,
     catalogue: Catalogue,
-    total: list[str | None],
-    found: list[str],
+    case: tuple[list[str | None], list[str]],
     below: int,
 ) -> None:
+    total, found = case
     record = [GOOD["cliente"]["nomeComercial"], "F", "529.982.247-25"]
     others = [[*record[:2], None]] * below
     path = write_rows(

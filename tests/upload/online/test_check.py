@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from environment import ROOT, Xlbridge, credentials
+from sandboxes import give_database
 from sheets import GOOD, write_records, write_rows
 from stdnum.br import cnpj
 
@@ -295,7 +296,10 @@ def test_when_the_system_cannot_be_asked_the_local_report_is_there(
     assert "value-range" in without.stdout
 
 
-def test_with_nothing_configured_the_embedded_sandbox_is_asked(xlbridge: Xlbridge) -> None:
+def test_with_nothing_configured_the_embedded_sandbox_is_asked(
+    xlbridge: Xlbridge, home: Path
+) -> None:
+    give_database(home, [])
     sample = ROOT / "samples" / "contasreceber-cliente-inativo.xlsx"
     done = xlbridge("validate", sample, "--online", "--format", "json")
     assert "embedded sandbox" in done.stderr
