@@ -3,8 +3,8 @@
 import ast
 import re
 import string
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,9 @@ ALWAYS_SEVERAL = {"filters.py", "proof_page.py", "report_page.py"}
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 
 
-def texts(path: Path) -> Iterator[tuple[int, str, str]]:
+@cache
+def texts(path: Path) -> list[tuple[int, str, str]]:
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if (
             isinstance(node, ast.Call)
@@ -36,7 +38,8 @@ def texts(path: Path) -> Iterator[tuple[int, str, str]]:
             parts = {k.arg: k.value for k in node.keywords}
             values = [getattr(parts.get(name), "value", None) for name in ("pt", "en")]
             if all(isinstance(value, str) for value in values):
-                yield node.lineno, str(values[0]), str(values[1])
+                found.append((node.lineno, str(values[0]), str(values[1])))
+    return found
 
 
 def placeholders(text: str) -> set[str]:

@@ -11,9 +11,12 @@ from environment import ROOT, clean_environment, unmeasured_environment
 from xlbridge.resources import load_catalogue
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel installed in it, without its dependencies."""
+    """A folder with the wheel installed in it, without its dependencies.
+
+    It takes seconds, and workers share no fixture: one test tells all of it.
+    """
     built = tmp_path_factory.mktemp("wheel")
     environment = unmeasured_environment()
     environment.pop("PIP_CONSTRAINT", None)
@@ -38,7 +41,14 @@ def run(installed: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_it_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_carries_its_files_and_works_from_them(installed: Path, tmp_path: Path) -> None:
+    runs_from_the_wheel(installed, tmp_path)
+    carries_schemas_and_templates(installed, tmp_path)
+    carries_the_files_of_its_pages(installed)
+    writes_and_judges_a_template(installed, tmp_path)
+
+
+def runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     where = subprocess.run(
         [sys.executable, "-c", "import xlbridge; print(xlbridge.__file__)"],
         cwd=tmp_path,
@@ -50,7 +60,7 @@ def test_it_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert Path(where.stdout.strip()).is_relative_to(installed)
 
 
-def test_it_carries_schemas_and_templates(installed: Path, tmp_path: Path) -> None:
+def carries_schemas_and_templates(installed: Path, tmp_path: Path) -> None:
     shipped = installed / "xlbridge" / "_data"
     assert {p.stem for p in (shipped / "schemas").glob("*.yaml")} == set(load_catalogue())
     assert {p.stem for p in (shipped / "templates").glob("*.xlsx")} == set(load_catalogue())
@@ -58,7 +68,7 @@ def test_it_carries_schemas_and_templates(installed: Path, tmp_path: Path) -> No
     assert [entry["resource"] for entry in listed["resources"]] == list(load_catalogue())
 
 
-def test_it_carries_the_files_of_its_pages(installed: Path) -> None:
+def carries_the_files_of_its_pages(installed: Path) -> None:
     def page_files(package: Path) -> set[Path]:
         found = (p for end in ("html", "css", "js") for p in package.rglob(f"*.{end}"))
         return {path.relative_to(package) for path in found}
@@ -66,7 +76,7 @@ def test_it_carries_the_files_of_its_pages(installed: Path) -> None:
     assert page_files(installed / "xlbridge") == page_files(ROOT / "xlbridge") != set()
 
 
-def test_it_writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
+def writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
     run(installed, tmp_path, "template", "cliente", "-o", "c.xlsx")
     done = judge(installed, tmp_path, "json")
     (report,) = json.loads(done.stdout)["files"]

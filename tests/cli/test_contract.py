@@ -14,6 +14,7 @@ import xlsxwriter
 from environment import ROOT, Xlbridge, clean_environment, credentials
 from html_server import html_server
 from openpyxl import load_workbook
+from sandboxes import give_database
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -207,7 +208,10 @@ def test_a_preview_exits_with_zero(
     assert json.loads(done.stdout)["state"] == "previewed"
 
 
-def test_the_embedded_sandbox_serves_when_nothing_is_configured(xlbridge: Xlbridge) -> None:
+def test_the_embedded_sandbox_serves_when_nothing_is_configured(
+    xlbridge: Xlbridge, home: Path
+) -> None:
+    give_database(home, [])
     done = xlbridge("whoami", "--format", "json")
     said(done, 0, "embedded sandbox")
     assert json.loads(done.stdout)
