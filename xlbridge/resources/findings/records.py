@@ -3,6 +3,11 @@
 from xlbridge.i18n import Text
 from xlbridge.resources.findings.finding import FindingKind, error, warning
 
+_LOOK_UP = Text(
+    pt="Confira-os no sistema, ou valide a planilha em partes.",
+    en="Look them up in the system, or validate the sheet in parts.",
+)
+
 RECORD_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "duplicate-across-sheets",
@@ -83,10 +88,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
             en="{count} of {codes} {codes:code|codes} {count:was|were} not looked up: {registry}, "
             "one by one.",
         ),
-        Text(
-            pt="Confira-os no sistema, ou valide a planilha em partes.",
-            en="Look them up in the system, or validate the sheet in parts.",
-        ),
+        _LOOK_UP,
     ),
     warning(
         "records-not-looked-up",
@@ -96,10 +98,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
             en="It was not looked up whether the system has the records of {count} "
             "{count:row|rows}: {why}.",
         ),
-        Text(
-            pt="Confira-os no sistema, ou valide a planilha em partes.",
-            en="Look them up in the system, or validate the sheet in parts.",
-        ),
+        _LOOK_UP,
     ),
     error(
         "already-registered",

@@ -3,6 +3,11 @@
 from xlbridge.i18n import Text
 from xlbridge.resources.findings.finding import FindingKind, error, warning
 
+_DELETE_ROW = Text(
+    pt="Apague a linha; se é um registro, preencha as outras células dela.",
+    en="Delete the row; if it is a record, fill in its other cells.",
+)
+
 SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "sheet-empty",
@@ -219,10 +224,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             pt="A linha parece um total, e não um registro; ela não é enviada.",
             en="The row seems to be a total and no record; it is not sent.",
         ),
-        Text(
-            pt="Apague a linha; se é um registro, preencha as outras células dela.",
-            en="Delete the row; if it is a record, fill in its other cells.",
-        ),
+        _DELETE_ROW,
     ),
     error(
         "row-note",
@@ -230,10 +232,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             pt="A linha parece uma anotação ou um título, e não um registro; ela não é enviada.",
             en="The row seems to be a note or a title and no record; it is not sent.",
         ),
-        Text(
-            pt="Apague a linha; se é um registro, preencha as outras células dela.",
-            en="Delete the row; if it is a record, fill in its other cells.",
-        ),
+        _DELETE_ROW,
     ),
     error(
         "row-struck",

@@ -8,6 +8,12 @@ from itertools import groupby
 from xlbridge.i18n import Text
 from xlbridge.resources.findings.finding import FindingKind, error, warning
 
+_TYPE_AGAIN = Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again.")
+_TYPE_CODE_AGAIN = Text(
+    pt="Formate a célula como texto e digite o código de novo, do original.",
+    en="Format the cell as text and type the code again, from its source.",
+)
+
 TEXT_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "code-leading-zeros",
@@ -51,10 +57,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             "algarismos.",
             en="The code is stored as a number and is too long: Excel keeps 15 digits only.",
         ),
-        Text(
-            pt="Formate a célula como texto e digite o código de novo, do original.",
-            en="Format the cell as text and type the code again, from its source.",
-        ),
+        _TYPE_CODE_AGAIN,
     ),
     error(
         "code-scientific",
@@ -62,10 +65,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             pt="O código está em notação científica: os algarismos do fim se perderam.",
             en="The code is in scientific notation: its last digits are lost.",
         ),
-        Text(
-            pt="Formate a célula como texto e digite o código de novo, do original.",
-            en="Format the cell as text and type the code again, from its source.",
-        ),
+        _TYPE_CODE_AGAIN,
     ),
     error(
         "code-shape",
@@ -136,7 +136,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             en="The accents are stored as characters apart from their letters; it is read as "
             "{read}, with each accented letter as one character.",
         ),
-        Text(pt="Apague o texto e digite-o de novo.", en="Delete the text and type it again."),
+        _TYPE_AGAIN,
     ),
     error(
         "document-placeholder",
@@ -231,10 +231,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             pt="O texto tem um caractere invisível ({character}), que não será enviado.",
             en="The text holds an invisible character ({character}), which is not sent.",
         ),
-        Text(
-            pt="Apague o texto e digite-o de novo.",
-            en="Delete the text and type it again.",
-        ),
+        _TYPE_AGAIN,
     ),
     warning(
         "look-alike-letter",
@@ -242,10 +239,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             pt="O texto tem uma letra de outro alfabeto que só parece latina ({character}).",
             en="The text holds a letter of another alphabet that only looks Latin ({character}).",
         ),
-        Text(
-            pt="Apague o texto e digite-o de novo.",
-            en="Delete the text and type it again.",
-        ),
+        _TYPE_AGAIN,
     ),
     error(
         "cell-error",
@@ -275,10 +269,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
             pt="O texto tem um caractere invisível ou trocado ({character}).",
             en="The text holds an invisible or look-alike character ({character}).",
         ),
-        Text(
-            pt="Apague o texto e digite-o de novo.",
-            en="Delete the text and type it again.",
-        ),
+        _TYPE_AGAIN,
     ),
     warning(
         "value-spelling",

@@ -3,6 +3,11 @@
 from xlbridge.i18n import Text
 from xlbridge.resources.findings.finding import FindingKind, error, warning
 
+_SHOW_DATE = Text(
+    pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
+    en="Give the cell a format with day, month and year, and check the date.",
+)
+
 VALUE_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "required-missing",
@@ -115,10 +120,7 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             pt="A célula não mostra a data que guarda, {stored}, que seria enviada.",
             en="The cell does not show the date that it stores, {stored}, which would be sent.",
         ),
-        Text(
-            pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
-            en="Give the cell a format with day, month and year, and check the date.",
-        ),
+        _SHOW_DATE,
     ),
     warning(
         "date-shown-in-part",
@@ -126,10 +128,7 @@ VALUE_FINDINGS: tuple[FindingKind, ...] = (
             pt="A célula mostra só {shown} da data; será enviada {stored}.",
             en="The cell shows only {shown} of its date; {stored} is sent.",
         ),
-        Text(
-            pt="Dê à célula um formato com dia, mês e ano, e confira a data.",
-            en="Give the cell a format with day, month and year, and check the date.",
-        ),
+        _SHOW_DATE,
     ),
     error(
         "number-ambiguous",
