@@ -230,7 +230,8 @@ def _with_lists(frame: pd.DataFrame, lists: Mapping[str, ItemLists]) -> pd.DataF
 class ChildRows:
     """Rows of a child sheet: the typed frame with its key, and whose item each row is.
 
-    ``places`` has the position of the record and the number of the item, from zero.
+    Of the columns, optional ones without any value are left out. ``places`` has the position of the
+    record and the number of the item, from zero.
     """
 
     resource: Resource
@@ -248,16 +249,15 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
         places = [(at, number) for at, items in enumerate(lists) for number in range(len(items))]
         if not places:
             continue
-        columns = {
-            c.name: pd.Series(
-                [keys[at] for at, _ in places]
-                if c.name == KEY
-                else [item.get(c.name) for items in lists for item in items],
-                dtype=c.dtype,
-            )
-            for c in child.columns
-        }
-        yield ChildRows(child, pd.DataFrame(columns), places)
+        named = {KEY} | {name for items in lists for item in items for name in item}
+        columns = [c for c in child.columns if c.required or c.name in named]
+        values: dict[str, list[Any]] = {c.name: [] for c in columns}
+        for key, items in zip(keys, lists, strict=True):
+            for item in items:
+                for name, column in values.items():
+                    column.append(key if name == KEY else item.get(name))
+        typed = {c.name: pd.Series(values.pop(c.name), dtype=c.dtype) for c in columns}
+        yield ChildRows(child, pd.DataFrame(typed), places)
 
 
 def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:

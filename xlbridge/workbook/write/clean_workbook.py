@@ -49,7 +49,8 @@ class _Sheet:
     @classmethod
     def of(cls, resource: Resource, columns: Sequence[Column], frame: pd.DataFrame) -> "_Sheet":
         """Return the sheet of a resource; of the columns, optional ones without values go."""
-        kept = [c for c in columns if c.required or frame[c.name].notna().any()]
+        filled = {name for name in frame if frame[name].notna().any()}
+        kept = [c for c in columns if c.required or c.name in filled]
         return cls(resource.sheet, kept, frame)
 
 

@@ -118,8 +118,9 @@ def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator
         marked.set_font_color(f"#{style.SEVERITY_FONTS[Severity.ERROR]}")
         quoted = cell_format(book, column)
         quoted.set_quote_prefix()
+        values = items.frame.get(name)
         yield _Cells(
-            cell_values(column.kind, items.frame[name]),
+            [None] * len(items.frame) if values is None else cell_values(column.kind, values),
             cell_format(book, column),
             marked,
             None if column.kind.is_text else quoted,
