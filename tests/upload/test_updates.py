@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 from record_parts import amounts_of, make_invoices
 from sampling import every
 from sandboxes import sandbox_process
-from sheets import write_records
+from sheets import write_records, write_workbook
 from update_parts import (
     ExportEdit,
     Run,
@@ -29,6 +29,7 @@ from xlbridge.client import Client
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import RunningSandbox
 from xlbridge.wire.financial import PayableChange
+from xlbridge.wire.products import PRODUCT_GET, PRODUCT_LIST
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
 from xlbridge.wire.services import (
     SERVICE_INVOICE_LIST,
@@ -63,6 +64,30 @@ def test_an_edited_payable_is_changed_and_nothing_else(
     assert (name, float(after[key][name])) == ("valorDoLancamento", 96.5)
     code, report = run("upload", payables, "--update", "--yes")
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 3, [])
+
+
+def test_a_product_keeps_what_its_sheet_has_no_column_for(
+    client: Client, run: Run, tmp_path: Path
+) -> None:
+    row = {"codigoInterno": f"PAR-{new_cnpj()}", "descricaoDoProduto": "Parafuso"}
+    priced = [{**row, "valorUnitario": 2.5, "Peso": 0.045}]
+    path = write_records(tmp_path / "com-preco.xlsx", "produto", priced)
+    assert run("upload", path, "--yes")[0] == 0
+    (was,) = (one for one in client.records(PRODUCT_LIST) if row.items() <= one.items())
+    path = write_workbook(tmp_path / "produtos.xlsx", produto=[{**row, "marca": "Ciser"}])
+    code, report = run("upload", path, "--update", "--yes")
+    assert (code, report["plan"]["update"]) == (0, 1), report
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
+    assert now == {**was, "marca": "Ciser"}
+    priceless = [{**row, "valorUnitario": None}]
+    empty = write_workbook(tmp_path / "sem-preco.xlsx", produto=priceless)
+    code, report = run("upload", empty, "--update", "--yes")
+    assert (code, report["plan"]["held"]) == (1, 1)
+    code, report = run("upload", empty, "--update", "--clear", "--yes")
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
+    assert (code, now["valorUnitario"], now["Peso"]) == (0, 0, was["Peso"])
+    code, report = run("upload", empty, "--update", "--yes")
+    assert (code, report["plan"]["unchanged"]) == (0, 1)
 
 
 def test_new_and_changed_rows_go_together(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlbridge.resources import Kind, Resource
+from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
     MadeItems,
@@ -270,9 +271,12 @@ class _Comparison:
             if unlike is None or meant is not column or there is not theirs:
                 own = list(meant)
                 unlike = self._pairs.unlike(own, there)
+            # What an empty cell gives a new record does not go over what one that stays has.
+            emptied = name in declared.blank and declared.existing is not ExistingPolicy.REPLACED
             for place in unlike:
-                mine, other = own[self._pairs.rows[place]], there[self._pairs.records[place]]
-                if mine is not _NOT_MEANT:
+                at, other = self._pairs.rows[place], there[self._pairs.records[place]]
+                if own[at] is not _NOT_MEANT:
+                    mine = column[at] if emptied else own[at]
                     self._differing.setdefault(place, {})[name] = (mine, other)
         for child in self._matcher.resource.children:
             self._compare_lists(child)
@@ -317,7 +321,8 @@ class _Comparison:
         own = self._matcher.column(name, rows)
         # The system gives a code itself.
         of_row = have_column(rows, name) if name not in declared.codes else [False] * len(rows)
-        if name in declared.blank:
+        replaced = declared.existing is ExistingPolicy.REPLACED
+        if name in declared.blank and (replaced or any(of_row)):
             blank: Sequence[Any] = [declared.blank[name]] * len(rows)
         elif name in declared.blank_as:
             blank = values_of(rows, declared.blank_as[name])
@@ -329,7 +334,11 @@ class _Comparison:
             blank = [None] * len(rows)
         cases = zip(own, blank, self._matcher.texts(name, blank), of_row, strict=True)
         return [
-            value if value is not None else text if there or of is not None else _NOT_MEANT
+            value
+            if value is not None
+            else text
+            if there or (replaced and of is not None)
+            else _NOT_MEANT
             for value, of, text, there in cases
         ]
 
