@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sampling import every
+from sheets import write_workbook
 
 from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
@@ -18,7 +19,7 @@ from xlbridge.export import LISTINGS, Filter, Filters
 from xlbridge.export.export import export_listing
 from xlbridge.export.formats.template import template_opener
 from xlbridge.export.layout import Layout, require_records_of
-from xlbridge.export.listing import children_of
+from xlbridge.export.listing import Listing, children_of
 from xlbridge.resources import (
     Catalogue,
     Column,
@@ -34,7 +35,7 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
 from xlbridge.upload.lookup.row_table import RecordTable, RowValues, rows_of
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
-from xlbridge.wire import Operation
+from xlbridge.wire import Operation, record_model
 
 
 class CountingClient(Client):
@@ -214,3 +215,24 @@ def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
     (reading,) = ComparedRows(matcher, [row], [key], [(0, 1)], records, first.keys())
     assert reading is not None
     assert [(found.code, found.same) for found in reading.found] == [("7", True)]
+
+
+@pytest.mark.parametrize("listing", LISTINGS.values(), ids=list(LISTINGS))
+def test_an_exported_sheet_is_taken_for_no_other_records(listing: Listing, tmp_path: Path) -> None:
+    """A sheet that was copied into a workbook of its own, too."""
+    catalogue = load_catalogue()
+    sheets = {sheet.name: [column.name for column in sheet.columns] for sheet in listing.sheets}
+    for kept in (list(sheets), *([name] for name in sheets)):
+        rows = {name: [dict.fromkeys(sheets[name], 1)] * 2 for name in kept}
+        try:
+            found = validate_workbook(write_workbook(tmp_path / "x.xlsx", **rows), catalogue)
+        except UsageError:
+            continue
+        assert found.resource is not None
+        if any(finding.kind.code == "column-missing" for finding in found.findings):
+            continue
+        declared = found.resource.read_back
+        shown = () if declared is None else declared.operation_names
+        models = {record_model(operation_named(name).data) for name in shown}
+        assert record_model(listing.operation.data) in models, (kept, found.resource.name)
+        assert found.sheet == next(iter(sheets)), (kept, found.resource.name)

@@ -6,5 +6,6 @@ from .records import (
     RecordCreation as RecordCreation,
     RecordToRow as RecordToRow,
     SeparateList as SeparateList,
+    are_fields_of_others as are_fields_of_others,
     operation_named as operation_named,
 )

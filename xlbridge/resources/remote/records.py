@@ -4,7 +4,7 @@ Each class mirrors a block of the schema file. Operations are kept by name and l
 are used.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
@@ -290,3 +290,26 @@ def item_fields(name: str, sheet: str) -> frozenset[str]:
     of_list = None if record is None else record.model_fields.get(sheet)
     item = None if of_list is None else record_model(of_list.annotation)
     return frozenset(item.model_fields if item else ())
+
+
+def are_fields_of_others(names: Set[str], own: Set[str], operations: Iterable[str]) -> bool:
+    """Tell whether more of the names are fields of another kind of record than of one's own.
+
+    ``own`` are the columns of a resource, whose records ``operations`` show.
+    """
+    known = len(names & {*own, *chain.from_iterable(map(record_fields, operations))})
+    return any(len(names & fields) > known for fields in _shown_fields())
+
+
+@cache
+def _shown_fields() -> frozenset[frozenset[str]]:
+    """Return the fields of each kind of record, and of item of its lists, that the system shows."""
+    from xlbridge.wire import OPERATIONS, WireModel, record_model
+
+    def fields_within(model: type[WireModel]) -> Iterator[frozenset[str]]:
+        yield frozenset(model.model_fields)
+        for item in filter(None, (record_model(f.annotation) for f in model.model_fields.values())):
+            yield from fields_within(item)
+
+    shown = filter(None, (record_model(one.data) for one in OPERATIONS.values()))
+    return frozenset(chain.from_iterable(map(fields_within, shown)))

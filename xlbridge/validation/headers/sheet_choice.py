@@ -1,13 +1,16 @@
 """Choose the resource that a workbook is for, and the sheets that hold its data."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
+    find_header_row,
     has_rows,
     matched_columns,
     nearly_matched_columns,
@@ -177,7 +180,26 @@ def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list[
 def _could_take(resource: "Resource", cells: "SheetCells") -> bool:
     """Return whether the sheet has the resource's required columns, and rows below their names."""
     known, _ = matched_columns(cells, resource)
-    return bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
+    fits = bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
+    return fits and not _is_of_other_records(cells, resource)
+
+
+def _is_of_other_records(cells: "SheetCells", resource: "Resource") -> bool:
+    """Return whether the header has names of fields, and more of them are another record's.
+
+    Such are sheets that an export wrote, whatever became of them since: items of requisitions are
+    no products.
+    """
+    position = find_header_row(cells, resource)
+    own = set(resource.by_name)
+    header = set() if position is None else {str(text).strip() for text in cells.row(position)}
+    if not any(map(_FIELD_NAME.search, header - own)):
+        return False
+    declared = resource.read_back
+    return are_fields_of_others(header, own, () if declared is None else declared.operation_names)
+
+
+_FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
 def _resource_of_fingerprint(
@@ -259,7 +281,8 @@ def _best_fits(
     for resource in resources:
         for cells in sheets:
             known, strange = matched_columns(cells, resource)
-            if known and known.issuperset(resource.required):
+            fit = known and known.issuperset(resource.required)
+            if fit and not _is_of_other_records(cells, resource):
                 fits.append(((len(known), -strange), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     return [fit[1:] for fit in fits if fit[0] == best]
@@ -277,7 +300,8 @@ def _best_near_fit(
         for cells in sheets:
             named, strange = nearly_matched_columns(cells, resource)
             lacking = len(set(resource.required) - named)
-            if named and lacking * _ONE_MISSING_IN <= len(resource.required):
+            near = named and lacking * _ONE_MISSING_IN <= len(resource.required)
+            if near and not _is_of_other_records(cells, resource):
                 fits.append(((-lacking, len(named), -strange), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     leading = [fit[1:] for fit in fits if fit[0] == best]
@@ -306,8 +330,10 @@ def _no_fit(catalogue: "Catalogue", hidden: Sequence[str]) -> UsageError:
             en="It cannot be told which resource the sheet is for.",
         ),
         Text(
-            pt="Diga com --resource; existem: {names}.{others}",
-            en="Say it with --resource; there are: {names}.{others}",
+            pt="Diga com --resource; existem: {names}. O que foi exportado volta pelo modelo: "
+            "xlbridge export LISTAGEM --as-template RECURSO.{others}",
+            en="Say it with --resource; there are: {names}. What was exported is sent back as a "
+            "template: xlbridge export LISTING --as-template RESOURCE.{others}",
         ).format(names=", ".join(catalogue), others=others),
     )
 
