@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier
@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from environment import clean_environment, credentials, without_coverage
 from forked import Zygote
-from sandboxes import give_database, sandbox_process
+from sandboxes import sandbox_process
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.client.listings import Window
@@ -40,12 +40,9 @@ LEFT = f"exports/unfinished/*/*/{FINISHED_FILE}"
 
 @contextmanager
 def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
-    """A quarter of the demonstration company's orders, in a process that a test may kill."""
-    demo = ["--seed", "demo"]
-    give_database(home, demo)
-    with closing(sqlite3.connect(home / "sandbox.db")) as base, base:
-        base.execute("DELETE FROM sales_orders WHERE numeroDoPedido % 4")
-    with sandbox_process(home, [*demo, *options], clean_environment(home)) as running:
+    """Some of the demonstration company's orders, in a process that a test may kill."""
+    environment = clean_environment(home)
+    with sandbox_process(home, ["--seed", "demo", *options], environment, few=True) as running:
         yield running
 
 
@@ -88,7 +85,7 @@ def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_pat
         port = running.base_url.rpartition(":")[2]
 
         def kill(advance: ExportProgress) -> None:
-            if advance.records > 250:
+            if advance.records > 50:
                 os.kill(running.pid, signal.SIGKILL)
 
         with pytest.raises(TransportError):
