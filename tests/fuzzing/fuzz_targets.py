@@ -87,7 +87,6 @@ def read_other_kind(attempt: bytes) -> None:
         with refuse_damage():
             scan = SCANS[kind](BytesIO(content), _LIMITS)
             scan.sheet("Plan1")
-            scan.booleans("Plan1")
 
 
 OTHER_PARTS: tuple[tuple[FileKind, str | None], ...] = (

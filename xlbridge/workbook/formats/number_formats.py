@@ -119,6 +119,11 @@ def scale_factor(code: str) -> float:
     return shown / 1000 ** len(scaling[1]) if scaling else shown
 
 
+def scaling_styles(formats: Mapping[int, str]) -> dict[int, float]:
+    """Return the cell styles, of those with the given formats, that show a number so many times."""
+    return {style: by for style, code in formats.items() if (by := scale_factor(code)) != 1}
+
+
 def _local_name(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 

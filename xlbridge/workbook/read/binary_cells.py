@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xlbridge.workbook.formats.number_formats import scale_factor, telling_formats
+from xlbridge.workbook.formats.number_formats import scaling_styles, telling_formats
 from xlbridge.workbook.read.cells import RawSheet
 
 ERRORS: Mapping[int, str] = {
@@ -40,9 +40,8 @@ class BookStyles:
     def of(cls, codes: Iterable[str], fonts: Sequence[int], struck: set[int]) -> "BookStyles":
         """Take the format and the font of each style, and which fonts strike cells through."""
         formats = telling_formats(codes)
-        scaling = {s: factor for s, code in formats.items() if (factor := scale_factor(code)) != 1}
         marked = frozenset(style for style, font in enumerate(fonts) if font in struck)
-        return cls(formats, marked, scaling)
+        return cls(formats, marked, scaling_styles(formats))
 
 
 class SheetFacts:

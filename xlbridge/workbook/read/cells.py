@@ -169,9 +169,10 @@ class RawSheet:
     cells through, ``struck_texts`` are cells with a rich text that is struck through as a whole.
     ``counts_from_1904`` tells how the workbook counts days.
 
-    ``only_texts`` tells that the file has no other cells, as a .csv. Where no part can be read
-    again, ``styles`` maps a column to the runs of cells that have one of the styles of ``formats``
-    or ``struck``: the first row, the last, the style.
+    ``booleans`` are cells that show a boolean and store a number, ``only_texts`` tells that the
+    file has no other cells, as a .csv. Where no part can be read again, ``styles`` maps a column to
+    the runs of cells that have one of the styles of ``formats`` or ``struck``: the first row, the
+    last, the style.
     """
 
     errors: dict[CellPosition, str] = field(default_factory=dict)
@@ -183,6 +184,7 @@ class RawSheet:
     struck: frozenset[int] = frozenset()
     struck_texts: set[CellPosition] = field(default_factory=set)
     counts_from_1904: bool = False
+    booleans: dict[CellPosition, bool] = field(default_factory=dict)
     only_texts: bool = False
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 

@@ -114,18 +114,14 @@ def _decoded_as_ansi(content: bytes, error: UnicodeDecodeError) -> str:
     """
     if _UTF8_CHARACTER.search(content):
         raise _not_encoded(content, error, "utf-8")
-    text = _decoded_or_unclear(content)
+    try:
+        text = content.decode("cp1252")
+    except UnicodeDecodeError as undefined:
+        raise _encoding_unclear(1 + content.count(b"\n", 0, undefined.start)) from undefined
     strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
     if strange is not None:
         raise _encoding_unclear(1 + text.count("\n", 0, strange.start()))
     return text
-
-
-def _decoded_or_unclear(content: bytes) -> str:
-    try:
-        return content.decode("cp1252")
-    except UnicodeDecodeError as error:
-        raise _encoding_unclear(1 + content.count(b"\n", 0, error.start)) from error
 
 
 def _encoding_unclear(line: int) -> WorkbookRefused:

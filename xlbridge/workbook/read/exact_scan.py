@@ -116,13 +116,6 @@ def _refuse_document_type(*_declaration: object) -> NoReturn:
     raise hostile(Text(pt="definições DTD", en="DTD definitions"))
 
 
-def _float_or_zero(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
-
-
 class _ElementHandler:
     """Position of the parser, and what it has read of the present cell."""
 
@@ -256,8 +249,8 @@ class _ElementHandler:
         kind = cell.get("t", "n")
         value = None if self._value is None else "".join(self._value)
         self._check_value(kind, value)
-        if value is not None and value.startswith("-"):
-            self.scan.dates_parse &= _float_or_zero(value) > _LOWEST_DATE_NUMBER
+        if kind == "n" and value is not None and value.startswith("-"):
+            self.scan.dates_parse &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
             self.scan.raw.errors[place] = value
         is_struck = self._runs > 0 and self._runs == self._struck_runs

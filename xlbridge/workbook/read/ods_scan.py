@@ -13,8 +13,8 @@ from typing import BinaryIO
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from xlbridge.workbook.address import MAX_ROWS, CellPosition, column_letters
-from xlbridge.workbook.formats.number_formats import scale_factor, telling_formats
+from xlbridge.workbook.address import MAX_ROWS, column_letters
+from xlbridge.workbook.formats.number_formats import scaling_styles, telling_formats
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
@@ -200,15 +200,11 @@ class OdsScan:
         if _STYLES in self._archive.namelist():
             self._walk(_STYLES, handler)
         self._walk(_CONTENT, handler)
-        self._sheets, self._booleans = handler.sheets, handler.booleans
+        self._sheets = handler.sheets
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         return self._sheets.get(name, RawSheet())
-
-    def booleans(self, name: str) -> Mapping[CellPosition, bool]:
-        """Return the cells of a sheet that show a boolean and store a number."""
-        return self._booleans.get(name, {})
 
     def _walk(self, part: str, handler: "_ContentHandler") -> None:
         parser = expat.ParserCreate()
@@ -242,13 +238,11 @@ class _ContentHandler:
 
     def __init__(self, styles: OdsStyles, most_cells: int) -> None:
         self.sheets: dict[str, RawSheet] = {}
-        self.booleans: dict[str, dict[CellPosition, bool]] = {}
         self._styles = styles
         self._most_cells = most_cells
         self._width = 0
         self._scaling: Mapping[int, float] = {}
         self._raw: RawSheet | None = None
-        self._shown: dict[CellPosition, bool] = {}
         self._tables = 0
         self._row, self._rows = 0, 1
         self._column = 0
@@ -308,7 +302,7 @@ class _ContentHandler:
         if self._tables > 1:
             return
         formats = telling_formats(self._styles.codes())
-        self._scaling = {s: by for s, code in formats.items() if (by := scale_factor(code)) != 1}
+        self._scaling = scaling_styles(formats)
         self._raw = RawSheet(formats=formats, struck=self._styles.struck())
         self._row, self._column, self._defaults, self._width = 1, 0, [], 0
         name = attributes.get("table:name", "")
@@ -316,7 +310,6 @@ class _ContentHandler:
             # Which of the two a name stands for differs from reader to reader.
             raise unreadable()
         self.sheets[name] = self._raw
-        self._shown = self.booleans[name] = {}
 
     def _note_column(self, attributes: Mapping[str, str]) -> None:
         last = self._column + _repeated(attributes, "table:number-columns-repeated") - 1
@@ -364,7 +357,7 @@ class _ContentHandler:
         elif formula is not None and "office:value-type" not in cell:
             raw.unvalued.add((row, column))
         if formula is not None and text in _BOOLEANS and cell.get("office:value") in {"0", "1"}:
-            self._shown[row, column] = cell["office:value"] == "1"
+            raw.booleans[row, column] = cell["office:value"] == "1"
         if formula is not None and formula not in _CONSTANTS:
             raw.layout.note_formula(row, column)
             raw.layout.note_sum(row, column_letters(column), _excel_formula(formula))

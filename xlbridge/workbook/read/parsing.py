@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import BytesIO
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol
 from zipfile import BadZipFile
 
@@ -27,7 +26,7 @@ from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.formats.number_formats import scale_factor
+from xlbridge.workbook.formats.number_formats import scaling_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
@@ -57,7 +56,6 @@ from xlbridge.workbook.signature import (
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan takes less time than to set up the quick one."""
 
-_NOTHING: Mapping[CellPosition, object] = MappingProxyType({})
 _PANIC_MODULE = "pyo3_runtime"
 
 
@@ -88,14 +86,9 @@ class _WorkbookParser:
         self._archive = archive
         self._package = package
         self._budget = budget
-        self._shared = SharedTexts(package)
         self._shared_texts: list[str] = []
         self._formats = package.number_formats()
-        self._scaling = {
-            style: scale_factor(code)
-            for style, code in self._formats.items()
-            if scale_factor(code) != 1
-        }
+        self._scaling = scaling_styles(self._formats)
 
     def parse(self, sheet: str, *, may_be_ours: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; nothing where it may be one that xlbridge adds, and begins like it."""
@@ -104,7 +97,9 @@ class _WorkbookParser:
             with suppress(UnusualSheet):
                 yield from self._in_chunks(sheet)
                 return
-        self._budget.check_shared(sheet, self._shared)
+        letters, rows = self._shared.letters_in(self._package.sheet_pieces(sheet))
+        if letters:
+            self._budget.check_letters(letters, rows)
         content = self._open_whole(sheet)
         if not may_be_ours or not starts_like_ours_at(content):
             yield from parse_sheet(content, partial(self._scanned, sheet), self._budget)
@@ -117,8 +112,8 @@ class _WorkbookParser:
         yield SheetEnded(self._with_facts(scan.raw, sheet))
 
     def _scanned(self, sheet: str) -> RawSheet:
-        pieces, struck = self._package.sheet_pieces(sheet), self._shared.struck()
-        scan = scan_exactly(pieces, self._scaling, sheet, struck)
+        pieces = self._package.sheet_pieces(sheet)
+        scan = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
         return self._with_facts(scan.raw, sheet)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
@@ -144,6 +139,10 @@ class _WorkbookParser:
         if package.shared_part is not None:
             parts[package.shared_part] = b"".join(package.shared_pieces())
         return CalamineWorkbook.from_filelike(packed(parts)).get_sheet_by_name(sheet)
+
+    @cached_property
+    def _shared(self) -> SharedTexts:
+        return SharedTexts.of(b"".join(self._package.shared_pieces()))
 
     @cached_property
     def _book(self) -> CalamineWorkbook:
@@ -199,15 +198,9 @@ def require_sheet(sheet: str, names: Sequence[str]) -> None:
 
 
 def parse_sheet(
-    content: CalamineSheet,
-    scanned: Callable[[], RawSheet],
-    budget: Budget,
-    replaced: Mapping[CellPosition, object] = _NOTHING,
+    content: CalamineSheet, scanned: Callable[[], RawSheet], budget: Budget
 ) -> Iterator[ParserMessage]:
-    """Yield a sheet and its rows; ``scanned`` returns the facts that its values do not show.
-
-    ``replaced`` gives the values of cells that the parser takes for something else.
-    """
+    """Yield a sheet and its rows; ``scanned`` returns the facts that its values do not show."""
     encoder = SheetEncoder(content.name, budget)
     yield SheetStarted(content.name)
     left = 0
@@ -217,8 +210,8 @@ def parse_sheet(
         encoder.reserve(content.end[0], left, content.end[1])
         rows = content.iter_rows()
     raw = scanned()
-    if replaced:
-        rows = _with_values(rows, left, replaced)
+    if raw.booleans:
+        rows = _with_values(rows, left, raw.booleans)
     yield from encoder.encode(0, left, rows)
     encoder.end()
     yield SheetEnded(raw)
@@ -271,9 +264,6 @@ class _Scan(Protocol):
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
-
-    def booleans(self, name: str) -> Mapping[CellPosition, bool]:
-        """Return the cells of a sheet that show a boolean and store a number."""
 
 
 # Each is imported late: most files are of none of these kinds.
@@ -353,17 +343,12 @@ def _parse_other(
             # Which of the two a name stands for differs from reader to reader.
             raise unreadable()
         hidden = [s.name for s in book.sheets_metadata if s.visible != SheetVisibleEnum.Visible]
-        yield WorkbookStarted(scan.fingerprint, _hidden_data(names, hidden))
+        own = {LISTS_SHEET} if INSTRUCTIONS_SHEET in names else set[str]()
+        yield WorkbookStarted(scan.fingerprint, [name for name in hidden if name not in own])
         if sheet is not None:
             require_sheet(sheet, names)
         budget = Budget(limits)
         for one in [name for name in names if name not in hidden] if sheet is None else [sheet]:
             rows = book.get_sheet_by_name(one)
             if sheet is not None or not starts_like_ours_at(rows):
-                yield from parse_sheet(rows, partial(scan.sheet, one), budget, scan.booleans(one))
-
-
-def _hidden_data(names: Sequence[str], hidden: Sequence[str]) -> list[str]:
-    """Return the hidden sheets without the lists of a template."""
-    own = {LISTS_SHEET} if INSTRUCTIONS_SHEET in names else set[str]()
-    return [name for name in hidden if name not in own]
+                yield from parse_sheet(rows, partial(scan.sheet, one), budget)

@@ -1,34 +1,22 @@
-"""Encoder of a sheet's rows, and the budget of cells and text that a workbook's sheets share.
-
-A text stands in the file once, however many cells refer to it: a few kilobytes can stand for
-gigabytes. The shared texts are summed before a parser copies each of them; only long ones are
-looked into, as short ones cannot grow a sheet much beyond its own XML.
-"""
+"""Encoder of a sheet's rows, and the budget of cells and text that a workbook's sheets share."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.address import MAX_ROWS
 from xlbridge.workbook.read.cells import CellEncoder
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
 
-if TYPE_CHECKING:
-    from xlbridge.workbook.read.package import Package
-
-
 _LONG = 256
 """Bytes of a shared text with its markup up to which it is a short one."""
 
-_MAX_COUNTED = 16
-"""Long texts whose references are counted one by one, which is quick, before all are looked at."""
-
-_MAX_ROWS = 2**20
 _END_OF_TEXT = re.compile(rb"</(?:\w+:)?si\s*>|<(?:\w+:)?si\s*/>")
-_ODD_ENDS = (b":si", b"<si/", b"<si ", b"</si ")
 _MARKUP = re.compile(rb"<[^>]*>")
 _RUN = re.compile(rb"<(?:\w+:)?r\s*>.*?</(?:\w+:)?r\s*>", re.DOTALL)
 _STRUCK = re.compile(rb"""<(?:\w+:)?strike\s*(?:/|>|val\s*=\s*["'](?:1|true|on))""")
@@ -39,91 +27,49 @@ _REFERENCE = re.compile(
 _LONGEST_REFERENCE = 4096
 
 
+@dataclass(frozen=True, slots=True)
 class SharedTexts:
-    """The shared texts of a workbook that are long, by their index."""
+    """The shared texts of a workbook that are told apart, by their index: how many letters the long
+    ones have, and which are struck through as a whole.
 
-    def __init__(self, package: "Package") -> None:
-        self._package = package
-        self._long: dict[int, int] | None = None
+    A text stands in the file once, however many cells refer to it: a few kilobytes can stand for
+    gigabytes. So the long ones are summed before a parser copies each of them; short ones cannot
+    grow a sheet much beyond its own XML.
+    """
 
-    def letters_beyond(self, sheet: str, most: int, per_row: int) -> int | None:
-        """Return the most letters that a sheet's cells may have, where those of its texts are more.
+    letters: Mapping[int, int]
+    struck: Collection[int]
 
-        That is ``most``, and ``per_row`` more for each row; None where the texts keep to it.
-        """
-        if self._long is None:
-            self._long = dict(_long_texts(self._package.shared_pieces()))
-        if not self._long:
-            return None
-        most, letters = most + self._rows(sheet, per_row) * per_row, 0
-        if self._letters_at_most(sheet) <= most:
-            return None
-        for index in _references(self._package.sheet_pieces(sheet)):
-            letters += self._long.get(index, 0)
-            if letters > most:
-                return most
-        return None
+    @classmethod
+    def of(cls, content: bytes) -> "SharedTexts":
+        """Look at the texts of a part."""
+        *texts, _ = _END_OF_TEXT.split(content)
+        letters = {
+            index: len(_MARKUP.sub(b"", text).decode("utf-8", "replace"))
+            for index, text in enumerate(texts)
+            if len(text) > _LONG
+        }
+        return cls(letters, {index for index, text in enumerate(texts) if _is_struck(text)})
 
-    def struck(self) -> frozenset[int]:
-        """Return the indexes of the rich texts that are struck through as a whole."""
-        content = b"".join(self._package.shared_pieces())
-        if b"strike" not in content:
-            return frozenset()
-        texts = _split_texts(content)
-        return frozenset(index for index, text in enumerate(texts) if _is_struck(text))
-
-    def _rows(self, sheet: str, per_row: int) -> int:
-        if not per_row:
-            return 0
-        ends = sum(piece.count(b"row>") for piece in self._package.sheet_pieces(sheet))
-        return min(ends, _MAX_ROWS)
-
-    def _letters_at_most(self, sheet: str) -> int:
-        """Return how many letters the long texts can have at most; numbers may look like them."""
-        long = self._long or {}
-        if len(long) > _MAX_COUNTED:
-            return self._package.sheet_size(sheet) * max(long.values())
-        letters = 0
-        for piece in self._package.sheet_pieces(sheet):
-            letters += sum(piece.count(b">%d<" % index) * size for index, size in long.items())
-        return letters
+    def letters_in(self, pieces: Iterable[bytes]) -> tuple[int, int]:
+        """Return how many letters of long texts the cells of a sheet have, and its rows."""
+        letters, rows, rest = 0, 0, b""
+        for piece in pieces if self.letters else ():
+            block, end = rest + piece, 0
+            rows += piece.count(b"row>")
+            for found in _REFERENCE.finditer(block):
+                if found.end() == len(block):
+                    break
+                end = found.end()
+                letters += self.letters.get(int(found[1]), 0)
+            rest = block[max(end, len(block) - _LONGEST_REFERENCE) :]
+        return letters, min(rows, MAX_ROWS)
 
 
 def _is_struck(text: bytes) -> bool:
     """Return whether each run of a text is struck through."""
-    runs = _RUN.findall(text)
+    runs = _RUN.findall(text) if b"strike" in text else []
     return bool(runs) and all(_STRUCK.search(run) for run in runs)
-
-
-def _long_texts(pieces: Iterable[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the index and the length of each long text."""
-    index, rest = 0, b""
-    for piece in pieces:
-        *texts, rest = _split_texts(rest + piece)
-        for number, text in enumerate(texts, index):
-            if len(text) > _LONG:
-                yield number, len(_MARKUP.sub(b"", text).decode("utf-8", "replace"))
-        index += len(texts)
-
-
-def _split_texts(block: bytes) -> list[bytes]:
-    """Split a block after each text; nearly every program writes their ends in one way."""
-    if any(odd in block for odd in _ODD_ENDS):
-        return _END_OF_TEXT.split(block)
-    return block.split(b"</si>")
-
-
-def _references(pieces: Iterable[bytes]) -> Iterator[int]:
-    """Yield the index of each shared text that a cell refers to."""
-    rest = b""
-    for piece in pieces:
-        block, end = rest + piece, 0
-        for found in _REFERENCE.finditer(block):
-            if found.end() == len(block):
-                break
-            end = found.end()
-            yield int(found[1])
-        rest = block[max(end, len(block) - _LONGEST_REFERENCE) :]
 
 
 _CELL_TEXT = Text(pt="o texto das células", en="the cells' text")
@@ -147,17 +93,13 @@ class Budget:
         """Raise ``WorkbookRefused`` when a sheet's texts are too long, one of them or all."""
         if max(encoder.longest for encoder in encoders) > self._limits.text_length:
             raise text_too_long(sheet, self._limits.text_length)
-        rows = max(encoder.filled for encoder in encoders)
-        most = self._limits.text_size + rows * self._limits.text_per_row
-        if self._letters + _text_length(encoders) > most:
-            raise too_large(_CELL_TEXT, most)
+        self.check_letters(_text_length(encoders), max(encoder.filled for encoder in encoders))
 
-    def check_shared(self, sheet: str, shared: "SharedTexts") -> None:
-        """Raise ``WorkbookRefused`` when a sheet refers to longer shared texts than it may."""
-        left = self._limits.text_size - self._letters
-        most = shared.letters_beyond(sheet, left, self._limits.text_per_row)
-        if most is not None:
-            raise too_large(_CELL_TEXT, most + self._letters)
+    def check_letters(self, letters: int, rows: int) -> None:
+        """Raise ``WorkbookRefused`` when a sheet of so many rows has more letters than are left."""
+        most = self._limits.text_size + rows * self._limits.text_per_row
+        if self._letters + letters > most:
+            raise too_large(_CELL_TEXT, most)
 
     def end_sheet(self, cells: int, encoders: Iterable[CellEncoder]) -> None:
         """Take the cells and the texts of a whole sheet off the budget."""

@@ -5,9 +5,8 @@ Runs only where memory and time are limited.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
@@ -143,10 +142,6 @@ class XlsScan:
         except struct.error as error:
             raise damaged() from error
         return facts.raw
-
-    def booleans(self, _name: str) -> Mapping[CellPosition, bool]:
-        """Return no cell: a boolean is stored as one."""
-        return {}
 
     def _records(self, start: int) -> Iterator[_Record]:
         """Yield the records of the part that begins there, without those of parts within it."""

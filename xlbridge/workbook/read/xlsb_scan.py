@@ -6,11 +6,10 @@ Runs only where memory and time are limited.
 import posixpath
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import BinaryIO
 from xml.etree import ElementTree as ET
 
-from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
@@ -62,10 +61,6 @@ class XlsbScan:
         except struct.error as error:
             raise damaged() from error
         return facts.raw
-
-    def booleans(self, _name: str) -> Mapping[CellPosition, bool]:
-        """Return no cell: a boolean is stored as one."""
-        return {}
 
     def _read(self, name: str) -> bytes:
         return self._archive.read(self._names[name]) if name in self._names else b""
