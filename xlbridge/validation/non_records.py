@@ -75,7 +75,8 @@ def note_non_records(
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
     struck = _struck_columns(marks, formats_of)
-    marks.add(_struck_rows(marks, struck), "row-struck")
+    mostly = (p for p, names in struck.items() if 2 * len(names) > len(marks.filled_columns(p)))
+    marks.add(mostly, "row-struck")
     layout = cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
     rows, loose = _sparse_rows(marks)
@@ -157,15 +158,6 @@ def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, S
         ]
         for position in marks.positions_of_rows({row for row, _ in struck})
     }
-
-
-def _struck_rows(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> list[int]:
-    """Return the positions of the rows most of whose filled cells are struck through."""
-    return [
-        position
-        for position, names in struck.items()
-        if 2 * len(names) > len(marks.filled_columns(position))
-    ]
 
 
 def _note_struck_cells(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> None:

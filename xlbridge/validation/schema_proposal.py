@@ -17,9 +17,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.resources.checks import RULES
 from xlbridge.settings import WorkbookLimits
+from xlbridge.validation.headers.header_row import best_row
 from xlbridge.workbook.read import SheetCells, read_workbook
 
-_SEARCHED_ROWS = 50
 _MAX_CHOICES = 8
 """Maximum number of different texts that are proposed as the allowed ones."""
 _ROWS_PER_CHOICE = 5
@@ -111,14 +111,14 @@ def _below(cells: SheetCells, position: int) -> range:
 
 def _header_position(cells: SheetCells) -> int | None:
     """Return the first of the rows with most names: different texts, with data below."""
-    best, names = None, 0
-    for position in range(min(cells.height - 1, _SEARCHED_ROWS)):
+
+    def names(position: int) -> int:
         filled = [value for value in cells.row(position) if value != ""]
-        if len(filled) <= names or not all(isinstance(value, str) for value in filled):
-            continue
-        if len(set(filled)) == len(filled) and cells.has_data(position + 1):
-            best, names = position, len(filled)
-    return best
+        are_names = all(isinstance(value, str) for value in filled)
+        are_different = len(set(filled)) == len(filled)
+        return len(filled) if are_names and are_different and cells.has_data(position + 1) else 0
+
+    return best_row(cells, names)
 
 
 def _columns(cells: SheetCells, position: int) -> Iterator[ProposedColumn]:

@@ -141,7 +141,8 @@ def type_rows(
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
     dtypes = {resource.by_name[name].dtype for name in absent}
-    blank = {dtype: _blank_column(len(rows), dtype) for dtype in dtypes}
+    index = pd.RangeIndex(len(rows))
+    blank = {dtype: pd.Series(index=index, dtype=dtype).array for dtype in dtypes}
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
@@ -154,12 +155,8 @@ def type_rows(
             if memo is not None:
                 versions[column.name] = memo.version(column.name)
     _note_repeated_headers(header, headers, problems)
-    frame = pd.DataFrame(arrays, index=pd.RangeIndex(len(rows)), copy=False)
+    frame = pd.DataFrame(arrays, index=index, copy=False)
     return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
-
-
-def _blank_column(height: int, dtype: Any) -> Any:
-    return pd.Series(index=pd.RangeIndex(height), dtype=dtype).array
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,19 +233,13 @@ def _boolean(
     return pd.arrays.BooleanArray(values, missing)
 
 
-def _text(
-    column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
-) -> Any:
-    return coerce_text(column, cells, problems)
-
-
 _Coercer = Callable[[Column, ColumnCells, ParseOptions, CellProblems], Any]
 
 _COERCERS: Mapping[Kind, _Coercer] = {
-    Kind.TEXT: _text,
-    Kind.CODE: _text,
-    Kind.CNPJ: _text,
-    Kind.CPF: _text,
+    Kind.TEXT: coerce_text,
+    Kind.CODE: coerce_text,
+    Kind.CNPJ: coerce_text,
+    Kind.CPF: coerce_text,
     Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.MONEY: _number,

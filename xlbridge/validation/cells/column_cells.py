@@ -88,13 +88,7 @@ class ColumnCells:
 
     @cached_property
     def _stripped(self) -> npt.NDArray[np.object_]:
-        return _objects(list(map(str.strip, self._column.texts)))
-
-
-def _objects(texts: list[str]) -> npt.NDArray[np.object_]:
-    array: npt.NDArray[np.object_] = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
+        return np.array(list(map(str.strip, self._column.texts)), dtype=object)
 
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
@@ -218,44 +212,30 @@ class CellProblems:
         return found
 
     def clear(self, positions: Positions) -> None:
-        """Drop the problems of some cells, and take the cells out of further rules.
-
-        Only what reads several cells knows a first occurrence, and that comes later.
-        """
+        """Drop the problems of some cells, and take the cells out of further rules."""
         self.failed[positions] = True
-        kept = ~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions)
-        if not kept.all():
-            self.positions = _kept(self.positions, kept)
-            self.kinds = _kept(self.kinds, kept)
-            self.said = _kept(self.said, kept)
+        self._leave(~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions))
 
     def drop(self, *codes: str) -> None:
-        """Drop the problems of some kinds; none of them may be an error.
-
-        Only what reads several cells knows a first occurrence, and that comes later.
-        """
+        """Drop the problems of some kinds; none of them may be an error."""
         numbers = [_KIND_NUMBERS[code] for code in codes]
-        kept = ~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers)
+        self._leave(~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers))
+
+    def keep(self, kept: BoolArray) -> "CellProblems":
+        """Return the problems of the cells where ``kept`` is true, counted anew."""
+        left = self.copy()
+        left._leave(kept[np.frombuffer(self.positions, dtype=np.intc)])
+        moved = (np.cumsum(kept) - 1)[np.frombuffer(left.positions, dtype=np.intc)]
+        left.failed, left.positions = self.failed[kept], array("i", moved.astype(np.intc).tobytes())
+        return left
+
+    def _leave(self, kept: BoolArray) -> None:
+        """Drop all other problems. Only what reads several cells knows a first occurrence, and that
+        comes later."""
         if not kept.all():
             self.positions = _kept(self.positions, kept)
             self.kinds = _kept(self.kinds, kept)
             self.said = _kept(self.said, kept)
-
-    def keep(self, kept: BoolArray) -> "CellProblems":
-        """Return the problems of the cells where ``kept`` is true, counted anew.
-
-        Only what reads several cells knows a first occurrence, and that comes later.
-        """
-        positions = np.frombuffer(self.positions, dtype=np.intc)
-        numbers = np.flatnonzero(kept[positions])
-        moved = (np.cumsum(kept) - 1)[positions[numbers]]
-        return CellProblems(
-            self.failed[kept],
-            array("i", moved.astype(np.intc).tobytes()),
-            array("H", np.frombuffer(self.kinds, dtype=np.ushort)[numbers].tobytes()),
-            array("I", np.frombuffer(self.said, dtype=np.uintc)[numbers].tobytes()),
-            self.remarks,
-        )
 
     def _place_of(
         self, details: Mapping[str, object], corrected: CorrectedValue | None = None

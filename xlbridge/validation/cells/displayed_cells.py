@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
@@ -63,7 +64,11 @@ def significant_formats(
     for kinds, cell_kind, tells in (
         (frozenset(kind for kind in Kind if kind.is_text), CellKind.NUMBER, lambda _: True),
         (frozenset({Kind.MONEY}), CellKind.NUMBER, _tells_of_amount),
-        (frozenset({Kind.INTEGER, Kind.NUMBER}), CellKind.NUMBER, _tells_of_number),
+        (
+            frozenset({Kind.INTEGER, Kind.NUMBER}),
+            CellKind.NUMBER,
+            partial(may_show_otherwise, percents=True),
+        ),
         (frozenset(kind for kind in Kind if kind.is_text), CellKind.TEXT, changes_texts),
         (frozenset({Kind.DATE}), CellKind.DATE, _tells_part_of_date),
         (frozenset({Kind.DATE}), CellKind.DATETIME, _tells_part_of_date),
@@ -83,10 +88,6 @@ def significant_formats(
 
 def _tells_of_amount(code: str) -> bool:
     return foreign_currency(code) is not None or may_show_otherwise(code, percents=False)
-
-
-def _tells_of_number(code: str) -> bool:
-    return may_show_otherwise(code, percents=True)
 
 
 def _tells_part_of_date(code: str) -> bool:

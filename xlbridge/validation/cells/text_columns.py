@@ -17,6 +17,7 @@ from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import CATALOGUE, is_cnpj, is_cpf, masked_cnpj, masked_cpf
 from xlbridge.resources.findings import Severity, character_name
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
+from xlbridge.validation.request import ParseOptions
 from xlbridge.validation.text import (
     composed,
     find_look_alike,
@@ -62,7 +63,9 @@ _DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = 
 }
 
 
-def coerce_text(column: Column, cells: ColumnCells, problems: CellProblems) -> Any:
+def coerce_text(
+    column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
+) -> Any:
     """Return a text column as a pandas array, and note what is wrong with its cells."""
     positions, of_cells, texts = cells.distinct_texts()
     sent = _sent_texts(column, positions, of_cells, texts, problems)
@@ -136,13 +139,8 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
         return frozenset(column.allowed).__contains__
     if column.kind in _DOCUMENTS:
         return partial(_is_plain_document, _DOCUMENTS[column.kind][1])
-    if column.kind is Kind.TEXT:
-        if _is_plain_text(joined):
-            return None
-        return _is_plain_text
-    if _is_plain_code(joined):
-        return None
-    return _is_plain_code
+    is_plain = _is_plain_text if column.kind is Kind.TEXT else _is_plain_code
+    return None if is_plain(joined) else is_plain
 
 
 def _is_plain_text(text: str) -> bool:

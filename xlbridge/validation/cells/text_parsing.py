@@ -39,12 +39,12 @@ _BRAZILIAN_OFFSETS = range(-300, -119, 60)
 """Minutes by which the legal times of Brazil differ from UTC, daylight saving included."""
 _DAY_IN_MINUTES = 1440
 _MIDNIGHT = re.compile(r"[T ]+0?0:00(?::00(?:\.0+)?)?$", re.ASCII)
-_SHORT_YEAR = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{2})" + _TIME, re.ASCII)
+_SHORT_YEAR = re.compile(r"\d{1,2}([/.-])\d{1,2}\1(?P<year>\d{2})" + _TIME, re.ASCII)
 _MARK = r"(?:[ /.-]| de )"
 _DAY_MONTH_NAME = re.compile(
     rf"(\d{{1,2}})[ºo]?{_MARK}([a-zç]+)\.?{_MARK}(\d{{4}}){_TIME}", re.IGNORECASE
 )
-_NAMED_SHORT_YEAR = re.compile(rf"(\d{{1,2}}){_MARK}([a-zç]+)\.?{_MARK}(\d{{2}}){_TIME}", re.I)
+_NAMED_SHORT_YEAR = re.compile(rf"\d{{1,2}}{_MARK}[a-zç]+\.?{_MARK}(?P<year>\d{{2}}){_TIME}", re.I)
 _MONTH_NAME_DAY = re.compile(rf"([a-z]+)\.? (\d{{1,2}}),? (\d{{4}}){_TIME}", re.IGNORECASE)
 _MONTH_NAMES = (
     *("janeiro january", "fevereiro february", "março marco march", "abril april", "maio may"),
@@ -136,26 +136,15 @@ def _named_date(year: str, name: str, number: str) -> Meanings[date] | None:
     return None if day is None else Meanings(day, day)
 
 
-def _whole_year(year: str) -> str | None:
-    """Return a year of two digits in four, None where it may be of two centuries."""
-    return f"20{year}" if int(year) <= _LAST_OF_THIS_CENTURY else None
-
-
 def declared_date_meanings(text: str) -> Meanings[date] | None:
     """Return what a text may mean as a date where the order of day and month is declared, so that
     a year of two digits, which then stands last, may be read as well."""
-    if match := _SHORT_YEAR.fullmatch(text):
-        first, _, second, short = match.groups()
-        year = _whole_year(short)
-        if year is None:
-            return None
-        native, foreign = _date(year, second, first), _date(year, first, second)
-        return Meanings(native, foreign) if native or foreign else None
-    if match := _NAMED_SHORT_YEAR.fullmatch(text):
-        number, name, short = match.groups()
-        year = _whole_year(short)
-        return None if year is None else _named_date(year, name, number)
-    return date_meanings(text)
+    match = _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text)
+    if match is None:
+        return date_meanings(text)
+    # Two digits of later years may be of two centuries.
+    at, is_known = match.start("year"), int(match["year"]) <= _LAST_OF_THIS_CENTURY
+    return date_meanings(f"{text[:at]}20{text[at:]}") if is_known else None
 
 
 def year_of(text: str) -> int | None:
@@ -182,10 +171,10 @@ def number_meanings(text: str) -> Meanings[Decimal] | None:
         text = text.replace(" ", "")
     if _PLAIN.fullmatch(text):
         return Meanings(Decimal(text), Decimal(text))
-    native = (
-        Decimal(text.replace(".", "").replace(",", ".")) if _is_brazilian_number(text) else None
-    )
-    foreign = Decimal(text.replace(",", "")) if _is_english_number(text) else None
+    is_native = _is_written(text, (_COMMA, _PT_GROUPED), _POINT)
+    native = Decimal(text.replace(".", "").replace(",", ".")) if is_native else None
+    is_foreign = _is_written(text, (_POINT, _EN_GROUPED), _COMMA)
+    foreign = Decimal(text.replace(",", "")) if is_foreign else None
     return None if native is None and foreign is None else Meanings(native, foreign)
 
 
@@ -206,22 +195,12 @@ def _whole(value: Decimal | None) -> Decimal | None:
     return whole if whole == value else None
 
 
-def _is_brazilian_number(text: str) -> bool:
-    return bool(_COMMA.fullmatch(text) or _PT_GROUPED.fullmatch(text)) or _is_one_group(
-        _POINT, text
-    )
-
-
-def _is_english_number(text: str) -> bool:
-    return bool(_POINT.fullmatch(text) or _EN_GROUPED.fullmatch(text)) or _is_one_group(
-        _COMMA, text
-    )
-
-
-def _is_one_group(form: re.Pattern[str], text: str) -> bool:
-    """Return whether the single separator of ``form`` may also be one that groups thousands."""
-    match = form.fullmatch(text)
-    return bool(match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP)
+def _is_written(text: str, forms: Iterable[re.Pattern[str]], other: re.Pattern[str]) -> bool:
+    """Return whether a number has one of a convention's forms, or its single separator, which in
+    the ``other`` convention is that of decimals, may group thousands."""
+    match = other.fullmatch(text)
+    is_one_group = match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP
+    return bool(is_one_group) or any(form.fullmatch(text) for form in forms)
 
 
 def _date(year: str, month: str, day: str) -> date | None:

@@ -78,10 +78,11 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     """
     names = columns_by_header(resource.columns)
 
-    def named(row: Sequence[object]) -> int:
-        return len({names[text] for text in map(normalise_header, row) if text in names})
+    def named(position: int) -> int:
+        texts = map(normalise_header, cells.row(position))
+        return len({names[text] for text in texts if text in names})
 
-    return _best_row(cells, named, at_least=1)
+    return best_row(cells, named)
 
 
 def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
@@ -89,20 +90,19 @@ def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None
     None where no row means two."""
     columns = HeaderMatcher(resource, resource.by_name)
 
-    def meant(row: Sequence[object]) -> int:
-        matches = [columns.of(text) for text in row if isinstance(text, str)]
-        return len({match.column for match in matches if match is not None})
+    def meant(position: int) -> int:
+        matches = [columns.of(text) for text in cells.row(position) if isinstance(text, str)]
+        found = len({match.column for match in matches if match is not None})
+        return found if found > 1 else 0
 
-    return _best_row(cells, meant, at_least=2)
+    return best_row(cells, meant)
 
 
-def _best_row(
-    cells: SheetCells, score: Callable[[Sequence[object]], int], at_least: int
-) -> int | None:
-    """Return the position of the first row with the highest score; None where all are lower."""
-    scores = [score(cells.row(position)) for position in range(min(cells.height, SEARCHED_ROWS))]
+def best_row(cells: SheetCells, score: Callable[[int], int]) -> int | None:
+    """Return the position of the first row with the highest score; None where no row has one."""
+    scores = list(map(score, range(min(cells.height, SEARCHED_ROWS))))
     best = max(scores, default=0)
-    return scores.index(best) if best >= at_least else None
+    return scores.index(best) if best else None
 
 
 def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:

@@ -186,12 +186,7 @@ def _candidates(
                 alone = {"from": foreign.header}
                 yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, alone)
             continue
-        body: dict[str, Any] = {"from": foreign.header}
-        if column.kind in _MONEY and (style := foreign.number_style()):
-            body["numbers"] = style
-        fits = fit(column, foreign)
-        if fits is not None and fits < _FITS and takes_list(column, foreign):
-            body["values"] = listed_values(column, foreign)
+        fits, body = _reading(column, foreign)
         score, reason = _by_values(named, _score(named, column, foreign), fits, body)
         if reason is not None:
             yield _Candidate(foreign, column, score, reason.format(reason=named.reason), body)
@@ -264,15 +259,20 @@ _DIGIT = re.compile(r"\d")
 
 def column_body(column: Column, foreign: ForeignColumn) -> Mapping[str, Any]:
     """Return how the cells under a header that a person chose become a column of the resource."""
+    if column.kind in _DOCUMENTS and len(foreign.document_kinds()) > 1:
+        return {"from": foreign.header, "when": _DOCUMENTS[column.kind]}
+    return _reading(column, foreign)[1]
+
+
+def _reading(column: Column, foreign: ForeignColumn) -> tuple[float | None, Mapping[str, Any]]:
+    """Return how well the values under a header fit a column, and how they are read."""
     body: dict[str, Any] = {"from": foreign.header}
-    kinds = foreign.document_kinds()
-    if column.kind in _DOCUMENTS and len(kinds) > 1:
-        return {**body, "when": _DOCUMENTS[column.kind]}
     if column.kind in _MONEY and (style := foreign.number_style()):
         body["numbers"] = style
-    if (fit(column, foreign) or 0.0) < _FITS and takes_list(column, foreign):
+    fits = fit(column, foreign)
+    if fits is not None and fits < _FITS and takes_list(column, foreign):
         body["values"] = listed_values(column, foreign)
-    return body
+    return fits, body
 
 
 def _tells_by_values(column: Column, foreign: ForeignColumn) -> bool:

@@ -90,26 +90,19 @@ def fixes_json(fixes: FixedCopy) -> dict[str, Any]:
         "file": str(fixes.file),
         "changes": [
             {
-                "cell": change.finding.cell,
-                "row": change.finding.row,
-                "column": change.finding.column,
-                "code": change.finding.kind.code,
+                **_place(change.finding),
                 "old": change.finding.value,
                 "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
             }
             for change in fixes.changes
         ],
-        "left": [
-            {
-                "cell": left.finding.cell,
-                "row": left.finding.row,
-                "column": left.finding.column,
-                "code": left.finding.kind.code,
-                "reason": str(left.reason),
-            }
-            for left in fixes.left
-        ],
+        "left": [{**_place(left.finding), "reason": str(left.reason)} for left in fixes.left],
     }
+
+
+def _place(finding: Finding) -> dict[str, Any]:
+    place = {"cell": finding.cell, "row": finding.row, "column": finding.column}
+    return {**place, "code": finding.kind.code}
 
 
 def _document_pieces(report: Report) -> Iterator[str]:
