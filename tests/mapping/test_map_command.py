@@ -111,6 +111,18 @@ def test_ambiguous_values_say_nothing_against_a_column_and_documents_more_than_n
     assert columns["codigoDoCentroDeCusto"] == {"from": "CC", "link": "centrodecusto"}
 
 
+def test_an_exported_sheet_is_proposed_for_no_other_records(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    header = ["tipoDeMovimentacao", "numeroDaMovimentacao", "codigoDaFilial", "idProd"]
+    header += ["quantidade", "valorTotal", "documento"]
+    write_rows(tmp_path / "movimentacoes.xlsx", header, [["Entrada", 7, 1, 2001, 5, 10, "NF-1"]])
+    proposed = xlbridge("map", "movimentacoes.xlsx")
+    assert (proposed.returncode, proposed.stdout) == (2, "")
+    assert "those of an export that no resource imports" in proposed.stderr
+    assert xlbridge("map", "movimentacoes.xlsx", "--resource", "saida").returncode == 0
+
+
 def test_what_was_confirmed_helps_with_another_header(tmp_path: Path, xlbridge: Xlbridge) -> None:
     write_titles(tmp_path)
     assert xlbridge("map", "titulos.xlsx", "-o", "m.yaml").returncode == 0

@@ -185,18 +185,21 @@ def _could_take(resource: "Resource", cells: "SheetCells") -> bool:
 
 
 def _is_of_other_records(cells: "SheetCells", resource: "Resource") -> bool:
-    """Return whether the header has names of fields, and more of them are another record's.
+    position = find_header_row(cells, resource)
+    return position is not None and is_of_other_records(map(str, cells.row(position)), resource)
+
+
+def is_of_other_records(header: Iterable[str], resource: "Resource") -> bool:
+    """Return whether a header has names of fields, and more of them are another record's.
 
     Such are sheets that an export wrote, whatever became of them since: items of requisitions are
     no products.
     """
-    position = find_header_row(cells, resource)
-    own = set(resource.by_name)
-    header = set() if position is None else {str(text).strip() for text in cells.row(position)}
-    if not any(map(_FIELD_NAME.search, header - own)):
+    names, own = {text.strip() for text in header}, set(resource.by_name)
+    if not any(map(_FIELD_NAME.search, names - own)):
         return False
     declared = resource.read_back
-    return are_fields_of_others(header, own, () if declared is None else declared.operation_names)
+    return are_fields_of_others(names, own, () if declared is None else declared.operation_names)
 
 
 _FIELD_NAME = re.compile("[a-z][A-Z]")

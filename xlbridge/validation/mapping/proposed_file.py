@@ -14,6 +14,7 @@ from xlbridge.resources import Catalogue, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
+from xlbridge.validation.headers.sheet_choice import is_of_other_records
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_places import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
@@ -75,6 +76,11 @@ def propose_mapping(
     _, cells, position = max(found, key=lambda each: each[0])
     columns, repeated = foreign_columns(cells, position)
     columns = [replace(column, declared=numbers) for column in columns]
+    headers = [column.header for column in columns]
+    asked = catalogue.values() if wanted is None else [wanted]
+    fitting = [each for each in asked if wanted or not is_of_other_records(headers, each)]
+    if not fitting:
+        raise _exported(path)
     proposals = [
         propose(
             each,
@@ -83,7 +89,7 @@ def propose_mapping(
             repeated,
             [mapping for mapping in earlier if mapping.resource == each.name],
         )
-        for each in (catalogue.values() if wanted is None else [wanted])
+        for each in fitting
     ]
     named = _named_resources(catalogue.values(), path, cells, position)
     weighed = [(each.weight + _NAMED * (each.resource.name in named), each) for each in proposals]
@@ -214,6 +220,16 @@ def _no_header(path: Path) -> UsageError:
             pt="Confira se a planilha tem nomes de colunas; outra planilha se diz com --sheet.",
             en="Check that the sheet has names of columns; say another sheet with --sheet.",
         ),
+    )
+
+
+def _exported(path: Path) -> UsageError:
+    return UsageError(
+        Text(
+            pt="{file}: as colunas são de uma exportação que nenhum recurso importa.",
+            en="{file}: the columns are those of an export that no resource imports.",
+        ).format(file=path),
+        Text(pt="Diga o recurso com --resource.", en="Say the resource with --resource."),
     )
 
 
