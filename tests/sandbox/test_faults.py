@@ -137,3 +137,14 @@ def test_a_seed_strikes_the_same_requests_of_every_run(folder: Path, plain: http
     with faulty(folder, plain, spec) as http:
         assert [http.get("/v2/sistema/info").status_code for _ in planned] == planned
     assert set(planned) == {200, 429, 500}
+
+
+def test_an_expired_token_stays_expired(folder: Path, plain: httpx.Client) -> None:
+    spec = "expire@0.3,seed=7"
+    plan = parse_faults(spec)
+    planned = [bool(list(plan.faults_of(number))) for number in range(20)]
+    first = planned.index(True)
+    assert not all(planned[first:])
+    with faulty(folder, plain, spec) as http:
+        answers = [http.get("/v2/sistema/info").status_code for _ in planned]
+    assert answers == [200] * first + [401] * (len(planned) - first)

@@ -22,7 +22,7 @@ class FaultKind(StrEnum):
     ``delay`` waits, ``throttle`` answers 429 with that ``Retry-After``, ``slow-queue`` makes each
     queued file wait; these three take a value in seconds. ``error`` is a 500, ``cut`` a connection
     closed without an answer, each before the request is executed or after it was. ``expire``
-    answers 401.
+    answers 401, then and whenever the same token comes again.
     """
 
     DELAY = "delay"

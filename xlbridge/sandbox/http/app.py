@@ -285,6 +285,7 @@ class FaultInjection:
         self._app = app
         self._plan = plan
         self._numbers = itertools.count()
+        self._expired: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/v2/"):
@@ -295,6 +296,8 @@ class FaultInjection:
         disturbing = [f for f in faults if f.kind not in _DELAYING]
         if disturbing:
             await self._disturb(disturbing[0], scope, receive, send)
+        elif Request(scope).headers.get("authorization") in self._expired:
+            await self._expire(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -315,9 +318,12 @@ class FaultInjection:
             )
 
     async def _expire(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if "authorization" not in Request(scope).headers:
+        authorization = Request(scope).headers.get("authorization")
+        if authorization is None:
             await self._app(scope, receive, send)
             return
+        # As a token that has expired, it is refused from now on.
+        self._expired.add(authorization)
         await messages.failure_response(401, [("Authorization", "Token expirado.")])(
             scope, receive, send
         )
