@@ -29,7 +29,8 @@ from xlbridge.upload.journal import SheetPart
 from xlbridge.upload.lookup.row_table import PackedColumn, RowTable
 from xlbridge.upload.lookup.snapshot import FoundRecord, Moment, RowSnapshot, Snapshot
 from xlbridge.upload.planning import PlannedRow, RowAction
-from xlbridge.upload.planning.row_actions import PlannedRows, RowPlan
+from xlbridge.upload.planning.planned_row import PlannedRows
+from xlbridge.upload.planning.row_actions import RowPlan
 
 pytestmark = pytest.mark.one_database
 

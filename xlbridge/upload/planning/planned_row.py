@@ -1,18 +1,24 @@
-"""Row of a plan: its action, the reason where it is not created, and what differs in the system.
+"""Rows of a plan: action, the reason where it is not created, and what differs in the system.
 
 Source: the product brief, Row actions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import lru_cache
+from itertools import compress, count, repeat, starmap
+from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
+from xlbridge.upload.lookup.row_table import MadeItems, PackedColumn
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -320,5 +326,100 @@ class PlannedRow(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
+class _Decision(NamedTuple):
+    """Decision about rows that are alike."""
+
+    action: RowAction
+    reason: RowReason | None
+    job: str | None
+    why: Text | None
+
+
+_Decided = tuple[RowAction, RowReason | None, str | None, Text | None]
+
+
+class PlannedRows(MadeItems[PlannedRow]):
+    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
+
+    ``numbers`` are the columns of the system's own number, as the sheet has them.
+    """
+
+    def __init__(
+        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
+    ) -> None:
+        self._rows = array("L")
+        self._decided = array("L")
+        self._numbers = numbers
+        self._particular: dict[int, PlannedRow] = {}
+        decisions: dict[_Decided, int] = {}
+        self._records = PackedColumn(self._records_of(rows, decisions))
+        self._decisions = [_Decision(*one) for one in decisions]
+
+    def _records_of(
+        self, rows: Iterable[PlannedRow], decisions: dict[_Decided, int]
+    ) -> Iterator[str | None]:
+        """Yield the code of each row's record, and keep the rest; number the ``decisions``."""
+        last, number = None, 0
+        for at, row in enumerate(rows):
+            decision = row.action, row.reason, row.job, row.why
+            if decision != last:
+                last, number = decision, decisions.setdefault(decision, len(decisions))
+            self._rows.append(row.row)
+            self._decided.append(number)
+            if row.differences or row.own:
+                self._particular[at] = row
+            yield row.record
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[PlannedRow]:
+        decided = map(self._decisions.__getitem__, self._decided)
+        numbers = zip(*self._numbers.values(), strict=True) if self._numbers else repeat(())
+        rows = zip(count(), self._rows, decided, self._records, numbers, strict=False)
+        return starmap(self._planned, rows)
+
+    def _made(self, at: int) -> PlannedRow:
+        decision = self._decisions[self._decided[at]]
+        number = [column[at] for column in self._numbers.values()]
+        return self._planned(at, self._rows[at], decision, self._records[at], number)
+
+    def _planned(
+        self, at: int, row: int, decision: _Decision, record: str | None, number: Sequence[Any]
+    ) -> PlannedRow:
+        if at in self._particular:
+            return self._particular[at]
+        named = zip(self._numbers, number, strict=True) if number else ()
+        own = {name: value for name, value in named if value is not None}
+        action, reason, job, why = decision
+        return PlannedRow(row, action, reason, record, job, why, number=own or _NOTHING)
+
+    def count_actions(self) -> Counter[RowAction]:
+        """Count the rows by action."""
+        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
+
+    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
+        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
+        fitting = [wanted(one.action, one.reason) for one in self._decisions]
+        return list(compress(count(), map(fitting.__getitem__, self._decided)))
+
+    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
+        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
+        begins = [
+            f'["{one.action}", '
+            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
+            for one in self._decisions
+        ]
+        decided = map(begins.__getitem__, self._decided)
+        for at, (begin, digest, code) in enumerate(
+            zip(decided, digests, self._records, strict=True)
+        ):
+            record = "null" if code is None else encode_basestring_ascii(code)
+            particular = self._particular.get(at)
+            differences = _NOTHING if particular is None else particular.differences
+            theirs = {n: one.theirs for n, one in differences.items()} if differences else None
+            yield f'{begin}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
+
+
 def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
     return reason.text().format(job=job or "–", why=why or "–")

@@ -6,16 +6,13 @@ Source: the product brief, Row actions.
 """
 
 import hashlib
-import json
-from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import compress, count, repeat, starmap
-from json.encoder import encode_basestring_ascii
+from itertools import repeat
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from xlbridge.client import Client
 from xlbridge.errors import RemoteRejected
@@ -25,12 +22,13 @@ from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
-from xlbridge.upload.lookup.row_table import MadeItems, PackedColumn, TypedRows, values_of
+from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,
+    PlannedRows,
     RowAction,
     RowReason,
     SetAside,
@@ -44,101 +42,6 @@ _LOOKUP_REJECTED = Text(
 )
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NOT_ASKED = Text(pt="não foi pedido", en="it was not asked for")
-
-
-class _Decision(NamedTuple):
-    """Decision about rows that are alike."""
-
-    action: RowAction
-    reason: RowReason | None
-    job: str | None
-    why: Text | None
-
-
-_Decided = tuple[RowAction, RowReason | None, str | None, Text | None]
-
-
-class PlannedRows(MadeItems[PlannedRow]):
-    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
-
-    ``numbers`` are the columns of the system's own number, as the sheet has them.
-    """
-
-    def __init__(
-        self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
-    ) -> None:
-        self._rows = array("L")
-        self._decided = array("L")
-        self._numbers = numbers
-        self._particular: dict[int, PlannedRow] = {}
-        decisions: dict[_Decided, int] = {}
-        self._records = PackedColumn(self._records_of(rows, decisions))
-        self._decisions = [_Decision(*one) for one in decisions]
-
-    def _records_of(
-        self, rows: Iterable[PlannedRow], decisions: dict[_Decided, int]
-    ) -> Iterator[str | None]:
-        """Yield the code of each row's record, and keep the rest; number the ``decisions``."""
-        last, number = None, 0
-        for at, row in enumerate(rows):
-            decision = row.action, row.reason, row.job, row.why
-            if decision != last:
-                last, number = decision, decisions.setdefault(decision, len(decisions))
-            self._rows.append(row.row)
-            self._decided.append(number)
-            if row.differences or row.own:
-                self._particular[at] = row
-            yield row.record
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[PlannedRow]:
-        decided = map(self._decisions.__getitem__, self._decided)
-        numbers = zip(*self._numbers.values(), strict=True) if self._numbers else repeat(())
-        rows = zip(count(), self._rows, decided, self._records, numbers, strict=False)
-        return starmap(self._planned, rows)
-
-    def _made(self, at: int) -> PlannedRow:
-        decision = self._decisions[self._decided[at]]
-        number = [column[at] for column in self._numbers.values()]
-        return self._planned(at, self._rows[at], decision, self._records[at], number)
-
-    def _planned(
-        self, at: int, row: int, decision: _Decision, record: str | None, number: Sequence[Any]
-    ) -> PlannedRow:
-        if at in self._particular:
-            return self._particular[at]
-        named = zip(self._numbers, number, strict=True) if number else ()
-        own = {name: value for name, value in named if value is not None}
-        action, reason, job, why = decision
-        return PlannedRow(row, action, reason, record, job, why, number=own or _NOTHING)
-
-    def count_actions(self) -> Counter[RowAction]:
-        """Count the rows by action."""
-        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
-
-    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
-        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
-        fitting = [wanted(one.action, one.reason) for one in self._decisions]
-        return list(compress(count(), map(fitting.__getitem__, self._decided)))
-
-    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
-        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
-        begins = [
-            f'["{one.action}", '
-            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
-            for one in self._decisions
-        ]
-        decided = map(begins.__getitem__, self._decided)
-        for at, (begin, digest, code) in enumerate(
-            zip(decided, digests, self._records, strict=True)
-        ):
-            record = "null" if code is None else encode_basestring_ascii(code)
-            particular = self._particular.get(at)
-            differences = _NOTHING if particular is None else particular.differences
-            theirs = {n: one.theirs for n, one in differences.items()} if differences else None
-            yield f'{begin}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 
 @dataclass(frozen=True)
@@ -368,11 +271,13 @@ class _Planner:
         differences = {name: Difference(*pair) for name, pair in record.differing.items()}
         row = row._replace(record=record.code, differences=differences)
         change = self._resource.change
-        if change is None or record.final:
-            return _held(row, RowReason.CANNOT_CHANGE)
-        if not change.covers(record.listing, record.differing):
-            return _held(row, RowReason.CANNOT_CHANGE)
-        if any(child.sheet in record.differing for child in self._resource.children):
+        children = {child.sheet for child in self._resource.children}
+        if (
+            change is None
+            or record.final
+            or not change.covers(record.listing, record.differing)
+            or not children.isdisjoint(record.differing)
+        ):
             return _held(row, RowReason.CANNOT_CHANGE)
         if not self._options.update:
             return _held(row, RowReason.DIFFERS)
