@@ -16,7 +16,7 @@ from export import recorded_orders
 
 from xlbridge.client import Client, Target
 from xlbridge.client.listings import answer, stream
-from xlbridge.export import ExportRequest, OutputFile, flatten, lines, parts, prepare_export
+from xlbridge.export import ExportRequest, OutputFile, flatten, lines, parts
 from xlbridge.export.formats import compressed_rows
 from xlbridge.resources import load_catalogue
 
@@ -77,7 +77,7 @@ def main() -> None:
             ) as client:
                 request = ExportRequest(listing="pedidos", at_once=1)
                 output = OutputFile(folder / "ours.xlsx")
-                prepare_export(request, output, load_catalogue).run(client)
+                request.prepare(output, load_catalogue).run(client)
     together = steps.seconds.total()
     for label, seconds in steps.seconds.most_common():
         print(f"{label:25} {seconds:6.2f} s of processors, {seconds / together:.0%}", flush=True)

@@ -32,7 +32,7 @@ from xlbridge.batch import plan_format
 from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
 from xlbridge.errors import UsageError
-from xlbridge.export import LISTINGS, Filter, Listing, Sheet
+from xlbridge.export import LISTINGS, Filter, Listing
 from xlbridge.export.layout import require_records_of
 from xlbridge.i18n import Text, set_language
 from xlbridge.resources import KEY, Column, Resource, load_catalogue, schema_file_format
@@ -371,7 +371,8 @@ def _listing(listing: Listing) -> Lines:
     if listing.cap:
         yield f"- Cap: {listing.cap} records in one answer; fuller windows are split"
     for sheet in listing.sheets:
-        yield from _sheet(sheet)
+        columns = [f"`{column.name}` {column.kind}" for column in sheet.columns]
+        yield from ("", f"Sheet **{sheet.name}**, {len(columns)} columns: {', '.join(columns)}.")
 
 
 def _reservations(listing: Listing) -> Lines:
@@ -391,11 +392,6 @@ def _call(operation: Operation) -> str:
 
 def _options(names: Iterable[Filter]) -> str:
     return _code(*(f"--{name}" for name in names))
-
-
-def _sheet(sheet: Sheet) -> Lines:
-    columns = [f"`{column.name}` {column.kind}" for column in sheet.columns]
-    yield from ("", f"Sheet **{sheet.name}**, {len(columns)} columns: {', '.join(columns)}.")
 
 
 def main(arguments: Sequence[str]) -> None:

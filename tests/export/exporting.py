@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.client import Client
-from xlbridge.export import ExportRequest, ExportResult, Filters, OutputFile, prepare_export
+from xlbridge.export import ExportRequest, ExportResult, Filters, OutputFile
 from xlbridge.resources import load_catalogue
 
 
@@ -19,4 +19,4 @@ def export(
 ) -> ExportResult:
     """Write a listing into a file; ``asked`` are fields of the request, ``run`` how it is run."""
     request = ExportRequest(listing=listing, filters=filters or Filters(), **asked)
-    return prepare_export(request, OutputFile(output), load_catalogue).run(client, **run or {})
+    return request.prepare(OutputFile(output), load_catalogue).run(client, **run or {})

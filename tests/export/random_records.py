@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from xlbridge.export import Listing, Sheet
-from xlbridge.export.sheets import ExportColumn
+from xlbridge.export import Listing
+from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.resources import Kind
 
 PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)

@@ -16,12 +16,11 @@ import openpyxl
 import python_calamine
 from openpyxl.utils.escape import unescape
 
-from xlbridge.export import Sheet
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.lines import CELLS_AS_JSON
 from xlbridge.export.part_store import PartStore
-from xlbridge.export.sheets import ExportColumn
+from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 

@@ -27,8 +27,9 @@ from sandboxes import sandbox_process
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.client.listings import Window
 from xlbridge.errors import TransportError
-from xlbridge.export import FORMATS, LISTINGS, MAX_RESUME_AGE, ExportProgress, ExportResult, Filters
+from xlbridge.export import LISTINGS, ExportProgress, ExportResult, Filters
 from xlbridge.export.export import export_listing
+from xlbridge.export.formats.text import open_jsonl
 from xlbridge.export.part_store import PartStore, ResumeStore
 from xlbridge.export.parts import FINISHED_FILE
 from xlbridge.sandbox import RunningSandbox
@@ -56,7 +57,7 @@ def exported(
             LISTINGS["pedidos"],
             Filters(),
             output,
-            FORMATS["jsonl"],
+            open_jsonl,
             unfinished=unfinished,
             **options,
         )
@@ -175,7 +176,7 @@ def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
         assert finished_in(other) == 0
     for unfinished, later, found in (
         (place, timedelta(minutes=1), 1),
-        (place, MAX_RESUME_AGE + timedelta(minutes=1), 0),
+        (place, ResumeStore.MAX_AGE + timedelta(minutes=1), 0),
         (fresh, timedelta(minutes=1), 0),
         (place, -timedelta(minutes=1), 0),
     ):
@@ -194,7 +195,7 @@ def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"{number:03}" / "half").mkdir(parents=True)
-    now = datetime.now() + 2 * MAX_RESUME_AGE
+    now = datetime.now() + 2 * ResumeStore.MAX_AGE
     ready = Barrier(3)
 
     def clear_up(asked: int) -> bool:

@@ -13,16 +13,7 @@ import pytest
 from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
-from xlbridge.export import (
-    LISTINGS,
-    Filter,
-    Filters,
-    Listing,
-    check_filters,
-    find_listing,
-    parse_filters,
-)
-from xlbridge.export.filters import parse_date
+from xlbridge.export import LISTINGS, Filter, Filters, Listing, find_listing
 from xlbridge.export.formats.selection import output_format, output_opener
 from xlbridge.export.sheets import MarkedDigits, as_json, join_child_sheet
 from xlbridge.i18n import Text
@@ -205,7 +196,7 @@ def test_an_empty_text_is_nothing_where_no_text_can_be(field: str) -> None:
     ],
 )
 def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) -> None:
-    assert parse_date(Filter.FROM, text) == moment
+    assert Filters.parse({Filter.FROM: text}).start == moment
 
 
 @pytest.mark.parametrize(
@@ -214,7 +205,7 @@ def test_dates_are_read_in_both_ways(text: str | None, moment: datetime | None) 
 )
 def test_another_date_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--to"):
-        parse_date(Filter.TO, text)
+        Filters.parse({Filter.TO: text})
 
 
 @pytest.mark.parametrize(
@@ -232,11 +223,11 @@ def test_another_date_is_refused(text: str) -> None:
 )
 def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
-        check_filters(LISTINGS[listing], Filters(given))
+        LISTINGS[listing].check(Filters(given))
 
 
 def test_codes_may_be_ranges() -> None:
-    filters = parse_filters({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
+    filters = Filters.parse({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
     assert filters.given == {Filter.ID: (7, 9, 10, 11)}
 
 
@@ -251,7 +242,7 @@ def test_codes_may_be_ranges() -> None:
 )
 def test_values_that_cannot_be_are_refused(texts: dict[Filter, Any]) -> None:
     with pytest.raises(UsageError):
-        parse_filters(texts)
+        Filters.parse(texts)
 
 
 def test_a_flat_sheet_has_the_record_beside_each_child() -> None:

@@ -16,8 +16,8 @@ from reading import Rows, read_calamine, read_openpyxl, same
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
-from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters, Sheet
-from xlbridge.export.sheets import ExportColumn
+from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters
+from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.resources import Kind
 
 PEDIDO = "/v2/faturamento/pedido"

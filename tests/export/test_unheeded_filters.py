@@ -10,7 +10,7 @@ import pytest
 from answering import AnsweringSystem, answering
 from environment import Xlbridge
 
-from xlbridge.export import FILTERS, LISTINGS, Filter
+from xlbridge.export import LISTINGS, Filter
 
 ORDERS = [
     {"numeroDoPedido": n, "codigoDaFilial": 1 + n % 2, "ultimaAtualizacao": "2026-10-05T10:00:00"}
@@ -161,7 +161,7 @@ def test_a_documented_filter_is_taken_at_its_word_where_records_do_not_show_it(
 def test_every_guessed_filter_has_a_field_to_be_judged_by() -> None:
     for listing in LISTINGS.values():
         for name in listing.guessed - {Filter.FROM, Filter.TO}:
-            shown = set(FILTERS[name].of_record) & set(listing.model.model_fields)
+            shown = set(name.type.of_record) & set(listing.model.model_fields)
             assert shown, (listing.name, name)
         if listing.guessed & {Filter.FROM, Filter.TO}:
             assert "ultimaAtualizacao" in listing.model.model_fields

@@ -19,12 +19,13 @@ from reading import write_all
 from truth import Outcome, Outcomes
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import FORMATS, LISTINGS, Sheet
+from xlbridge.export import FORMATS, LISTINGS
 from xlbridge.export.flatten import Flattener
 from xlbridge.export.formats.frames import FrameOutput
 from xlbridge.export.formats.selection import output_opener
 from xlbridge.export.layout import template_sheets
 from xlbridge.export.lines import CELLS_AS_JSON
+from xlbridge.export.sheets import Sheet
 from xlbridge.resources import load_catalogue
 
 Read = Callable[[Path, str], list[Any]]

@@ -15,7 +15,7 @@ from upload_parts import AT_ONCE
 
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt
-from xlbridge.export import ExportRequest, Filter, Filters, OutputFile, prepare_export
+from xlbridge.export import ExportRequest, Filter, Filters, OutputFile
 from xlbridge.upload import State, UploadContext, Uploads
 from xlbridge.validation import validate_workbook
 
@@ -109,7 +109,7 @@ def test_counts_come_back_in_the_import_sheet_and_an_edited_one_is_noticed(
     exported = tmp_path / "exported.xlsx"
     only = Filters({Filter.ID: (newest(client).idInventario,)})
     request = ExportRequest(listing="inventario", filters=only, as_template="inventario")
-    prepared = prepare_export(request, OutputFile(exported), lambda: context.catalogue)
+    prepared = request.prepare(OutputFile(exported), lambda: context.catalogue)
     result = prepared.run(client)
     assert result.sheets == {"inventario": 1, "contagens": 3}
     # The system works these out by itself, or reads them from the balances.

@@ -13,7 +13,7 @@ from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan import CompareStep, ExportStep, file_digest, relative_name
 from xlbridge.batch.status import export_files, prepared_export
 from xlbridge.errors import XlbridgeError
-from xlbridge.export import ExportResult, OnProgress, PreparedExport
+from xlbridge.export import ExportProgress, ExportResult, PreparedExport
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
@@ -30,7 +30,9 @@ class PendingExport:
     fingerprint: str
 
 
-def run_export(batch: Batch, export: PendingExport, on_progress: OnProgress) -> None:
+def run_export(
+    batch: Batch, export: PendingExport, on_progress: Callable[[ExportProgress], None]
+) -> None:
     """Write an export, and its manifest where the plan asks for one, and record it as done.
 
     Raises ``UsageError`` when a file cannot be written, and what ``Client.records`` raises.

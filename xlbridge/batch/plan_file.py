@@ -21,16 +21,7 @@ from xlbridge.batch.plan import (
 )
 from xlbridge.batch.plan_format import STEP_KINDS, PlanDocument, plan_format
 from xlbridge.errors import PlanFileError, UsageError
-from xlbridge.export import (
-    FILTERS,
-    Filter,
-    Filters,
-    InvalidFilter,
-    ValueKind,
-    check_filters,
-    find_listing,
-    parse_filters,
-)
+from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import (
@@ -197,7 +188,7 @@ class StepReader:
     def _export(
         self, key_path: YamlPath, body: Mapping[str, Any], common: dict[str, Any]
     ) -> ExportStep:
-        from xlbridge.export import ExportRequest, OutputFile, prepare_export
+        from xlbridge.export import ExportRequest, OutputFile
 
         listing = find_listing(body["export"])
         filters = self._filters((*key_path, "filters"), body.get("filters", {}))
@@ -211,7 +202,7 @@ class StepReader:
             as_template=as_template,
             settled=settled,
         )
-        prepare_export(request, OutputFile(Path(output)), lambda: self._catalogue)
+        request.prepare(OutputFile(Path(output)), lambda: self._catalogue)
         manifest = body.get("manifest")
         return ExportStep(
             **common,
@@ -239,7 +230,7 @@ class StepReader:
             joined = self._document.texts((*place, "and"), wanted.get("and", []))
             filters = self._filters((*place, "filters"), wanted.get("filters", {}))
             for each in (name, *joined):
-                check_filters(find_listing(each), filters, ())
+                find_listing(each).check(filters, ())
             reasons = wanted.get("apart", {})
             listings.append(
                 ComparedListing(
@@ -283,10 +274,10 @@ class StepReader:
     def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
         given = {}
         for name, value in body.items():
-            filter_name, texts = Filter(name), self._document.texts((*key_path, name), value)
-            read = _FILTER_READERS.get(FILTERS[filter_name].kind, _first_text)
-            given[filter_name] = read(texts, value)
-        return parse_filters(given)
+            wanted, texts = Filter(name), self._document.texts((*key_path, name), value)
+            one = value if wanted.type.is_flag else texts[0]
+            given[wanted] = texts if wanted.type.is_repeatable else one
+        return Filters.parse(given)
 
 
 _ONE_SOURCE = Text(
@@ -303,19 +294,6 @@ _INVALID_PATTERN = Text(
     pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
     en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",
 )
-_FilterReader = Callable[[tuple[str, ...], Any], Any]
-
-
-def _first_text(texts: tuple[str, ...], _value: Any) -> Any:
-    return texts[0]
-
-
-_FILTER_READERS: Mapping[ValueKind, _FilterReader] = {
-    ValueKind.CODES: lambda texts, _value: texts,
-    ValueKind.TEXTS: lambda texts, _value: texts,
-    ValueKind.FLAG: lambda _texts, value: value,
-}
-"""Conversion of the values of filters in a plan, by their kind."""
 
 
 def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today: date) -> BatchPlan:

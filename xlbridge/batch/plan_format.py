@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from xlbridge.errors import UsageError
-from xlbridge.export import FILTERS, LISTINGS, Filter, ValueKind
+from xlbridge.export import LISTINGS, Filter, ValueKind
 from xlbridge.i18n import Text
 from xlbridge.resources.yaml_files import (
     Mistake,
@@ -86,14 +86,12 @@ def _step() -> Schema:
 
 def _filters() -> Schema:
     flag = {ValueKind.FLAG: _FLAG, ValueKind.CODE: {"type": ["integer", "string"], "minimum": 1}}
-    several = {ValueKind.CODES, ValueKind.TEXTS}
     values: dict[str, Schema] = {}
     for name in Filter:
-        kind = FILTERS[name].kind
-        one = flag.get(kind, _VALUE_SCHEMA)
+        one = flag.get(name.type.kind, _VALUE_SCHEMA)
         values[name.value] = (
             {"type": ["string", "integer", "array"], "items": _VALUE_SCHEMA}
-            if kind in several
+            if name.type.is_repeatable
             else one
         )
     return block_schema(values)

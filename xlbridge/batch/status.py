@@ -294,17 +294,17 @@ _RECORD_MISSING = Text(
 def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
     """Return the export of a step, its options checked."""
     # Batches without exports, which plan and send only, start without what writes workbooks.
-    from xlbridge.export import ExportRequest, OutputFile, prepare_export
+    from xlbridge.export import ExportRequest, OutputFile
 
-    return prepare_export(
-        ExportRequest(
-            listing=step.listing,
-            filters=step.filters,
-            flat=step.flat,
-            as_template=step.as_template,
-            settled=step.settled,
-            known=(),
-        ),
+    request = ExportRequest(
+        listing=step.listing,
+        filters=step.filters,
+        flat=step.flat,
+        as_template=step.as_template,
+        settled=step.settled,
+        known=(),
+    )
+    return request.prepare(
         OutputFile(batch.plan.folder / step.output),
         lambda: batch.environments.context(step.profile).catalogue,
     )

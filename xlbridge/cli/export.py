@@ -10,7 +10,7 @@ from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.export_run import ExportArguments, run_export
 from xlbridge.cli.options import described_command, force_option, option, scheduler_option
-from xlbridge.export import CSV_DIALECTS, FILTERS, FORMATS, Filter, ValueKind
+from xlbridge.export import CSV_DIALECTS, FORMATS, Filter, ValueKind
 
 _MOST_AT_ONCE = 8
 _METAVARS = {
@@ -24,9 +24,10 @@ _METAVARS = {
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for each filter that any listing has."""
-    for name, kind in reversed(list(FILTERS.items())):
+    for name in reversed(Filter):
+        kind = name.type
         attributes: dict[str, Any] = {"help": str(kind.meaning)}
-        if kind.kind is ValueKind.FLAG:
+        if kind.is_flag:
             attributes["is_flag"] = True
         else:
             attributes |= {"metavar": _METAVARS[kind.kind], "multiple": kind.is_repeatable}

@@ -1,7 +1,7 @@
 """Work of ``xlbridge export``: from the options to the files, its progress and its report."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -16,17 +16,14 @@ from xlbridge.client import Client, Target
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.export import (
-    MAX_RESUME_AGE,
     ExportProgress,
     ExportRequest,
     ExportResult,
     Filter,
-    OnProgress,
+    Filters,
     OutputFile,
     PreparedExport,
     find_listing,
-    parse_filters,
-    prepare_export,
 )
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
@@ -95,7 +92,7 @@ def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
         raise UsageError(_DOWNLOADS_ON_CLUSTER)
     request = ExportRequest(
         listing=find_listing(task.listing).name,
-        filters=parse_filters(task.filter_texts),
+        filters=Filters.parse(task.filter_texts),
         flat=task.flat,
         as_template=task.as_template,
         settled=task.settled,
@@ -105,7 +102,7 @@ def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
         known=(),
     )
     output = OutputFile(task.output, task.form, task.csv_dialect)
-    export = prepare_export(request, output, partial(load_catalogue, settings.schemas))
+    export = request.prepare(output, partial(load_catalogue, settings.schemas))
     require_distinct([*export.files, task.manifest])
     for path in filter(None, (task.output, task.manifest)):
         OutputFile(path).require_writable()
@@ -138,7 +135,7 @@ def _export_locally(
         )
     except BaseException:
         if windows := resume.windows():
-            hours = MAX_RESUME_AGE // timedelta(hours=1)
+            hours = resume.MAX_AGE // timedelta(hours=1)
             remark(_WINDOWS_KEPT.format(n=windows, hours=hours))
         raise
 
@@ -171,7 +168,9 @@ def _export_on_cluster(
 _UPDATE_SECONDS = 0.2
 
 
-def _show_export_progress(title: Text, activity: ProgressDisplay) -> OnProgress:
+def _show_export_progress(
+    title: Text, activity: ProgressDisplay
+) -> Callable[[ExportProgress], None]:
     """Return a callback that shows how far an export is, a few times a second."""
     begun = shown_at = time.monotonic()
     phase: object = None

@@ -21,7 +21,7 @@ from xlbridge.export.flatten import add_up_left_out
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.formats.selection import output_format, output_opener, output_paths
 from xlbridge.export.layout import Layout, line_spec
-from xlbridge.export.listing import Listing, check_filters
+from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.parts import LineSpec, Part
@@ -65,6 +65,25 @@ class ExportRequest:
     keep_unknown: bool = False
     at_once: int = 2
     known: tuple[int, ...] | None = None
+
+    def prepare(self, output: "OutputFile", load_catalogue: LoadCatalogue) -> "PreparedExport":
+        """Check the request before the first call.
+
+        Raises ``UsageError`` for a listing, filters, a layout or a format that cannot be; whether
+        the files can be written is not looked at yet.
+        """
+        listing, layout = _checked(self, load_catalogue)
+        form = output_format(output.path, output.format)
+        return PreparedExport(
+            request=self,
+            output=output,
+            listing=listing,
+            filters=self.filters,
+            layout=layout,
+            format=form,
+            files=output_paths(output.path, form, layout.sheets(listing)),
+            open_output=output_opener(form, output.csv_dialect, layout.template),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,28 +218,6 @@ class PreparedExport:
         return replace(result, attachments=downloads.files, attachment_problems=problems)
 
 
-def prepare_export(
-    request: ExportRequest, output: OutputFile, load_catalogue: LoadCatalogue
-) -> PreparedExport:
-    """Check a request before the first call.
-
-    Raises ``UsageError`` for a listing, filters, a layout or a format that cannot be; whether the
-    files can be written is not looked at yet.
-    """
-    listing, layout = _checked(request, load_catalogue)
-    form = output_format(output.path, output.format)
-    return PreparedExport(
-        request=request,
-        output=output,
-        listing=listing,
-        filters=request.filters,
-        layout=layout,
-        format=form,
-        files=output_paths(output.path, form, layout.sheets(listing)),
-        open_output=output_opener(form, output.csv_dialect, layout.template),
-    )
-
-
 def export_frames(
     client: Client,
     request: ExportRequest,
@@ -257,7 +254,7 @@ def export_frames(
 
 def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Listing, Layout]:
     listing = find_listing(request.listing)
-    check_filters(listing, request.filters, request.known)
+    listing.check(request.filters, request.known)
     template = request.as_template
     layout = Layout(
         flat=request.flat,
@@ -296,7 +293,7 @@ def export_listing(
     ``Client.records`` raises. Whatever is raised, an interruption included, no file is left half
     written.
     """
-    check_filters(listing, filters, known)
+    listing.check(filters, known)
     layout.check(listing)
     OutputFile(output).require_writable()
     wanted = listing.in_detail() if layout.in_detail else listing

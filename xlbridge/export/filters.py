@@ -36,6 +36,11 @@ class Filter(StrEnum):
     UNFINISHED = "unfinished"
     LIMIT = "limit"
 
+    @property
+    def type(self) -> "FilterType":
+        """Type of its values, and the fields that carry them."""
+        return _TYPES[self]
+
 
 class ValueKind(StrEnum):
     """Kind of a filter's value."""
@@ -73,12 +78,17 @@ class FilterType:
     is_empty: bool = False
 
     @property
+    def is_flag(self) -> bool:
+        """True when the filter is given or not, without a value."""
+        return self.kind is ValueKind.FLAG
+
+    @property
     def is_repeatable(self) -> bool:
         """True when the filter may be given several times."""
         return self.kind in (ValueKind.CODES, ValueKind.TEXTS)
 
 
-FILTERS: Mapping[Filter, FilterType] = {
+_TYPES: Mapping[Filter, FilterType] = {
     Filter.FROM: FilterType(
         ValueKind.MOMENT,
         Text(
@@ -210,13 +220,12 @@ FILTERS: Mapping[Filter, FilterType] = {
         ("qtde",),
     ),
 }
-"""Every filter, by its name."""
 
 
 def query_field(filter_name: Filter, query: type[WireModel] | None) -> str | None:
     """Return the field of a query that carries a filter, None where there is none."""
     fields = query.model_fields if query else {}
-    return next((name for name in FILTERS[filter_name].fields if name in fields), None)
+    return next((name for name in filter_name.type.fields if name in fields), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +236,27 @@ class Filters:
     """
 
     given: Mapping[Filter, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, texts: Mapping[Filter, Any]) -> "Filters":
+        """Read the filters as a user writes them; None, false and no values are not given.
+
+        Raises ``InvalidFilter`` for a value that cannot be one, an empty one among them, or a start
+        after the end.
+        """
+        wanted = {name: text for name, text in texts.items() if text not in (None, False, ())}
+        _require_values(wanted)
+        given = {name: _parse(name, text) for name, text in wanted.items()}
+        filters = cls(given)
+        if filters.start and filters.end and filters.start > filters.end:
+            raise InvalidFilter(
+                Text(
+                    pt="{filters}: o início vem depois do fim.",
+                    en="{filters}: the start comes after the end.",
+                ),
+                [Filter.FROM, Filter.TO],
+            )
+        return filters
 
     @property
     def start(self) -> datetime | None:
@@ -288,27 +318,6 @@ def option_names(names: Sequence[Filter]) -> str:
     return ", ".join(f"--{name}" for name in names)
 
 
-def parse_filters(texts: Mapping[Filter, Any]) -> Filters:
-    """Read the filters as a user writes them; None, false and no values are not given.
-
-    Raises ``InvalidFilter`` for a value that cannot be one, an empty one among them, or a start
-    after the end.
-    """
-    wanted = {name: text for name, text in texts.items() if text not in (None, False, ())}
-    _require_values(wanted)
-    given = {name: _parse(name, text) for name, text in wanted.items()}
-    filters = Filters(given)
-    if filters.start and filters.end and filters.start > filters.end:
-        raise InvalidFilter(
-            Text(
-                pt="{filters}: o início vem depois do fim.",
-                en="{filters}: the start comes after the end.",
-            ),
-            [Filter.FROM, Filter.TO],
-        )
-    return filters
-
-
 def _require_values(texts: Mapping[Filter, Any]) -> None:
     """Refuse empty values: a script's variable that is not set must not ask for everything."""
     empty = [
@@ -327,9 +336,9 @@ def _require_values(texts: Mapping[Filter, Any]) -> None:
 
 
 def _parse(name: Filter, text: Any) -> Any:
-    match FILTERS[name].kind:
+    match name.type.kind:
         case ValueKind.MOMENT:
-            return parse_date(name, text)
+            return _parse_date(name, text)
         case ValueKind.CODE:
             return _parse_code(name, str(text).strip())
         case ValueKind.CODES:
@@ -341,7 +350,7 @@ def _parse(name: Filter, text: Any) -> Any:
 
 
 def _parse_code(name: Filter, text: str) -> int:
-    codes = FILTERS[name].codes
+    codes = name.type.codes
     code = int(text) if _CODE.fullmatch(text) else 0
     if code not in codes:
         raise InvalidFilter(
@@ -391,14 +400,12 @@ def _parse_codes(name: Filter, text: str) -> Sequence[int]:
     return range(first, last + 1)
 
 
-def parse_date(option: Filter, text: str | None) -> datetime | None:
+def _parse_date(option: Filter, text: str) -> datetime:
     """Read a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
 
     A day alone as the end means all of that day. Raises ``InvalidFilter`` for anything else,
     two-digit years included.
     """
-    if text is None:
-        return None
     try:
         moment = parse_moment(text) if "/" in text else datetime.fromisoformat(text)
     except ValueError:

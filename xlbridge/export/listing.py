@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from xlbridge.client.listings import UNBOUNDED_WINDOW, UPDATE_FIELD, Window
 from xlbridge.export.filters import (
-    FILTERS,
     Filter,
     Filters,
     InvalidFilter,
@@ -122,7 +121,7 @@ class Listing:
             given |= {self.each.given} if self.each.given else set()
         return tuple(
             name
-            for name in FILTERS
+            for name in Filter
             if name in given or any(query_field(name, query) for query in queries)
             if name is not Filter.LIMIT or query_field(name, self.operation.query)
         )
@@ -167,6 +166,35 @@ class Listing:
         each = PerRecord(source=self, path=path)
         return replace(self, operation=operation, each=each, details=None, cap=None)
 
+    def check(self, filters: Filters, known: Sequence[int] | None = None) -> None:
+        """Raise ``InvalidFilter`` for filters that the listing does not take, or not together.
+
+        ``known`` are numbers of records that the interface lists nowhere, None where nobody
+        knows any.
+        """
+        _require_offered(self, filters)
+        if self.is_by_number and known is None and Filter.ID not in filters.given:
+            raise InvalidFilter(_REQUIRED, [Filter.ID], listing=self.name)
+        for name, value in filters.given.items():
+            if name.type.is_repeatable and len(value) > 1 and not _takes_several(self, name):
+                raise InvalidFilter(
+                    Text(
+                        pt="A listagem {listing} aceita um só {filters}.",
+                        en="The listing {listing} takes only one {filters}.",
+                    ),
+                    [name],
+                    listing=self.name,
+                )
+        in_path = [name for name in filters.given if name in self.of]
+        if len(in_path) > 1:
+            raise InvalidFilter(
+                Text(
+                    pt="Os filtros {filters} não se combinam.",
+                    en="The filters {filters} do not combine.",
+                ),
+                in_path,
+            )
+
     def _children(
         self,
         model: type[WireModel],
@@ -185,35 +213,6 @@ class Listing:
             columns = (*(c for c in above if c.name in key), *own)
             for below in self._children(inner, sheet.within, columns, tuple(deeper)):
                 yield replace(below, name=f"{name}.{below.name}")
-
-
-def check_filters(listing: Listing, filters: Filters, known: Sequence[int] | None = None) -> None:
-    """Raise ``InvalidFilter`` for filters that the listing does not take, or not together.
-
-    ``known`` are numbers of records that the interface lists nowhere, None where nobody knows any.
-    """
-    _require_offered(listing, filters)
-    if listing.is_by_number and known is None and Filter.ID not in filters.given:
-        raise InvalidFilter(_REQUIRED, [Filter.ID], listing=listing.name)
-    for name, value in filters.given.items():
-        if FILTERS[name].is_repeatable and len(value) > 1 and not _takes_several(listing, name):
-            raise InvalidFilter(
-                Text(
-                    pt="A listagem {listing} aceita um só {filters}.",
-                    en="The listing {listing} takes only one {filters}.",
-                ),
-                [name],
-                listing=listing.name,
-            )
-    in_path = [name for name in filters.given if name in listing.of]
-    if len(in_path) > 1:
-        raise InvalidFilter(
-            Text(
-                pt="Os filtros {filters} não se combinam.",
-                en="The filters {filters} do not combine.",
-            ),
-            in_path,
-        )
 
 
 def _require_offered(listing: Listing, filters: Filters) -> None:
@@ -242,7 +241,7 @@ _REQUIRED = Text(
 def _takes_several(listing: Listing, name: Filter) -> bool:
     by_path = name in listing.of or (listing.each is not None and listing.each.given is name)
     by_value = listing.per_value is not None and listing.per_value.filter is name
-    return by_path or by_value or name in listing.local or FILTERS[name].kind is ValueKind.TEXTS
+    return by_path or by_value or name in listing.local or name.type.kind is ValueKind.TEXTS
 
 
 def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
@@ -266,8 +265,8 @@ def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
 def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
     fields = listing.model.model_fields
     for name, value in filters.given.items():
-        shown = [one for one in FILTERS[name].of_record if one in fields]
-        for field_name in shown if FILTERS[name].is_empty else shown[:1]:
+        shown = [one for one in name.type.of_record if one in fields]
+        for field_name in shown if name.type.is_empty else shown[:1]:
             values = value if isinstance(value, tuple) else (value,)
             yield Criterion(
                 name=name.value,
@@ -275,8 +274,8 @@ def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
                 values=frozenset(map(comparable, values)),
                 is_sent=name not in listing.local,
                 is_guessed=name in listing.guessed,
-                is_nonzero=FILTERS[name].is_nonzero,
-                is_empty=FILTERS[name].is_empty,
+                is_nonzero=name.type.is_nonzero,
+                is_empty=name.type.is_empty,
             )
 
 

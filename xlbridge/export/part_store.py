@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 from filelock import FileLock, Timeout
 
@@ -163,9 +163,6 @@ class PartStore:
         return base
 
 
-MAX_RESUME_AGE = timedelta(hours=6)
-"""Time for which the windows of a failed run can be used by the next one."""
-
 _LOCK_FILE = "lock"
 
 
@@ -176,6 +173,9 @@ class ResumeStore:
     ``asked`` is everything that the answers and their lines depend on. ``fresh`` says that what
     an earlier run left is not to be used.
     """
+
+    MAX_AGE: ClassVar = timedelta(hours=6)
+    """Time for which the windows of a failed run can be used by the next one."""
 
     folder: Path
     asked: Sequence[object]
@@ -241,7 +241,7 @@ def _clear(folder: Path, now: datetime, *, all_of_it: bool) -> None:
 def _is_resumable(folder: Path, now: datetime) -> bool:
     part = Part.finished(folder)
     begun = None if part is None else part.begun
-    return begun is not None and timedelta(0) <= now - begun <= MAX_RESUME_AGE
+    return begun is not None and timedelta(0) <= now - begun <= ResumeStore.MAX_AGE
 
 
 def _remove_old(folder: Path, now: datetime) -> None:
@@ -250,7 +250,7 @@ def _remove_old(folder: Path, now: datetime) -> None:
         # What comes and goes meanwhile, another command is clearing away; its lock may make the
         # folder anew.
         with suppress(Timeout, FileNotFoundError, FileExistsError):
-            if other.stat().st_mtime <= (now - MAX_RESUME_AGE).timestamp():
+            if other.stat().st_mtime <= (now - ResumeStore.MAX_AGE).timestamp():
                 _remove_leftovers(other, now)
 
 

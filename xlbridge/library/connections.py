@@ -16,14 +16,12 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
 from xlbridge.export import (
-    FILTERS,
     ExportProgress,
     ExportRequest,
     Filter,
-    ValueKind,
+    Filters,
     export_frames,
     find_listing,
-    parse_filters,
 )
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report
@@ -81,9 +79,9 @@ class ExportedFrames:
 
 def _filter_text(name: Filter, value: object) -> object:
     """Return a filter's value as users write it, which is how it is read."""
-    if value is None or FILTERS[name].kind is ValueKind.FLAG:
+    if value is None or name.type.is_flag:
         return value
-    if FILTERS[name].is_repeatable:
+    if name.type.is_repeatable:
         values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         return tuple(map(str, values))
     return str(value)
@@ -331,7 +329,7 @@ class Connection:
             Filter.LIMIT: limit,
         }
         wanted = find_listing(listing)
-        filters = parse_filters({name: _filter_text(name, one) for name, one in given.items()})
+        filters = Filters.parse({name: _filter_text(name, one) for name, one in given.items()})
         known = None
         if wanted.takes_known(filters):
             known = known_numbers(self._settings, wanted.name, self._client)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import ConfigError, TransportError, XlbridgeError, os_error_reason
-from xlbridge.export import ExportRequest, ExportResult, OutputFile, prepare_export
+from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
 from xlbridge.parallel.tasks import Executor, LostItem, OwnSchemas
@@ -129,7 +129,7 @@ class _RunExport:
             return _ExportedFiles(result, {path.name: path.read_bytes() for path in found})
 
     def _export(self, task: ExportTask) -> ExportResult:
-        prepared = prepare_export(task.request, task.output, self.schemas.catalogue)
+        prepared = task.request.prepare(task.output, self.schemas.catalogue)
         with Client(task.target) as client:
             return prepared.run(client)
 

@@ -12,16 +12,13 @@ from starlette.routing import Route
 from xlbridge.connection import connect
 from xlbridge.errors import UsageError
 from xlbridge.export import (
-    FILTERS,
     LISTINGS,
     ExportProgress,
     ExportRequest,
     Filter,
+    Filters,
     OutputFile,
-    ValueKind,
     find_listing,
-    parse_filters,
-    prepare_export,
 )
 from xlbridge.i18n import Text
 from xlbridge.profiles import (
@@ -63,8 +60,8 @@ def listings_json() -> list[dict[str, Any]]:
             "filters": [
                 {
                     "name": name.value,
-                    "kind": FILTERS[name].kind.value,
-                    "meaning": str(FILTERS[name].meaning).removesuffix("."),
+                    "kind": name.type.kind.value,
+                    "meaning": str(name.type.meaning).removesuffix("."),
                 }
                 for name in listing.filters
             ],
@@ -98,7 +95,7 @@ class SideRequests:
         given = await request.json()
         listing = find_listing(given["listing"]).name
         texts = {Filter(name): value for name, value in given.get("filters", {}).items() if value}
-        filters = parse_filters({name: _typed(name, text) for name, text in texts.items()})
+        filters = Filters.parse({name: _typed(name, text) for name, text in texts.items()})
         asked = ExportRequest(listing=listing, filters=filters, known=())
         return self._following.begin(partial(self._export, asked))
 
@@ -112,7 +109,7 @@ class SideRequests:
             def tell(done: ExportProgress) -> None:
                 progress(_FETCHED.format(n=done.records, windows=done.windows))
 
-            export = prepare_export(asked, OutputFile(path), lambda: self._workspace.catalogue)
+            export = asked.prepare(OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
                 if export.takes_known:
                     known = known_numbers(remote.settings, asked.listing, client)
@@ -213,7 +210,7 @@ def environments_json(remote: Remote) -> list[dict[str, Any]]:
 
 def _typed(name: Filter, text: str) -> object:
     """Return the text of a filter as a command's option would give it."""
-    if FILTERS[name].kind is ValueKind.FLAG:
+    if name.type.is_flag:
         return True
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    return parts if FILTERS[name].is_repeatable else text
+    return parts if name.type.is_repeatable else text
