@@ -35,7 +35,7 @@ from forked import GC_THRESHOLD
 
 import xlbridge
 from xlbridge.client import session
-from xlbridge.pages import PRINTABLE_FORMS
+from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.reports import Report, report_forms

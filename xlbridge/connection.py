@@ -55,7 +55,7 @@ def connect(
             system=server.system,
             timeout=profile.timeout_seconds,
         )
-        with Client(target) as client:
+        with Client(target, retry_policy=retry_policy) as client:
             yield client
 
 

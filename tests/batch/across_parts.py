@@ -11,7 +11,7 @@ from typing import Any
 from sheets import write_records
 from stdnum.br import cnpj as cnpj_numbers
 
-from xlbridge.batch.checks import CrossWorkbookChecks, SheetFindings
+from xlbridge.batch.workbook_checks import CrossWorkbookChecks, SheetFindings
 from xlbridge.client import Client, Record
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import linked_catalogue

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 from sheets import write_records, write_rows
 
-from xlbridge.batch.checks import CrossWorkbookChecks
+from xlbridge.batch.workbook_checks import CrossWorkbookChecks
 from xlbridge.client import Client
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import masked_cnpj

@@ -22,7 +22,7 @@ from across_parts import (
 )
 from sheets import write_records
 
-from xlbridge.batch.checks import CrossWorkbookChecks
+from xlbridge.batch.workbook_checks import CrossWorkbookChecks
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook

@@ -14,7 +14,7 @@ from reading import cells_of_record
 
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.export import LISTINGS, Filter, Filters, Listing, find_listing
-from xlbridge.export.formats.selection import output_format, output_opener
+from xlbridge.export.formats.all_formats import output_format, output_opener
 from xlbridge.export.sheets import MarkedDigits, as_json, join_child_sheet
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind

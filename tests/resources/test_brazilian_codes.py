@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from xlbridge.resources.checks import text_formats as codes
+from xlbridge.resources.checks import text_checks as codes
 from xlbridge.sandbox.areas.sales.invoices import Issuer, product_invoice_key
 
 KEY = "43171207364617000135550000000120141000120146"

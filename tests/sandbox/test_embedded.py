@@ -18,6 +18,7 @@ from sandboxes import give_database
 from servers import log_in
 from test_durability import wait_for
 
+from xlbridge.client import RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, TransportError, UsageError
 from xlbridge.i18n import set_language
@@ -58,10 +59,12 @@ def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None
 
 def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path) -> None:
     known = []
+    policy = RetryPolicy(tries=2)
     for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
         give_database(home, [])
-        with connect(Settings(home=home), lambda _text: None) as client:
+        with connect(Settings(home=home), lambda _text: None, policy) as client:
             known.append((client.target.system, client.target.base_url))
+            assert client.retry_policy is policy
     (first, one), (again, other), (third, _) = known
     assert first == again != third
     assert one != other

@@ -21,8 +21,8 @@ from truth import Outcome, Outcomes
 from xlbridge.errors import XlbridgeError
 from xlbridge.export import FORMATS, LISTINGS
 from xlbridge.export.flatten import Flattener
+from xlbridge.export.formats.all_formats import output_opener
 from xlbridge.export.formats.frames import FrameOutput
-from xlbridge.export.formats.selection import output_opener
 from xlbridge.export.layout import template_sheets
 from xlbridge.export.lines import CELLS_AS_JSON
 from xlbridge.export.sheets import Sheet

@@ -10,7 +10,7 @@ from xlbridge.batch.proof.verdict import proof_json, proof_text
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, untranslated
-from xlbridge.pages import ReportForms
+from xlbridge.report_forms import ReportForms
 from xlbridge.upload.planning import ACTION_COUNTS
 
 if TYPE_CHECKING:

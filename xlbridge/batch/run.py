@@ -12,14 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
-from xlbridge.batch.checks import (
-    CheckResult,
-    JudgedFile,
-    StepWorkbook,
-    check_all,
-    request_of,
-    single_result,
-)
 from xlbridge.batch.exports import (
     PendingExport,
     run_comparison,
@@ -51,6 +43,14 @@ from xlbridge.batch.status import (
     overview,
     step_overview,
     workbook_overviews,
+)
+from xlbridge.batch.workbook_checks import (
+    CheckResult,
+    JudgedFile,
+    StepWorkbook,
+    check_all,
+    request_of,
+    single_result,
 )
 from xlbridge.errors import (
     ApiError,

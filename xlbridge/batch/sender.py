@@ -17,7 +17,6 @@ from xlbridge.batch.batch import (
     UnitStatus,
     workbook_overview,
 )
-from xlbridge.batch.checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.batch.ledger import JobRecord
 from xlbridge.batch.plan import (
     ProcessStep,
@@ -27,6 +26,7 @@ from xlbridge.batch.plan import (
     file_digest,
 )
 from xlbridge.batch.status import StepOverview, last_processing, overview
+from xlbridge.batch.workbook_checks import JudgedFile, StepWorkbook, judge_workbook
 from xlbridge.errors import ApiError, UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.upload import (

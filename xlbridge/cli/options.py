@@ -11,7 +11,7 @@ import click
 
 from xlbridge.cli.completion import complete_resources
 from xlbridge.i18n import Text
-from xlbridge.pages import PRINTABLE_FORMS
+from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.settings import (
     CSV_DELIMITER_VARIABLE,
     CSV_DELIMITERS,

@@ -16,7 +16,7 @@ import click
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms
+from xlbridge.report_forms import ReportForms
 
 
 class StdoutFailed(OSError):

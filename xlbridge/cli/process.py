@@ -16,7 +16,7 @@ from xlbridge.cli.upload_options import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms
+from xlbridge.report_forms import ReportForms
 from xlbridge.upload import open_context
 from xlbridge.upload.processing import KINDS, find_kind
 

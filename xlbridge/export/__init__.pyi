@@ -10,7 +10,7 @@ from .filters import (
     InvalidFilter as InvalidFilter,
     ValueKind as ValueKind,
 )
-from .formats.selection import FORMATS as FORMATS
+from .formats.all_formats import FORMATS as FORMATS
 from .formats.text import CSV_DIALECTS as CSV_DIALECTS
 from .listing import (
     Listing as Listing,

@@ -18,8 +18,8 @@ from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import add_up_left_out
+from xlbridge.export.formats.all_formats import output_format, output_opener, output_paths
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
-from xlbridge.export.formats.selection import output_format, output_opener, output_paths
 from xlbridge.export.layout import Layout, line_spec
 from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing

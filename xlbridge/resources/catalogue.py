@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
-from xlbridge.resources.checks.collection import checks_of, code_width
+from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
 from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.remote.records import (

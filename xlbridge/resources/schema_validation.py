@@ -13,7 +13,7 @@ from typing import Any
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
 from xlbridge.resources.checks import ROW_RULES, RULES, bare_document, is_cnpj, is_cpf
-from xlbridge.resources.checks.collection import checks_of
+from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
 from xlbridge.resources.model_columns import completed

@@ -34,15 +34,15 @@ from xlbridge.batch import RunBatch
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
-from xlbridge.pages import render_page
+from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import posting
 from xlbridge.ui.batch_requests import BatchRequests
+from xlbridge.ui.exports_and_profiles import SideRequests, environments_json, listings_json
 from xlbridge.ui.remote import Following, Remote
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
-from xlbridge.ui.side_requests import SideRequests, environments_json, listings_json
 from xlbridge.ui.texts import page_texts
 from xlbridge.ui.upload_requests import UploadRequests
 from xlbridge.ui.workspace import Workspace
@@ -103,7 +103,7 @@ class PageApplication:
         """Answer a script or style that is shipped."""
         name = request.path_params["name"]
         shipped = {it.name: it for it in files("xlbridge.ui").joinpath("page").iterdir()}
-        base = files("xlbridge.pages").joinpath("base.css")
+        base = files("xlbridge.report_forms").joinpath("base.css")
         found = base if name == base.name else shipped.get(name)
         kind = _TYPES.get(f".{name.rpartition('.')[2]}")
         if found is None or kind is None:

@@ -279,7 +279,9 @@ def _hidden_sheets(choice: SheetChoice, row: int | None) -> list[Finding]:
         return []
     return [
         Finding(
-            CATALOGUE["sheets-hidden"], row=row, details={"listed": list_sheet_names(choice.hidden)}
+            CATALOGUE["sheets-hidden"],
+            row=row,
+            details={"listed": list_sheet_names(choice.hidden)},
         )
     ]
 

@@ -356,7 +356,6 @@ _EARLIER_MODULES: Mapping[str, str] = {
     "attachments": "model",
     "cash": "financial",
     "code_lists": "registry",
-    "envelope": "protocol",
     "forecasts": "services",
     "system": "authentication",
 }

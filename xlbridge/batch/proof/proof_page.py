@@ -19,7 +19,7 @@ from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_workbook import write_proof_workbook
 from xlbridge.batch.proof.verdict import open_items, proof_state, resource_lines, verdict
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms, render_page
+from xlbridge.report_forms import ReportForms, render_page
 
 MOST_LINES = 200
 """Maximum number of lines of a table on the page."""

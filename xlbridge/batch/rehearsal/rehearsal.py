@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
-from xlbridge.batch.checks import StepWorkbook, judge_workbook
 from xlbridge.batch.opening import open_batch
 from xlbridge.batch.plan import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
@@ -28,6 +27,7 @@ from xlbridge.batch.rehearsal.workspace import (
     copy_month,
     prepare_workspace,
 )
+from xlbridge.batch.workbook_checks import StepWorkbook, judge_workbook
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text

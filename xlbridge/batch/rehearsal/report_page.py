@@ -16,7 +16,7 @@ from xlbridge.batch.rehearsal.report import (
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms, render_page
+from xlbridge.report_forms import ReportForms, render_page
 from xlbridge.sandbox.rehearsal import table_title
 
 _STATES = {

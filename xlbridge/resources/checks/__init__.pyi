@@ -1,4 +1,4 @@
-from .collection import (
+from .all_rules import (
     CATALOGUE as CATALOGUE,
     ROW_RULES as ROW_RULES,
     RULES as RULES,
@@ -15,7 +15,7 @@ from .rule import (
     text_check as text_check,
 )
 from .slip_checks import is_boleto as is_boleto
-from .text_formats import (
+from .text_checks import (
     access_key_digit as access_key_digit,
     bare_document as bare_document,
     is_cep as is_cep,

@@ -7,7 +7,7 @@ from .finding import (
     error as error,
     warning as warning,
 )
-from .texts import (
+from .text_findings import (
     CharacterMark as CharacterMark,
     character_name as character_name,
     mark_invisible as mark_invisible,

@@ -1,6 +1,6 @@
 """Reads an uploaded workbook into lines: the part of an import that needs pandas.
 
-Only ``registration`` loads it, when the first file comes, so that the sandbox starts quickly.
+``handlers`` loads it when the first file comes, so that the sandbox starts quickly.
 """
 
 import tempfile

@@ -2,7 +2,7 @@
 
 import { byId, call, isOpen, post, replacing, running, show, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
-import { followExport, setUpBeside } from "./beside.js";
+import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
 import { setUpCorrect } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
@@ -28,7 +28,7 @@ setUpBegin();
 setUpMapping();
 setUpCorrect(plan, dropPlan);
 setUpSend();
-setUpBeside();
+setUpPanels();
 setUpBatches();
 for (const one of document.querySelectorAll("nav button")) {
   one.addEventListener("click", () => show(one.dataset.view));

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xlbridge.errors import LocalFailure, UsageError
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
-from xlbridge.pages import render_page
+from xlbridge.report_forms import render_page
 from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State

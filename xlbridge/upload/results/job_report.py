@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xlbridge.i18n import Text
-from xlbridge.pages import ReportForms
+from xlbridge.report_forms import ReportForms
 from xlbridge.resources import Mode
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal

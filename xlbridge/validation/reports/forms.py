@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from xlbridge.pages import ReportForms
+from xlbridge.report_forms import ReportForms
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.reports.model import Report, SheetReport
 from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet

@@ -9,7 +9,7 @@ from typing import Any
 
 from xlbridge import __version__
 from xlbridge.i18n import Text
-from xlbridge.pages import render_page
+from xlbridge.report_forms import render_page
 from xlbridge.resources.findings import SEVERITY_WORDS, CharacterMark, mark_invisible
 from xlbridge.validation.reports.model import (
     Report,

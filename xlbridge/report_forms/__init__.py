@@ -1,4 +1,4 @@
-"""Pages for a browser: one base template, which the page of each room extends."""
+"""Forms of reports, and the base template that the page of each room extends."""
 
 import lazy_loader
 

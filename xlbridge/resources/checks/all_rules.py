@@ -9,7 +9,7 @@ from typing import Any
 # In the order in which schema files and pages name the rules.
 # isort: off
 from xlbridge.resources.checks import column_checks as column_checks
-from xlbridge.resources.checks import text_formats as text_formats
+from xlbridge.resources.checks import text_checks as text_checks
 from xlbridge.resources.checks import row_checks as row_checks
 from xlbridge.resources.checks import slip_checks as slip_checks
 
@@ -23,10 +23,10 @@ from xlbridge.resources.checks.rule import (
 )
 from xlbridge.resources.extensions import import_installed_checks
 from xlbridge.resources.findings.finding import FindingKind
-from xlbridge.resources.findings.records import BATCH_FINDINGS, RECORD_FINDINGS
-from xlbridge.resources.findings.sheets import SHEET_FINDINGS
-from xlbridge.resources.findings.texts import TEXT_FINDINGS
-from xlbridge.resources.findings.values import VALUE_FINDINGS
+from xlbridge.resources.findings.record_findings import BATCH_FINDINGS, RECORD_FINDINGS
+from xlbridge.resources.findings.sheet_findings import SHEET_FINDINGS
+from xlbridge.resources.findings.text_findings import TEXT_FINDINGS
+from xlbridge.resources.findings.value_findings import VALUE_FINDINGS
 
 import_installed_checks()
 

@@ -103,7 +103,7 @@ PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
 }
 """The printable forms by name, the default first; the other form is ``workbook``."""
 
-_BASE = "xlbridge.pages"
+_BASE = "xlbridge.report_forms"
 
 
 def render_page(
@@ -112,7 +112,8 @@ def render_page(
     """Return a page as HTML, in the active language.
 
     The folder ``page`` of ``package`` holds its ``page.html``, which extends
-    ``xlbridge.pages/base.html``, its ``page.css``, and ``page.js`` where the page is ``scripted``.
+    ``xlbridge.report_forms/base.html``, its ``page.css``, and ``page.js`` where the page is
+    ``scripted``.
     The template gets ``values``; its filter ``tojson`` passes data to the script. Lone surrogates,
     which no file can hold, become question marks. A page that is ``served`` does not stand alone:
     it loads its style and scripts from ``/files/`` of its server, whose headers hold its policy.

@@ -209,7 +209,7 @@ async function markProduction(given) {
   if (await post("/api/production", given)) window.location.reload();
 }
 
-export function setUpBeside() {
+export function setUpPanels() {
   byId("listing").addEventListener("change", showFilters);
   showFilters();
   byId("export").addEventListener("click", exportListing);

@@ -1,4 +1,4 @@
-from .report_forms import (
+from .forms import (
     PRINTABLE_FORMS as PRINTABLE_FORMS,
     ReportForms as ReportForms,
     render_page as render_page,
