@@ -2,7 +2,7 @@
 
 import locale
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -88,6 +88,15 @@ class Text:
             en=_fill(self.en, {k: v.en if isinstance(v, Text) else v for k, v in values.items()}),
         )
 
+    def to_json(self) -> str | dict[str, str]:
+        """Return the message as files keep it, which a person of either language may read later."""
+        return self.en if self.pt == self.en else {"pt": self.pt, "en": self.en}
+
+    @classmethod
+    def of_json(cls, stored: str | Mapping[str, str]) -> "Text":
+        """Return the message that a file has; earlier versions kept many in one language."""
+        return untranslated(stored) if isinstance(stored, str) else cls(**stored)
+
     def __str__(self) -> str:
         return self.pt if active_language() == "pt-BR" else self.en
 
@@ -110,6 +119,12 @@ def _fill(template: str, values: Mapping[str, object]) -> str:
 def untranslated(text: str) -> Text:
     """Return a text that is the same in both languages."""
     return Text(pt=text, en=text)
+
+
+def joined(texts: Iterable[Text]) -> Text:
+    """Return several messages as one, in their order."""
+    told = list(texts)
+    return Text(pt="; ".join(one.pt for one in told), en="; ".join(one.en for one in told))
 
 
 def localized_number(plain: str) -> Text:

@@ -117,7 +117,8 @@ def test_a_bad_workbook_stops_what_depends_on_it_and_nothing_else(
     told = run_batch("status", "month")
     assert told.returncode == 1
     assert "clients-2.xlsx: has errors" in told.stdout
-    assert "B2 cnpj: " in told.stdout
+    assert "B2 cnpj: The CNPJ" in told.stdout
+    assert "B2 cnpj: O CNPJ" in run_batch("status", "month", "--lang", "pt-BR").stdout
     assert told.stdout.splitlines()[-1].startswith("Next: correct what is named above, then: ")
     write_clients(tmp_path, bad.name, [new_cnpj()])
     found = report(run_batch("resume", "month", "--yes", "--format", "json"), 0)

@@ -127,11 +127,16 @@ def test_a_person_decides_where_nothing_tells(
     customer: int,
     proxy: LossyProxy,
     run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
     home: Path,
     sandbox_home: Path,
     tmp_path: Path,
 ) -> None:
-    """A system that shows no number of its service invoices proves nothing by them."""
+    """A system that shows no number of its service invoices proves nothing by them.
+
+    What is told of it is in the language of whoever asks, not in that of the run.
+    """
     first, second = (SERVICE_INVOICES.create(client, customer, tmp_path) for _ in range(2))
     proxy.answers = {
         f"/nfse/{number}": json.dumps({"success": True, "data": {"idNF": number}}).encode()
@@ -150,6 +155,10 @@ def test_a_person_decides_where_nothing_tells(
         assert "Was the record of this job processed or not?" in text
         assert "<dt>Arquivo · File</dt><dd>–</dd>" in text
         assert "Nothing was read" not in text
+        assert "the answer was lost, and nothing in the record" in report["records"][0]["message"]
+        told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+        assert told.count("a resposta se perdeu, e nada no registro") == 2
+        assert "the answer" not in told
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
         decided = ("resolve", report["job"], "--as", said, "--reason", "visto")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from environment import Xlbridge
 from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
 from record_parts import (
@@ -244,20 +245,25 @@ def test_a_record_of_the_same_key_that_came_meanwhile_is_not_added(
     with closing(later) as journal:
         job = Uploads(replace(context, journal=journal), client).run(journal.job(job.id), options)
     assert (job.state, job.verdict.accepted) == (State.PARTIAL, 2)
-    assert "same key" in job.verdict.rejected_rows[0].message
+    (refused,) = job.verdict.rejected_rows
+    assert "same key" in refused.message.en
+    assert "mesma chave" in refused.message.pt
     found = [one for one in titles(client).values() if document in str(one["numeroDoDocumento"])]
     assert len(found) == 3
 
 
 def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
-    client: Client, proxy: LossyProxy, run: Run, customer: int, tmp_path: Path
-) -> None:
+    client: Client, proxy: LossyProxy, run: Run, customer: int, tmp_path: Path,
+    xlbridge: Xlbridge, toward_proxy: dict[str, str],
+) -> None:  # fmt: skip
     path = make_invoices(tmp_path / "notas.xlsx", customer, [10, 20, 30])
     proxy.lose_once("lose answer", INVOICES)
     code, report = run("upload", path, "--mode", "records", "--yes", "--at-once", "1")
     assert (code, report["state"]) == (5, "in_doubt"), report
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
     assert amounts_of(client, customer) == [10, 20, 30]
+    told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    assert "um registro está sem prova: a resposta se perdeu, e nenhuma chave" in told
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "A linha deste envio está" in page
     decision = ("--as", "applied", "--reason", "Conferido")

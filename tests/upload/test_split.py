@@ -28,6 +28,7 @@ from xlbridge.batch.proof.inputs import UploadHistory
 from xlbridge.batch.proof.model import ProofFile
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
+from xlbridge.i18n import override_language
 from xlbridge.resources import Catalogue
 from xlbridge.settings import read_settings
 from xlbridge.upload import (
@@ -48,7 +49,7 @@ from xlbridge.upload.planning import (
     corrected_rows,
     require_rejected,
 )
-from xlbridge.upload.results import RowOutcome, job_json, job_lines
+from xlbridge.upload.results import RowOutcome, job_json, job_lines, row_statuses
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.financial import PAYABLE_LIST_OPEN
 
@@ -105,6 +106,8 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
     assert report["rows"] == row_counts(read=4, accepted=2, rejected=2)
     assert [item["row"] for item in report["rejected"]] == [7]
     assert not registered(client, fresh[2])
+    with override_language("pt-BR"):
+        assert row_statuses(context, job)[6].reason.startswith("Não aplicada: o envio inteiro")
     part = context.journal.parts_of(job)[1]
     with pytest.raises(UsageError, match=job.id):
         require_rejected(part)

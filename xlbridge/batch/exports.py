@@ -97,7 +97,7 @@ def _record_export(batch: Batch, export: PendingExport, result: ExportResult) ->
     if step.manifest is not None:
         result.write_manifest(folder / step.manifest)
     files = {relative_name(folder, path): file_digest(path) for path in export_files(batch, step)}
-    exported = ExportRecord(export.fingerprint, result.manifest(), files)
+    exported = ExportRecord(export.fingerprint, result.manifest(Text.to_json), files)
     batch.ledger.exported(batch.id, step.name, batch.environments.name(step.profile), exported)
 
 

@@ -96,7 +96,8 @@ class BatchRecord:
 class CheckRecord:
     """Result of the checks of a workbook.
 
-    ``problem`` is why it could not be judged, None where it was. ``first_findings`` are texts.
+    ``problem`` is why it could not be judged, None where it was. ``first_findings`` are of its
+    errors.
     """
 
     sha256: str
@@ -105,7 +106,7 @@ class CheckRecord:
     warnings: int = 0
     problem: Text | None = None
     refused: bool = False
-    first_findings: tuple[str, ...] = ()
+    first_findings: tuple[Text, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -226,7 +227,7 @@ class Ledger:
             "warnings": check.warnings,
             "problem": problem,
             "refused": check.refused,
-            "told": check.first_findings,
+            "told": [told.to_json() for told in check.first_findings],
         }
         with self._db:
             self._db.execute(
@@ -244,7 +245,7 @@ class Ledger:
             return None
         detail = json.loads(found[1])
         problem = detail.pop("problem")
-        first_findings = tuple(detail.pop("told"))
+        first_findings = tuple(map(Text.of_json, detail.pop("told")))
         return CheckRecord(
             found[0],
             problem=Text(**problem) if problem else None,

@@ -231,7 +231,7 @@ def _unit_json(unit: UnitOverview) -> dict[str, Any]:
         "errors": unit.check.errors if unit.check else 0,
         "warnings": unit.check.warnings if unit.check else 0,
         "problem": None if unit.problem is None else str(unit.problem),
-        "findings": list(unit.check.first_findings) if unit.check else [],
+        "findings": list(map(str, unit.check.first_findings)) if unit.check else [],
         "plan": None if unit.actions is None else dict(unit.actions),
         "jobs": [job.id for job in unit.jobs],
     }

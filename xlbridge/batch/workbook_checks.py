@@ -18,6 +18,7 @@ from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
+from xlbridge.i18n import untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -370,7 +371,10 @@ def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
         first_findings = tuple(
-            f"{place}{finding.cell or ''} {finding.column or ''}: {finding.message}".strip()
+            untranslated("{place}: {message}").format(
+                place=f"{place}{finding.cell or ''} {finding.column or ''}".strip(),
+                message=finding.message,
+            )
             for place, finding in islice(_errors_of_sheets(judged), _MAX_FINDINGS)
         )
         # Rows that are no records are held, and stop nothing.

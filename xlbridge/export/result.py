@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -95,8 +95,11 @@ class ExportResult:
         lacking = [*map(_hole_text, self.holes), *limited, *seen, *missing]
         return [*lacking, *excess, *left_out, *zones]
 
-    def manifest(self) -> dict[str, Any]:
-        """Return the manifest as JSON has it; times are ISO 8601, an open end is null."""
+    def manifest(self, told: Callable[[Text], object] = str) -> dict[str, Any]:
+        """Return the manifest as JSON has it; times are ISO 8601, an open end is null.
+
+        ``told`` gives its messages their form.
+        """
         return {
             "version": _MANIFEST_VERSION,
             "listing": self.listing,
@@ -107,7 +110,7 @@ class ExportResult:
             "reused": self.reused,
             "sheets": dict(self.sheets),
             "windows": [_window_json(fetched) for fetched in self.windows],
-            "holes": [_window_json(h) | {"message": str(_hole_text(h))} for h in self.holes],
+            "holes": [_window_json(h) | {"message": told(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
             "limited": bool(self.limited),
             "excess": dict(self.excess),

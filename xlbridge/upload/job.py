@@ -18,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import RejectedRow, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import RowOutcome, Verdict
 from xlbridge.workbook import cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -229,8 +229,7 @@ class Job:
         stored = self.last("verdict")
         if stored is None or self.state.is_unsent or self.state in _AWAITING_LOG:
             return Verdict.all_unknown(self.spec.rows)
-        rows = tuple(RejectedRow(**row) for row in stored["rejected_rows"])
-        return Verdict(stored["read"], stored["accepted"], stored["unknown"], rows)
+        return Verdict.of_json(stored)
 
     @property
     def outcomes(self) -> tuple[RowOutcome, ...]:

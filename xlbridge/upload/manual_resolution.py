@@ -3,7 +3,6 @@
 import getpass
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
@@ -67,11 +66,11 @@ def _record_resolution(
     resolved = {"as": seen.value, "reason": reason, "by": who}
     known = job.verdict
     if seen is Resolution.APPLIED:
-        there = asdict(Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows))
+        there = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
         ended = State.PARTIAL if known.rejected_rows else State.DONE
-        return journal.record(job, ended, verdict=there, resolved=resolved)
+        return journal.record(job, ended, verdict=there.to_json(), resolved=resolved)
     if known.accepted == 0:
-        none = asdict(Verdict.none_applied(job.spec.rows))
+        none = Verdict.none_applied(job.spec.rows).to_json()
         return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
     return _record_partial(journal, job, known.accepted, resolved)
 
@@ -79,11 +78,11 @@ def _record_resolution(
 def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> Job:
     """Record that the unproven rows are not there; the ``accepted`` ones stay proven."""
     missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
-    message = str(_NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"]))
+    message = _NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"])
     known = {row.row: row for row in job.verdict.rejected_rows}
     rows = (job.spec.rows[at] for at in missing)
     named = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
-    verdict = asdict(Verdict(len(job.spec.rows), accepted, 0, tuple(named)))
+    verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(named)).to_json()
     return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
 
 

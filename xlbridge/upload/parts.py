@@ -98,10 +98,8 @@ def update_parent(journal: Journal, parent: Job) -> Job:
         return parent
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
     note: dict[str, Any] = {} if reason is None else {"reason": reason}
-    verdict = asdict(joined_verdict(parent, parts))
+    verdict = joined_verdict(parent, parts).to_json()
     note["updated"] = sum(part.updated for part in parts)
-    if state is parent.state and parent.last("verdict") == verdict:
-        return parent
     return journal.record(parent, state, verdict=verdict, **_preflight_notes(parts), **note)
 
 
@@ -185,7 +183,7 @@ def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
         reason = _RESOLVED_AS_MISSING
     named = {row.row for row in part.verdict.rejected_rows}
     return [
-        RejectedRow(row, None, None, str(reason), itself=False)
+        RejectedRow(row, None, None, reason, itself=False)
         for row in part.spec.rows
         if row not in named
     ]

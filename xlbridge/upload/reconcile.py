@@ -223,7 +223,7 @@ def end_of_writes(
 
 def first_reason(writes: Sequence[RecordWrite]) -> Text:
     """Return what is to be said of the first of some writes."""
-    return untranslated(next((text for one in writes for _, text in one.problems), "–"))
+    return next((told for one in writes for _, told in one.problems), untranslated("–"))
 
 
 def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
@@ -246,6 +246,6 @@ def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
                 items=items,
             )
             for write in refused
-            for column, message in write.problems or [(None, str(_NO_REASON))]
+            for column, message in write.problems or [(None, _NO_REASON)]
         ),
     )

@@ -144,7 +144,7 @@ class RunContext:
         if verdict is not None:
             resource = self.resource(job)
             verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
-        evidence = asdict(verdict or Verdict.none_applied(job.spec.rows))
+        evidence = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
         return self.journal.record(job, state, verdict=evidence, **detail)
 
     def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
@@ -152,7 +152,7 @@ class RunContext:
 
         ``verdict`` is what is known all the same.
         """
-        evidence = asdict(verdict or Verdict.all_unknown(job.spec.rows))
+        evidence = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,
@@ -352,7 +352,7 @@ def _is_previewed_only(context: RunContext, job: Job) -> bool:
 def _end_without_rows(context: RunContext, job: Job) -> Job:
     """End a job of whose sheet no row is to be sent."""
     state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
-    return context.journal.record(job, state, verdict=asdict(Verdict.all_accepted(())))
+    return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json())
 
 
 def _restage(context: RunContext, job: Job) -> Step:

@@ -393,7 +393,9 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
     """Return the rows that an undo has left: number, reason and message."""
     planned = [(row, LeftReason(code)) for row, code in job.last("left") or ()]
     left = [(row, reason, str(reason.text)) for row, reason in planned]
-    refused = [(one.row or 0, LeftReason.CHANGED, one.message) for one in job.verdict.rejected_rows]
+    refused = [
+        (one.row or 0, LeftReason.CHANGED, str(one.message)) for one in job.verdict.rejected_rows
+    ]
     return sorted([*left, *refused], key=lambda one: one[0])
 
 

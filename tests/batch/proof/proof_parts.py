@@ -171,7 +171,7 @@ MANIFEST = {
     "complete": False,
     "records": 812,
     "sheets": {"contasreceber": 812},
-    "holes": [{"message": "Some may be missing: 500 records came"}],
+    "holes": [{"message": {"pt": "Pode faltar: vieram 500", "en": "Some may be missing"}}],
     "missing": [],
 }
 TITLE = ProofTitle("fechamento", Path("fechamento.yaml"), "ab" * 32, {"month": "2026-10"})

@@ -55,10 +55,16 @@ def test_the_cover_says_what_is_open(tmp_path: Path, month: Proof) -> None:
     ]
 
 
-def test_pages_are_numbered_in_the_language_of_the_proof(tmp_path: Path, month: Proof) -> None:
-    assert {sheet.oddFooter.right.text for sheet in written(tmp_path, month)} == {"&P of &N"}
-    with override_language("pt-BR"):
-        assert {sheet.oddFooter.right.text for sheet in written(tmp_path, month)} == {"&P de &N"}
+def test_pages_and_holes_are_in_the_language_of_the_proof(tmp_path: Path, month: Proof) -> None:
+    """An export in the ledger may have been another person's."""
+    for language, paging, sheet, hole in (
+        ("en", "&P of &N", "Exports", "Some may be missing"),
+        ("pt-BR", "&P de &N", "Exportações", "Pode faltar: vieram 500"),
+    ):
+        with override_language(language):
+            book = written(tmp_path, month)
+        assert {sheet.oddFooter.right.text for sheet in book} == {paging}
+        assert hole in {cell.value for row in book[sheet].iter_rows() for cell in row}
 
 
 def test_amounts_are_numbers_and_exact(tmp_path: Path, month: Proof) -> None:

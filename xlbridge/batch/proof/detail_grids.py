@@ -213,7 +213,7 @@ def _export_line(export: ProofExport) -> Line:
             export.problem or (_YES if manifest["complete"] else _NO),
             int(manifest["records"]),
             ", ".join(f"{name}: {rows}" for name, rows in sheets.items()),
-            "; ".join(str(hole["message"]) for hole in manifest["holes"]) or None,
+            "; ".join(str(Text.of_json(hole["message"])) for hole in manifest["holes"]) or None,
             "; ".join(", ".join(map(str, key.values())) for key in manifest["missing"]) or None,
             str(export.output),
             export.sha256,

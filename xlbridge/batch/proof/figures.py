@@ -310,5 +310,5 @@ def refused_rows(file: SentFile, catalogue: Catalogue) -> Iterator[RefusedRow]:
                     row=said.row,
                     cell=said.cell,
                     column=said.column,
-                    message=said.message,
+                    message=str(said.message),
                 )

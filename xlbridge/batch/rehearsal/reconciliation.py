@@ -307,15 +307,15 @@ def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
 
 
 def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
-    reasons: dict[tuple[str, int | None], str] = {}
+    reasons: dict[tuple[str, int | None], Text] = {}
     for job in file.jobs:
         for refused in job.verdict.rejected_rows:
             column = f"{refused.column}: " if refused.column else ""
-            reasons.setdefault((job.id, refused.row), f"{column}{refused.message}")
+            message = untranslated("{column}{told}").format(column=column, told=refused.message)
+            reasons.setdefault((job.id, refused.row), message)
     for row in file.rows:
         if row.outcome in _NOT_IN_TABLE:
-            said = reasons.get((row.job.id, row.row))
-            message = _reason(row) if said is None else untranslated(said)
+            message = reasons.get((row.job.id, row.row)) or _reason(row)
             yield Refusal(RowId(file.step, unit.name, row.origin), message)
 
 

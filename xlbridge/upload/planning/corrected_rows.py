@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
@@ -115,7 +115,7 @@ def corrected_rows(
         if known is not None and known.digest == digest:
             settled += 1
         elif digest in rejected:
-            aside[at] = SetAside(RowReason.REJECTED, untranslated(rejected[digest]))
+            aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
         elif known is not None and told and known.keys.isdisjoint(rows.keys[at]):
             # It is the same row for certain, and nothing would find its record.
             aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=known.job))
@@ -230,13 +230,13 @@ class _AppliedRow:
     keys: frozenset[str]
 
 
-def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, str], dict[int, _AppliedRow]]:
+def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, Text], dict[int, _AppliedRow]]:
     """Return what became of a job's rows, by its and its retries' word.
 
     First the messages on rows that were rejected for an error of their own, by the digests of their
     values; then the rows that are in the system or may be, by their numbers in the job's sheet.
     """
-    rejected: dict[str, str] = {}
+    rejected: dict[str, Text] = {}
     applied: dict[int, _AppliedRow] = {}
     for one, origins in with_retries(context.journal, job):
         rows = SheetSource.of_job(context, one).to_plan()

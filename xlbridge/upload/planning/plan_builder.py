@@ -10,7 +10,7 @@ import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.garbage_collection import gc_paused
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
@@ -199,9 +199,9 @@ def _own_contents(
 
 def _reasons(findings: Sequence[Finding]) -> Text:
     texts = [(f"{one.column_label}: " if one.column else "", one.message) for one in findings]
-    return Text(
-        pt="; ".join(f"{column}{text.pt.removesuffix('.')}" for column, text in texts),
-        en="; ".join(f"{column}{text.en.removesuffix('.')}" for column, text in texts),
+    return joined(
+        Text(pt=column + text.pt.removesuffix("."), en=column + text.en.removesuffix("."))
+        for column, text in texts
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.processing.kinds import Standing, find_kind
@@ -71,10 +71,10 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
         write = writes.get(planned.number)
         if write is not None:
             outcome = _outcome(job, write, resolved)
-            told = "; ".join(message for _, message in write.problems) or None
+            told = joined(message for _, message in write.problems)
             if write.state is WriteState.UNPROVEN and resolved is not None:
-                told = str(_SEEN.format(who=resolved["by"], reason=resolved["reason"]))
-            record = replace(record, outcome=outcome, message=told, given=write.given)
+                told = _SEEN.format(who=resolved["by"], reason=resolved["reason"])
+            record = replace(record, outcome=outcome, message=str(told) or None, given=write.given)
         records.append(record)
     return records
 

@@ -37,7 +37,7 @@ from xlbridge.upload.records.dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
+from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState, problems_note
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _done(state: RecordState, *, already: bool = False) -> WriteResult:
     """Return that a record is processed, with what the system gave it."""
     detail: dict[str, Any] = {"given": dict(state.given), "already": already}
     if state.remark is not None:
-        detail["problems"] = [(None, str(state.remark))]
+        detail |= problems_note([(None, state.remark)])
     return WriteResult(WriteState.APPLIED, detail)
 
 
@@ -304,7 +304,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
     if doubtful:
         return context.doubt(job, first_reason(doubtful), verdict)
     state, detail = end_of_writes(writes, first_reason)
-    return context.journal.record(job, state, verdict=asdict(verdict), **detail), False
+    return context.journal.record(job, state, verdict=verdict.to_json(), **detail), False
 
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
@@ -317,6 +317,6 @@ def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
         context.doubt(job, error.message, verdict)
         return InDoubt(error.message, LOOK_AGAIN.format(job=job.id))
     context.journal.record(
-        job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
+        job, State.SENDING, reason=asdict(error.message), verdict=verdict.to_json()
     )
     return error

@@ -40,10 +40,17 @@ from xlbridge.upload.records.dispatch import (
     WriteResult,
     result_of,
     send_record,
+    told_problems,
     with_reason,
 )
 from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
-from xlbridge.upload.records.writes import RecordWrite, WriteState, plain_json
+from xlbridge.upload.records.writes import (
+    Problem,
+    RecordWrite,
+    WriteState,
+    plain_json,
+    problems_note,
+)
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:
@@ -72,6 +79,10 @@ _NOT_THE_SAME = Text(
 _WITHOUT_NUMBER = Text(
     pt="foi incluído, e o sistema não disse com que número: as suas listas não foram registradas",
     en="was created, and the system did not say its number: its lists were not registered",
+)
+_NOT_TAKEN = Text(
+    pt="a interface não aceita este valor ({why})",
+    en="the interface does not take this value ({why})",
 )
 _CLOSED = Text(
     pt="o registro {code}, que acabava de ser incluído, foi encerrado",
@@ -225,8 +236,11 @@ class RecordCreator:
             given = {n: value for n in self._filled if (value := row.get(n)) is not None}
             return model.model_validate(given)
         except ValidationError as error:
-            problems = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
-            return WriteResult(WriteState.REJECTED, {"problems": problems})
+            problems = [
+                (".".join(map(str, one["loc"])), _NOT_TAKEN.format(why=one["msg"]))
+                for one in error.errors()
+            ]
+            return WriteResult(WriteState.REJECTED, problems_note(problems))
 
     def _applied(self, write: RecordWrite, data: Any, sent: WireModel) -> WriteResult:
         """Return the result of a creation: by the system's answer, or the code that was read."""
@@ -262,10 +276,10 @@ class RecordCreator:
             announce({"record": code})
             return self._complete(write, created.detail)
         except Withdrawn:
-            reason = str(_ENDED_BEFORE_LISTS.format(code=code))
+            reason = _ENDED_BEFORE_LISTS.format(code=code)
         except ApiError as error:
-            reason = str(error.message)
-        return WriteResult(WriteState.DOUBTFUL, {"record": code, "problems": [(None, reason)]})
+            reason = error.message
+        return WriteResult(WriteState.DOUBTFUL, {"record": code, **problems_note([(None, reason)])})
 
     def _complete(self, write: RecordWrite, detail: Mapping[str, Any]) -> WriteResult:
         """Register what is missing of a created record's lists; closed is one whose are refused.
@@ -280,10 +294,10 @@ class RecordCreator:
         try:
             register_counts(self._context.client, code, items)
         except RemoteRejected as refusal:
-            reasons = [(one.key or None, one.value) for one in refusal.details if one.value]
             if close_inventory(self._context.client, code):
-                problems = [*reasons, (None, str(_CLOSED.format(code=code)))]
-                return WriteResult(WriteState.REJECTED, {"problems": problems})
+                closed: Problem = None, _CLOSED.format(code=code)
+                problems = problems_note([*told_problems(refusal.details), closed])
+                return WriteResult(WriteState.REJECTED, problems)
             why = refusal.message
             return with_reason(WriteState.UNPROVEN, _LISTS_REFUSED.format(code=code, why=why))
         return WriteResult(WriteState.APPLIED, detail)

@@ -8,7 +8,7 @@ repeated only where it was certainly not executed.
 import heapq
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,10 +18,16 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
-from xlbridge.errors import ApiError, LocalDatabaseError, TransportError
-from xlbridge.i18n import Text
+from xlbridge.errors import ApiError, ErrorDetail, LocalDatabaseError, TransportError
+from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.options import UploadOptions, pace_text
-from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState
+from xlbridge.upload.records.writes import (
+    NewState,
+    Problem,
+    RecordWrite,
+    WriteState,
+    problems_note,
+)
 
 if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext
@@ -402,14 +408,18 @@ def result_of(outcome: Outcome) -> WriteResult:
         case Executed():
             return WriteResult(WriteState.APPLIED)
         case Rejected(_, details):
-            problems = [(one.key or None, one.value) for one in details if one.value]
-            return WriteResult(WriteState.REJECTED, {"problems": problems})
+            return WriteResult(WriteState.REJECTED, problems_note(told_problems(details)))
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
-            return WriteResult(WriteState.DOUBTFUL, {"problems": [(None, str(reason))]})
+            return with_reason(WriteState.DOUBTFUL, reason)
 
 
-def with_reason(state: WriteState, reason: object, column: str | None = None) -> WriteResult:
+def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:
     """Return a result with one thing to be said of it, and its column where there is one."""
-    return WriteResult(state, {"problems": [(column, str(reason))]})
+    return WriteResult(state, problems_note([(column, reason)]))
+
+
+def told_problems(details: Iterable[ErrorDetail]) -> list[Problem]:
+    """Return what the system has said of a record that it refused, in its own words."""
+    return [(one.key or None, untranslated(one.value)) for one in details if one.value]

@@ -128,9 +128,9 @@ class _Writer:
     def write_waiting(self) -> None:
         """Send what waits; what was being sent when a run ended is in doubt."""
         interrupted = [one for one in self._writes if one.state is WriteState.SENDING]
-        problems = {"problems": [(None, str(_INTERRUPTED))]}
+        told = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
         self._record(
-            [NewState(w, WriteState.DOUBTFUL, problems | _known_of(w)) for w in interrupted]
+            [NewState(w, told.state, {**told.detail, **_known_of(w)}) for w in interrupted]
         )
         open_ones = [one for one in self._writes if one.state in _OPEN]
         waiting = [one for one in self._writes if one.state.is_waiting]
@@ -207,6 +207,6 @@ def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
         return context.not_sent(job, NotExecuted(error.message))
     verdict = verdict_of_writes(job, writes)
     context.journal.record(
-        job, State.SENDING, reason=asdict(error.message), verdict=asdict(verdict)
+        job, State.SENDING, reason=asdict(error.message), verdict=verdict.to_json()
     )
     return error

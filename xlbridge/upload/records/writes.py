@@ -15,8 +15,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from xlbridge.files import LocalDatabase
+from xlbridge.i18n import Text
 from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_file import transaction
+
+Problem = tuple[str | None, Text]
+"""Message about a write, with its column where it has one."""
 
 Values = Mapping[str, str | None]
 """Comparable values of some columns of a record, None where a field is empty."""
@@ -118,12 +122,17 @@ class RecordWrite:
         return given
 
     @property
-    def problems(self) -> Sequence[tuple[str | None, str]]:
+    def problems(self) -> Sequence[Problem]:
         """Messages about it, each with its column; earlier versions noted one message."""
         detail = self.detail
         if "message" in detail:
-            return [(detail.get("column"), detail["message"])]
-        return [(column, message) for column, message in detail.get("problems", ())]
+            return [(detail.get("column"), Text.of_json(detail["message"]))]
+        return [(column, Text.of_json(told)) for column, told in detail.get("problems", ())]
+
+
+def problems_note(problems: Iterable[Problem]) -> dict[str, Any]:
+    """Return what is recorded of a write's problems, in both languages."""
+    return {"problems": [(column, told.to_json()) for column, told in problems]}
 
 
 class NewState(NamedTuple):

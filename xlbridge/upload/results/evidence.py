@@ -175,13 +175,13 @@ def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dic
     """Return why each row was not applied: rejected, or held; what is no record is left out."""
     reasons = job.verdict.reasons
     if job.state is State.REJECTED:
-        reasons = {row: reasons.get(row, str(REJECTED_AS_A_WHOLE)) for row in job.spec.rows}
+        reasons = {row: reasons.get(row, REJECTED_AS_A_WHOLE) for row in job.spec.rows}
     held = {
         row.row: row.full_text(resource.by_name)
         for row in planned
         if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
     }
-    return {**held, **reasons}
+    return {**held, **{row: str(told) for row, told in reasons.items()}}
 
 
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:

@@ -157,7 +157,7 @@ def job_json(
         "log_id": job.last("log_id"),
         "rows": job.counted,
         "rejected": [
-            {"row": row.row, "cell": row.cell, "column": row.column, "message": row.message}
+            {"row": row.row, "cell": row.cell, "column": row.column, "message": str(row.message)}
             for row in verdict.rejected_rows
             if row.has_reason
         ],

@@ -183,7 +183,7 @@ def _statuses_of_part(context: UploadContext, job: Job) -> dict[int, RowStatus]:
     for row, outcome in zip(job.spec.rows, job.outcomes, strict=True):
         match outcome:
             case RowOutcome.REJECTED:
-                statuses[row] = RowStatus(_REJECTED, reasons[row])
+                statuses[row] = RowStatus(_REJECTED, str(reasons[row]))
             case RowOutcome.NOT_WRITTEN if job.state is State.REJECTED:
                 statuses[row] = RowStatus(_NOT_WRITTEN, str(REJECTED_AS_A_WHOLE))
             case RowOutcome.NOT_WRITTEN | RowOutcome.UNSENT:

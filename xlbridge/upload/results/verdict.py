@@ -6,13 +6,13 @@ The remote system tells of rows in a finished log, or in a rejected request.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.errors import ErrorDetail
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined, untranslated
 
 if TYPE_CHECKING:
     from xlbridge.upload.job import ItemPlaces, JobSpec
@@ -30,7 +30,7 @@ class RejectedRow:
     row: int | None
     cell: str | None
     column: str | None
-    message: str
+    message: Text
     itself: bool = True
 
     @property
@@ -81,9 +81,24 @@ class Verdict:
             accepted=sum(there is True for there in proven),
             unknown=sum(there is None for there in proven),
             rejected_rows=tuple(
-                RejectedRow(row, None, None, str(NOT_IN_SYSTEM), itself=False) for row in missing
+                RejectedRow(row, None, None, NOT_IN_SYSTEM, itself=False) for row in missing
             ),
         )
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the verdict that the journal has."""
+        rows = (
+            RejectedRow(**{**row, "message": Text.of_json(row["message"])})
+            for row in stored["rejected_rows"]
+        )
+        return cls(stored["read"], stored["accepted"], stored["unknown"], tuple(rows))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as the journal keeps it, with messages in both languages."""
+        rows = [{**asdict(row), "message": row.message.to_json()} for row in self.rejected_rows]
+        counts = {"read": self.read, "accepted": self.accepted, "unknown": self.unknown}
+        return {**counts, "rejected_rows": rows}
 
     @property
     def rejected(self) -> int:
@@ -91,14 +106,15 @@ class Verdict:
         return self.read - self.accepted - self.unknown
 
     @property
-    def reasons(self) -> dict[int, str]:
+    def reasons(self) -> dict[int, Text]:
         """Reasons of each rejected row whose number is known, in one text."""
-        reasons: dict[int, list[str]] = defaultdict(list)
+        reasons: dict[int, list[Text]] = defaultdict(list)
         for rejected in self.rejected_rows:
             if rejected.row is not None:
                 label = f"{rejected.label}: " if rejected.label else ""
-                reasons[rejected.row].append(f"{label}{rejected.message}")
-        return {row: "; ".join(texts) for row, texts in reasons.items()}
+                told = rejected.message
+                reasons[rejected.row].append(Text(pt=label + told.pt, en=label + told.en))
+        return {row: joined(texts) for row, texts in reasons.items()}
 
     @property
     def counted(self) -> dict[str, int]:
@@ -180,7 +196,7 @@ def drifted_rules(verdict: Verdict) -> list[DriftedRule]:
     Messages that differ only in the values that they name are one rule.
     """
     counted = Counter(
-        (_without_number(row.column), _VALUE.sub(_ELLIPSIS, row.message))
+        (_without_number(row.column), _VALUE.sub(_ELLIPSIS, str(row.message)))
         for row in verdict.rejected_rows
         if row.itself
     )
@@ -252,7 +268,9 @@ def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
 
 def _rejected_lines(job: "JobSpec", lines: "Iterable[RejectedLine]") -> Iterable[RejectedRow]:
     for line in sorted(lines, key=lambda line: line.linha or 0):
-        yield rejected_row(job, _sheet_row(job, line.linha), line.coluna, line.mensagem)
+        yield rejected_row(
+            job, _sheet_row(job, line.linha), line.coluna, untranslated(line.mensagem)
+        )
 
 
 def _rejected_by_detail(job: "JobSpec", detail: ErrorDetail) -> RejectedRow:
@@ -261,14 +279,15 @@ def _rejected_by_detail(job: "JobSpec", detail: ErrorDetail) -> RejectedRow:
 
     number, rest = split_line_number(detail.value)
     row = _sheet_row(job, number)
-    return rejected_row(job, row, detail.key or None, rest if row else detail.value)
+    told = untranslated(rest if row else detail.value)
+    return rejected_row(job, row, detail.key or None, told)
 
 
 def rejected_row(
     job: "JobSpec",
     row: int | None,
     column: str | None,
-    message: str,
+    message: Text,
     *,
     itself: bool = True,
     items: "Mapping[str, ItemPlaces]" = _NO_ITEMS,
