@@ -26,7 +26,7 @@ from sheets import write_records, write_rows
 from xlbridge.batch.workbook_checks import CrossWorkbookChecks
 from xlbridge.client import Client
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.resources.checks import masked_cnpj
+from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES, linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook
@@ -286,8 +286,8 @@ def test_findings_may_be_asked_for_again(batch: Batch) -> None:
 FORMS = st.sampled_from(
     [
         lambda bare: bare,
-        masked_cnpj,
-        lambda bare: masked_cnpj(bare).lower(),
+        DOCUMENTS["cnpj"].masked,
+        lambda bare: DOCUMENTS["cnpj"].masked(bare).lower(),
         lambda bare: f" {bare} ",
         lambda bare: bare.replace("A", "a"),
     ]

@@ -19,7 +19,7 @@ from xlbridge.resources import (
     Kind,
     load_catalogue,
 )
-from xlbridge.resources.checks import masked_cnpj
+from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import (
     REFERENCES,
     link_mistakes,
@@ -237,7 +237,10 @@ def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
         if record["natureza"] == "J" and record["ativo"] and record["cnpjcpf"]
     ]
     assert len(firms) > 600
-    named = [masked_cnpj(r["cnpjcpf"]) if n % 2 else r["cnpjcpf"] for n, r in enumerate(firms)]
+    named = [
+        DOCUMENTS["cnpj"].masked(r["cnpjcpf"]) if n % 2 else r["cnpjcpf"]
+        for n, r in enumerate(firms)
+    ]
     after = filled_in(judged(tmp_path / "r.xlsx", catalogue, BY_CNPJ, *named), client)
     assert after.findings == []
     assert after.frame["codigoDoCliente"].tolist() == [r["codigoDoCliente"] for r in firms]
@@ -317,7 +320,7 @@ SYMBOLS = st.text(alphabet="0123456789ABCDEFGHJKLMNPQRSTUVWXYZ", min_size=12, ma
 @given(base=SYMBOLS, lower=st.booleans(), pad=st.sampled_from(["", " ", "\t"]))
 def test_a_document_is_the_same_with_and_without_mask(base: str, lower: bool, pad: str) -> None:
     bare = base + "00"
-    written = masked_cnpj(bare)
+    written = DOCUMENTS["cnpj"].masked(bare)
     shown = pad + (written.lower() if lower else written) + pad
     assert comparable_key(Kind.CNPJ, shown) == comparable_key(Kind.CNPJ, bare) == bare
 

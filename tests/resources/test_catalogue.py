@@ -16,11 +16,7 @@ import yaml
 
 import xlbridge.checks  # noqa: F401 - it registers the checks with pandera
 from xlbridge.errors import UsageError
-from xlbridge.resources import (
-    Catalogue,
-    Kind,
-    row_model,
-)
+from xlbridge.resources import Catalogue, Kind
 from xlbridge.resources.checks import CATALOGUE, ROW_RULES, RULES
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.references import REFERENCES
@@ -95,7 +91,7 @@ CHILDREN = (
 @pytest.mark.parametrize("name", [*RESOURCES, *CHILDREN])
 def test_columns_are_those_of_the_wire_model(catalogue: Catalogue, name: str) -> None:
     resource = catalogue[name]
-    model = row_model(resource)
+    model = resource.row_model
     assert model is not None
     fields = {n: f for n, f in model.model_fields.items() if not is_list(f.annotation)}
     taken = [

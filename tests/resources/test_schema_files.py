@@ -9,7 +9,7 @@ import pytest
 
 from xlbridge.cli.main import main
 from xlbridge.errors import SchemaFileError
-from xlbridge.resources import Kind, Mode, column_changes_since, load_catalogue, schema_file_format
+from xlbridge.resources import Kind, Mode, load_catalogue, schema_file_format
 from xlbridge.resources.checks import ROW_RULES, RULES
 
 GOOD = """\
@@ -369,11 +369,11 @@ def test_what_became_of_earlier_columns(tmp_path: Path) -> None:
         "    2: {renamed: {code: codigo}, removed: [telex]}"
     )
     path.write_text(GOOD.replace("resource: vendedor", layouts), encoding="utf-8")
-    changes = load_catalogue(tmp_path)["vendedor"].changes
+    resource = load_catalogue(tmp_path)["vendedor"]
     later = {"code": "codigo", "telex": None}
-    assert column_changes_since(changes, 1) == {"cod": "codigo", "fax": None, **later}
-    assert column_changes_since(changes, 2) == later
-    assert column_changes_since(changes, 3) == {}
+    assert resource.column_changes_since(1) == {"cod": "codigo", "fax": None, **later}
+    assert resource.column_changes_since(2) == later
+    assert resource.column_changes_since(3) == {}
 
 
 SHORT = """\

@@ -11,7 +11,7 @@ from exercised import note_answer
 from good_rows import MAKERS, make_rows
 from servers import log_in, sandbox_on
 
-from xlbridge.resources import Resource, load_catalogue, row_model
+from xlbridge.resources import Resource, load_catalogue
 from xlbridge.wire import WireModel
 
 CREATED = [
@@ -60,7 +60,7 @@ def assert_same(got: Any, sent: Any) -> None:
 @pytest.mark.parametrize("resource", CREATED)
 def test_good_rows_are_taken_and_come_back(fresh: httpx.Client, resource: Resource) -> None:
     assert resource.create is not None
-    operation, model = resource.create.operation, row_model(resource)
+    operation, model = resource.create.operation, resource.row_model
     assert operation.body is not None
     assert model is not None
     assert issubclass(model, operation.body)

@@ -13,7 +13,7 @@ from libreoffice import save_with_libreoffice
 from sampling import every, examples
 
 from xlbridge.resources import Catalogue, Column, Kind, Resource, load_catalogue
-from xlbridge.resources.checks import is_boleto, is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.resources.checks import DOCUMENTS, is_boleto
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import cell_format, template_sheets
 
@@ -93,11 +93,15 @@ def _values(column: Column) -> st.SearchStrategy[Any]:
     """Right values of a column, as its schema tells them."""
     match column.kind:
         case Kind.CNPJ:
-            bare = _completed(st.from_regex(r"[0-9A-Z]{12}", fullmatch=True), is_cnpj, 2)
-            return st.one_of(bare, bare.map(masked_cnpj))
+            bare = _completed(
+                st.from_regex(r"[0-9A-Z]{12}", fullmatch=True), DOCUMENTS[Kind.CNPJ].is_valid, 2
+            )
+            return st.one_of(bare, bare.map(DOCUMENTS[Kind.CNPJ].masked))
         case Kind.CPF:
-            bare = _completed(st.from_regex(r"[0-9]{9}", fullmatch=True), is_cpf, 2)
-            return st.one_of(bare, bare.map(masked_cpf))
+            bare = _completed(
+                st.from_regex(r"[0-9]{9}", fullmatch=True), DOCUMENTS[Kind.CPF].is_valid, 2
+            )
+            return st.one_of(bare, bare.map(DOCUMENTS[Kind.CPF].masked))
         case Kind.INTEGER:
             return _whole_numbers(column)
         case Kind.NUMBER | Kind.MONEY:

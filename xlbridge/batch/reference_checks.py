@@ -9,19 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.resources import (
-    Column,
-    Kind,
-    Link,
-    Resource,
-)
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.checks import is_one_of
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import (
-    REFERENCES,
-    key_fields,
-    registry_called,
-)
+from xlbridge.resources.references import REFERENCES, Link, key_fields, registry_called
 from xlbridge.upload.lookup import (
     LinkResolver,
     ReferenceProblem,

@@ -1,16 +1,11 @@
 from .catalogue import (
     Catalogue as Catalogue,
     load_catalogue as load_catalogue,
-    row_model as row_model,
     schema_files as schema_files,
 )
 from .column import (
     Column as Column,
     Kind as Kind,
-    Link as Link,
-    LinkName as LinkName,
-    SheetLink as SheetLink,
-    columns_by_header as columns_by_header,
     normalize_header as normalize_header,
     strip_accents as strip_accents,
 )
@@ -24,6 +19,5 @@ from .resource import (
     Fingerprint as Fingerprint,
     Mode as Mode,
     Resource as Resource,
-    column_changes_since as column_changes_since,
 )
 from .schema_format import schema_file_format as schema_file_format

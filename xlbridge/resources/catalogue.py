@@ -8,7 +8,7 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
@@ -35,10 +35,6 @@ from xlbridge.resources.resource import (
     layout_changes,
     sums_of,
 )
-
-if TYPE_CHECKING:
-    from xlbridge.wire import WireModel
-
 
 SHIPPED_FILE = "shipped_schemas.json"
 """Contents of the shipped schema files by their names, completed from the models of their rows."""
@@ -321,10 +317,3 @@ def _shipped_resources() -> tuple[Resource, ...]:
 
 def _with_dates(block: dict[str, Any]) -> Any:
     return date.fromisoformat(block["date"]) if block.keys() == {"date"} else block
-
-
-def row_model(resource: Resource) -> "type[WireModel] | None":
-    """Return the wire model that a row of the resource becomes, None where it has none."""
-    from xlbridge.wire import wire_model
-
-    return None if resource.model is None else wire_model(resource.model)

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text
+
+if TYPE_CHECKING:
+    from xlbridge.resources.references.links import Link, SheetLink
 
 
 class Kind(StrEnum):
@@ -69,49 +71,6 @@ DTYPES_OF_KIND: Mapping[Kind, str] = {
 """The pandas dtype that carries values of a kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkName:
-    """Name of a record: a ``column`` of its resource, which the listing calls ``field``."""
-
-    column: str
-    field: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Link of a column to records of a registry by something else than their codes.
-
-    Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
-    written as people write names, ``has_codes`` that the codes may, too.
-    """
-
-    registry: str
-    names: tuple[LinkName, ...]
-    is_loose: bool = False
-    has_codes: bool = False
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields of the registry's listing that have the names."""
-        return tuple(dict.fromkeys(name.field for name in self.names))
-
-    @property
-    def by(self) -> str:
-        """The columns that the names are of, in words of messages."""
-        return ", ".join(name.column for name in self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLink:
-    """Link of a column to the records of another sheet: its cells hold what ``column`` of ``file``
-    holds there, and stand for the codes that the system gave those records.
-    """
-
-    file: Path
-    column: str
-
-
 USUAL_YEARS = (1950, 2099)
 """The first and the last year of dates that are not asked about, where a column says none."""
 
@@ -138,8 +97,8 @@ class Column:
     example: Any = None
     references: str | None = None
     registers: str | None = None
-    link: Link | None = None
-    sheet_link: SheetLink | None = None
+    link: "Link | None" = None
+    sheet_link: "SheetLink | None" = None
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     width: int | None = None
     usual_years: tuple[int, int] = USUAL_YEARS

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.i18n import Text
-from xlbridge.resources.column import Column, Kind
+from xlbridge.resources.column import Column, Kind, columns_by_header
 from xlbridge.resources.remote.records import (
     ReadBack,
     RecordChange,
@@ -22,7 +22,7 @@ from xlbridge.resources.remote.records import (
 )
 
 if TYPE_CHECKING:
-    from xlbridge.wire import Operation
+    from xlbridge.wire import Operation, WireModel
 
 KEY = "chave"
 """Column that joins a child sheet to its main sheet; it is not sent and identifies nothing."""
@@ -308,12 +308,26 @@ class Resource:
     @cached_property
     def set_by_change(self) -> tuple[str, ...]:
         """The names of the columns that the import does not take: a change of the record does."""
-        if self.change is None or self.model is None:
+        if self.change is None or self.row_model is None:
             return ()
+        fields = self.row_model.model_fields
+        return tuple(name for name in self.change.columns if name not in fields)
+
+    @cached_property
+    def row_model(self) -> "type[WireModel] | None":
+        """The wire model that a row becomes, None where it has none."""
         from xlbridge.wire import wire_model
 
-        fields = wire_model(self.model).model_fields
-        return tuple(name for name in self.change.columns if name not in fields)
+        return None if self.model is None else wire_model(self.model)
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """Every header that names a column, as it is compared, with the column's name."""
+        return columns_by_header(self.columns)
+
+    def column_changes_since(self, layout: int) -> dict[str, str | None]:
+        """Return today's name of each changed column of a layout, None for a removed one."""
+        return column_changes_since(self.changes, layout)
 
     @cached_property
     def fingerprint(self) -> str:

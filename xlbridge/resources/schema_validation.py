@@ -12,7 +12,7 @@ from typing import Any
 
 from xlbridge.errors import SchemaFileError
 from xlbridge.i18n import Text
-from xlbridge.resources.checks import ROW_RULES, RULES, bare_document, is_cnpj, is_cpf
+from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
 from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
@@ -40,7 +40,6 @@ _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
     "datetime64[us]": (date, Text(pt="uma data, como 2026-12-31", en="a date, as 2026-12-31")),
     "boolean": (bool, Text(pt="true ou false", en="true or false")),
 }
-_DOCUMENTS = {Kind.CNPJ: is_cnpj, Kind.CPF: is_cpf}
 
 
 def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
@@ -48,7 +47,7 @@ def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object)
     words = dtype_error(example, DTYPES_OF_KIND[kind])
     if words is not None:
         return words
-    if kind in _DOCUMENTS and not _DOCUMENTS[kind](bare_document(str(example))):
+    if kind in DOCUMENTS and not DOCUMENTS[kind].is_valid(bare_document(str(example))):
         return RULES[kind].wording({})
     for name, statistics in checks.items():
         test = RULES[name].value_test

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from xlbridge.resources.checks import bare_document, is_cep, is_cnpj, is_cpf, is_email, is_uf
+from xlbridge.resources.checks import DOCUMENTS, bare_document, is_cep, is_email, is_uf
 from xlbridge.wire import MAX_LENGTHS, WireModel, spellings
 
 REQUIRED_MESSAGE = "Campo obrigatório não informado."
@@ -201,11 +201,11 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0
 
 def _is_document(text: str) -> bool:
     bare = bare_document(text)
-    return is_cnpj(bare) or is_cpf(bare)
+    return any(document.is_valid(bare) for document in DOCUMENTS.values())
 
 
 def _is_masked_cnpj(text: str) -> bool:
-    return is_cnpj(bare_document(text))
+    return DOCUMENTS["cnpj"].is_valid(bare_document(text))
 
 
 _FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {

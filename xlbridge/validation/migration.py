@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Fingerprint, Resource, column_changes_since
+from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
@@ -100,7 +100,7 @@ class _ColumnPlan:
         self.moved = {self._header(place): name for place, name in sorted(self._names.items())}
         gone = {
             normalise_header(o)
-            for o, n in column_changes_since(resource.changes, layout).items()
+            for o, n in resource.column_changes_since(layout).items()
             if n is None
         }
         self._gone = {

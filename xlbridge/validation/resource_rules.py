@@ -21,16 +21,7 @@ import pandera.pandas as pa
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource, column_checks, row_check
-from xlbridge.resources.checks import (
-    CATALOGUE,
-    ROW_RULES,
-    RULES,
-    bare_document,
-    is_cnpj,
-    is_cpf,
-    masked_cnpj,
-    masked_cpf,
-)
+from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.headers.header_matching import normalise_header
@@ -287,10 +278,7 @@ def _row_ranges(rows: Iterable[int]) -> str:
     return ", ".join(shown) + (" …" if len(runs) > len(shown) else "")
 
 
-_OTHERS: Mapping[Kind, tuple[Kind, Callable[[str], bool], Callable[[str], str]]] = {
-    Kind.CNPJ: (Kind.CPF, is_cpf, masked_cpf),
-    Kind.CPF: (Kind.CNPJ, is_cnpj, masked_cnpj),
-}
+_OTHERS = {Kind.CNPJ: Kind.CPF, Kind.CPF: Kind.CNPJ}
 _PLACE = Text(pt="a coluna {column}", en="the column {column}")
 _ELSEWHERE = Text(pt="outra coluna", en="another column")
 
@@ -305,25 +293,25 @@ def note_misplaced_documents(
     """
     for column in resource.columns:
         if column.kind in _OTHERS:
-            others = [c for c in resource.columns if c.kind is _OTHERS[column.kind][0]]
+            others = [c for c in resource.columns if c.kind is _OTHERS[column.kind]]
             other = others[0] if len(others) == 1 else None
             _note_misplaced(column, other, other is not None and other.name in places, typed)
 
 
 def _note_misplaced(column: Column, other: Column | None, is_there: bool, typed: TypedRows) -> None:
-    kind, is_valid, masked = _OTHERS[column.kind]
+    kind = _OTHERS[column.kind]
     values, problems = typed.frame[column.name], typed.problems[column.name]
     usual = values.str.fullmatch(f"[0-9A-Z]{{{column.width}}}", na=True)
     odd = ~usual.to_numpy(dtype=bool) & ~problems.failed
     for position in np.flatnonzero(odd).tolist():
         document = bare_document(str(values.iat[position]))
-        if not is_valid(document):
+        if not DOCUMENTS[kind].is_valid(document):
             continue
         place = _ELSEWHERE if other is None else _PLACE.format(column=other.name)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
         is_empty = is_there and other is not None and _is_empty(typed, other.name, position)
         if is_empty and other is not None:
-            details |= {"moved_to": other.name, "document": masked(document)}
+            details |= {"moved_to": other.name, "document": DOCUMENTS[kind].masked(document)}
         problems.add(position, "document-misplaced", details, corrected="" if is_empty else None)
         problems.failed[position] = True
 

@@ -22,7 +22,8 @@ from xlbridge.batch.plan import (
 )
 from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text, active_language
-from xlbridge.resources import Column, Kind, Link, LinkName, Resource
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.references import Link, LinkName
 from xlbridge.sandbox import (
     FaultKind,
     FaultPlan,

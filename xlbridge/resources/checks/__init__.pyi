@@ -16,13 +16,10 @@ from .rule import (
 )
 from .slip_checks import is_boleto as is_boleto
 from .text_checks import (
+    DOCUMENTS as DOCUMENTS,
     access_key_digit as access_key_digit,
     bare_document as bare_document,
     is_cep as is_cep,
-    is_cnpj as is_cnpj,
-    is_cpf as is_cpf,
     is_email as is_email,
     is_uf as is_uf,
-    masked_cnpj as masked_cnpj,
-    masked_cpf as masked_cpf,
 )

@@ -50,8 +50,6 @@ CATALOGUE: dict[str, FindingKind] = {
 }
 """Every kind of finding, by its code; rules may share one."""
 
-_WIDTH_OF_KIND: Mapping[str, int] = {"cnpj": 14, "cpf": 11}
-
 
 def checks_of(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the checks in the body of a schema file's column, each with its statistics.
@@ -71,4 +69,5 @@ def code_width(kind: str, checks: Mapping[str, Any]) -> int | None:
         width = RULES[name].width
         if width is not None:
             return width(statistics)
-    return _WIDTH_OF_KIND.get(kind)
+    document = text_checks.DOCUMENTS.get(kind)
+    return None if document is None else document.symbols

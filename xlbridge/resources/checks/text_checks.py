@@ -5,7 +5,8 @@ digits, known prefixes, check digits. Whether it was ever issued is not known he
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import cycle
@@ -75,15 +76,30 @@ def is_cpf(text: str) -> bool:
     return _is_document(_CPF_SHAPE, text) and _has_check_digits("cpf")(text)
 
 
-def masked_cnpj(text: str) -> str:
+def _masked_cnpj(text: str) -> str:
     """Return a CNPJ of fourteen symbols as people write it."""
     return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
 
 
-def masked_cpf(text: str) -> str:
+def _masked_cpf(text: str) -> str:
     """Return a CPF of eleven digits as people write it."""
     return f"{text[:3]}.{text[3:6]}.{text[6:9]}-{text[9:]}"
 
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Kind of document: its ``symbols`` without mask, their test, and how people write them."""
+
+    symbols: int
+    is_valid: Callable[[str], bool]
+    masked: Callable[[str], str]
+
+
+DOCUMENTS: Mapping[str, Document] = {
+    "cnpj": Document(14, is_cnpj, _masked_cnpj),
+    "cpf": Document(11, is_cpf, _masked_cpf),
+}
+"""The kinds of documents, by the name of the kind of their columns."""
 
 _MARKS = "\u0300-\u036f\u0900-\u0eff"
 _LETTER = f"(?:[^\\W\\d_]|[{_MARKS}])"

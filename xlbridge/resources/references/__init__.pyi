@@ -1,5 +1,8 @@
 from .links import (
+    Link as Link,
+    LinkName as LinkName,
     Links as Links,
+    SheetLink as SheetLink,
     key_fields as key_fields,
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Row
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.resources import Catalogue, Resource, row_model
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.areas.financial.rules import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.areas.registry.rules import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
@@ -116,7 +116,7 @@ def require_no_failed_lines(sheet: UploadedSheet) -> None:
 
 def wire_records(sheet: UploadedSheet, resource: Resource) -> list[dict[str, Any]]:
     """Return the records that were read, as they go over the wire."""
-    model = row_model(resource)
+    model = resource.row_model
     return [_as_json(_input(line, model)) for line in sheet.lines]
 
 
@@ -125,7 +125,7 @@ def import_lines(
 ) -> None:
     """Write the lines that break no rule; the others are given their problems."""
     registration = new_registration(resource, connection, now)
-    model = row_model(resource)
+    model = resource.row_model
     for line in sheet.lines:
         if line.problems:
             continue
@@ -148,7 +148,7 @@ def new_registration(
     resource: Resource, connection: Connection, now: datetime
 ) -> Registration[Any, Any]:
     """Return the registration of a resource, within one transaction."""
-    model = row_model(resource)
+    model = resource.row_model
     if model is None:
         return OwnRecordRegistration(connection, resource.name)
     return _REGISTRATIONS[model](connection, now)
@@ -156,7 +156,7 @@ def new_registration(
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
     """Return a line as the record that its resource's rules judge. Raises ``ValidationError``."""
-    return _input(line, row_model(resource))
+    return _input(line, resource.row_model)
 
 
 def _input(line: UploadedLine, model: type[WireModel] | None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Resource, row_model
+from xlbridge.resources import Resource
 from xlbridge.sandbox.areas.registry.codes import REGISTRIES, Numbers, counters
 from xlbridge.sandbox.areas.registry.tables import (
     abc_costs,
@@ -111,7 +111,7 @@ class StandIns:
         for column in resource.columns:
             if column.references is not None and column.name in row:
                 self._by_reference[column.references](row[column.name])
-        model = row_model(resource)
+        model = resource.row_model
         if model is None:
             return
         for name in _BY_CODE:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Table, select
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource, row_model
+from xlbridge.resources import Catalogue, Resource
 from xlbridge.sandbox.areas.financial.tables import payables, receivables
 from xlbridge.sandbox.areas.registry.tables import clients
 from xlbridge.sandbox.areas.sales.tables import service_invoices
@@ -95,7 +95,7 @@ _TITLES: Mapping[str, Text] = {
 
 def table_name_of(resource: Resource) -> str:
     """Return what the table of a resource's rows is called."""
-    model = row_model(resource)
+    model = resource.row_model
     return (
         f"{own_records.name}:{resource.name}" if model is None else _TABLE_SPECS[model].table.name
     )
@@ -108,7 +108,7 @@ def table_title(name: str) -> Text | str:
 
 def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
     """Return all rows of the table that a resource's rows are in."""
-    model = row_model(resource)
+    model = resource.row_model
     if model is None:
         found = select(own_records.c.record).where(own_records.c.resource == resource.name)
         own = Counter(_own_record_digest(record) for record in connection.scalars(found))
@@ -133,7 +133,7 @@ def expected_row_digests(
     # What would be generated is left out of a form, so any moment will do.
     registration = new_registration(resource, connection, datetime.now())
     lines = read_upload(content, resource, catalogue, limits).lines
-    model = row_model(resource)
+    model = resource.row_model
     found: list[RowDigest | None] = []
     for line in lines:
         try:

@@ -18,23 +18,15 @@ import pandas as pd
 
 from xlbridge.client import Record
 from xlbridge.i18n import Text, untranslated
-from xlbridge.resources import (
-    Column,
-    Kind,
-    Link,
-    Resource,
-    SheetLink,
-    strip_accents,
-)
-from xlbridge.resources.checks import bare_document, is_cnpj, is_cpf
+from xlbridge.resources import Column, Kind, Resource, strip_accents
+from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.resources.references import REFERENCES, Reference
+from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
 from xlbridge.upload.lookup.registries import NamedRecord, Registries, named_record
 from xlbridge.validation import ValidatedSheet, first_occurrences
 from xlbridge.validation.cross_sheet import unique_keys, values_of
 from xlbridge.workbook import cell_address
 
-_DOCUMENTS = {Kind.CNPJ: (14, is_cnpj), Kind.CPF: (11, is_cpf)}
 _NO_RECORD = "0"
 _FEW = 20
 """Values that are asked for one by one before a whole listing is read."""
@@ -54,7 +46,7 @@ class ReferenceProblem:
 def comparable_key(kind: Kind, value: object) -> str:
     """Return a value as records are named by it: documents without their mask, texts trimmed."""
     text = str(value)
-    return bare_document(text) if kind in _DOCUMENTS else text.strip()
+    return bare_document(text) if kind in DOCUMENTS else text.strip()
 
 
 def name_keys(link: Link, kind: Kind, value: object) -> tuple[str, ...]:
@@ -68,9 +60,9 @@ def name_keys(link: Link, kind: Kind, value: object) -> tuple[str, ...]:
     documents = [
         full
         for name in link.names
-        if name.kind in _DOCUMENTS
-        for length, is_valid in [_DOCUMENTS[name.kind]]
-        if (full := bare.zfill(length)) == bare or is_valid(full)
+        if name.kind in DOCUMENTS
+        for document in [DOCUMENTS[name.kind]]
+        if (full := bare.zfill(document.symbols)) == bare or document.is_valid(full)
     ]
     return tuple(dict.fromkeys((_folded(str(value)), *documents)))
 
@@ -350,7 +342,7 @@ def _record_keys(link: Link, reference: Reference, kind: Kind, record: Record) -
             continue
         if not link.is_loose:
             yield comparable_key(kind, value)
-        elif of_name in _DOCUMENTS:
+        elif of_name in DOCUMENTS:
             yield bare_document(str(value))
         else:
             yield _folded(str(value))

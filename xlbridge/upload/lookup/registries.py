@@ -11,8 +11,8 @@ from typing import Any
 from xlbridge.client import Client, Record
 from xlbridge.errors import RemoteRejected, TransportError
 from xlbridge.i18n import Text
-from xlbridge.resources import Link, Resource
-from xlbridge.resources.references import REFERENCES, Reference
+from xlbridge.resources import Resource
+from xlbridge.resources.references import REFERENCES, Link, Reference
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
 from xlbridge.workbook.write import ListedRecord, RegistryList, RegistryLists
 

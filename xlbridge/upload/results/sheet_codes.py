@@ -10,7 +10,8 @@ from pathlib import Path
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import SheetLink, normalize_header
+from xlbridge.resources import normalize_header
+from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.payload import file_hash

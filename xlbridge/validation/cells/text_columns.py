@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import compress, count
 from operator import ne
@@ -14,7 +14,7 @@ import pandas as pd
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, strip_accents
-from xlbridge.resources.checks import CATALOGUE, is_cnpj, is_cpf, masked_cnpj, masked_cpf
+from xlbridge.resources.checks import CATALOGUE, DOCUMENTS
 from xlbridge.resources.findings import Severity, character_name
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
 from xlbridge.validation.request import ParseOptions
@@ -56,11 +56,6 @@ _PROPOSAL = Text(
     pt="; com eles seria {code}, que os dígitos verificadores confirmam",
     en="; with them it would be {code}, which the check digits confirm",
 )
-
-_DOCUMENTS: Mapping[Kind, tuple[Callable[[str], bool], Callable[[str], str]]] = {
-    Kind.CNPJ: (is_cnpj, masked_cnpj),
-    Kind.CPF: (is_cpf, masked_cpf),
-}
 
 
 def coerce_text(
@@ -108,7 +103,7 @@ def _sent_texts(
     """
     stripped = list(map(str.strip, texts))
     sent: list[str | None] = [text or None for text in stripped]
-    if column.kind in _DOCUMENTS:
+    if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]
     doubtful = np.zeros(len(texts), dtype=bool)
     doubtful[_doubtful(column, texts, stripped)] = True
@@ -137,8 +132,8 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
     """
     if column.allowed:
         return frozenset(column.allowed).__contains__
-    if column.kind in _DOCUMENTS:
-        return partial(_is_plain_document, _DOCUMENTS[column.kind][1])
+    if column.kind in DOCUMENTS:
+        return partial(_is_plain_document, DOCUMENTS[column.kind].masked)
     is_plain = _is_plain_text if column.kind is Kind.TEXT else _is_plain_code
     return None if is_plain(joined) else is_plain
 
@@ -208,7 +203,7 @@ def _placeholder_code(column: Column, text: str) -> str | None:
     """Return the finding of a text that stands where nothing, or something else, was meant."""
     if column.allowed:
         return None
-    is_document = column.kind in _DOCUMENTS
+    is_document = column.kind in DOCUMENTS
     if text in _PLACEHOLDERS:
         return "document-placeholder" if is_document else "text-placeholder"
     return "text-apostrophe" if not is_document and _TYPED_APOSTROPHE.match(text) else None
@@ -228,14 +223,14 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
     if column.kind is Kind.TEXT:
         return composed(text), composed(text)
     code = normalise_width(text).strip()
-    if column.kind not in _DOCUMENTS:
+    if column.kind not in DOCUMENTS:
         return code, code
-    is_valid, masked = _DOCUMENTS[column.kind]
+    document = DOCUMENTS[column.kind]
     bare = code.translate(_MASK).upper()
     if len(bare) != column.width:
         return code, code
-    is_usual = text in (bare, masked(bare)) or not is_valid(bare)
-    return bare, text if is_usual else masked(bare)
+    masked = document.masked(bare)
+    return bare, text if text in (bare, masked) or not document.is_valid(bare) else masked
 
 
 def _folded(text: str) -> str:
@@ -261,11 +256,11 @@ def _short_number(
 ) -> str | None:
     """Report a number with fewer digits than its code; check digits may confirm lost zeros, or
     that it is a document of another kind, which is for those who know the other columns."""
-    if column.kind is Kind.CNPJ and is_cpf(text):
+    if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
         return text
     padded = text.zfill(width)
-    is_near = width - len(text) <= _MOST_ZEROS and column.kind in _DOCUMENTS
-    if is_near and _DOCUMENTS[column.kind][0](padded):
+    is_near = width - len(text) <= _MOST_ZEROS and column.kind in DOCUMENTS
+    if is_near and DOCUMENTS[column.kind].is_valid(padded):
         details = {"width": width, "proposal": _PROPOSAL.format(code=padded)}
         problems.add(position, "code-leading-zeros", details, corrected=padded)
         return padded

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xlbridge.i18n import Text
-from xlbridge.resources import (
-    Fingerprint,
-    Resource,
-    column_changes_since,
-    columns_by_header,
-    normalize_header,
-)
+from xlbridge.resources import Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
@@ -76,7 +70,7 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
 
     The first of equals wins; None when no row among the first fifty names any.
     """
-    names = columns_by_header(resource.columns)
+    names = resource.headers
 
     def named(position: int) -> int:
         texts = map(normalise_header, cells.row(position))
@@ -110,7 +104,7 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
     position = find_header_row(cells, resource)
     if position is None:
         return set(), 0
-    names = columns_by_header(resource.columns)
+    names = resource.headers
     filled = [text for text in map(normalise_header, cells.row(position)) if text]
     known = {names[text] for text in filled if text in names}
     return known, sum(text not in names for text in filled)
@@ -130,7 +124,7 @@ def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[s
 
 def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
     """Match the cells of the row at ``position`` to the resource's columns."""
-    names = columns_by_header(resource.columns)
+    names = resource.headers
     row = position + 1
     places: dict[str, list[int]] = {}
     numbers: dict[str, int] = {}
@@ -248,7 +242,7 @@ class JoinedColumns:
 
 def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | None:
     """Return the first cell that names all required columns, None where there is none."""
-    names = columns_by_header(resource.columns)
+    names = resource.headers
     for position in range(min(cells.height, SEARCHED_ROWS)):
         for place, text in enumerate(cells.row(position)):
             for separator in _SEPARATORS if isinstance(text, str) else ():
@@ -326,7 +320,7 @@ def at_layout(resource: Resource, layout: int) -> Resource:
 
     Titles stay, and columns that have gone since are not in it.
     """
-    fates = column_changes_since(resource.changes, layout)
+    fates = resource.column_changes_since(layout)
     earlier = {new: old for old, new in fates.items() if new is not None}
     columns = tuple(
         replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
@@ -335,7 +329,7 @@ def at_layout(resource: Resource, layout: int) -> Resource:
 
 
 def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
-    fates = column_changes_since(resource.changes, layout)
+    fates = resource.column_changes_since(layout)
     there = set(headers)
     renamed = {new for old, new in fates.items() if new and normalise_header(old) in there}
     for old, new in fates.items():

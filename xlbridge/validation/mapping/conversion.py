@@ -12,7 +12,7 @@ from typing import get_args
 import pandas as pd
 
 from xlbridge.resources import Column, Kind, column_checks
-from xlbridge.resources.checks import RULES, bare_document, is_cnpj, is_cpf, is_email
+from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.headers.header_row import UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
@@ -27,7 +27,6 @@ from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.text import display, quoted, strip_invisible
 from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
 
-_CNPJ_DIGITS, _CPF_DIGITS = 14, 11
 _MOST_LISTED = 12
 _BOOLEAN_WORDS = {True: ("verdadeiro", "true"), False: ("falso", "false")}
 
@@ -51,14 +50,11 @@ def document_kind(value: object) -> DocumentKind | None:
     A document that lost its leading zeros counts, where it can be of one kind only.
     """
     bare = bare_document(strip_invisible(display(value))[0].strip())
-    fits: list[DocumentKind] = []
-    if is_cpf(bare.zfill(_CPF_DIGITS)):
-        fits.append("cpf")
-    if is_cnpj(bare.zfill(_CNPJ_DIGITS)):
-        fits.append("cnpj")
+    kinds = [(kind, DOCUMENTS[kind]) for kind in DOCUMENT_KINDS]
+    fits = [kind for kind, one in kinds if one.is_valid(bare.zfill(one.symbols))]
     if len(fits) == 1:
         return fits[0]
-    return {_CPF_DIGITS: DOCUMENT_KINDS[0], _CNPJ_DIGITS: DOCUMENT_KINDS[1]}.get(len(bare))
+    return next((kind for kind, one in kinds if one.symbols == len(bare)), None)
 
 
 def convert_values(

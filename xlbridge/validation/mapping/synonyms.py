@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, columns_by_header
+from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.headers.header_matching import (
     HeaderMatcher,
     header_words,
@@ -258,7 +258,7 @@ class NameMatcher:
     a person confirmed, by their keys."""
 
     def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
-        self._names = columns_by_header(resource.columns)
+        self._names = resource.headers
         self._matcher = HeaderMatcher(resource, resource.by_name)
         self._earlier = earlier
 

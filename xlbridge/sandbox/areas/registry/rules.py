@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
-from xlbridge.resources.checks import is_cnpj, is_cpf
+from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.sandbox.areas.registry.codes import RecordRegistration
 from xlbridge.sandbox.areas.registry.tables import (
     clients,
@@ -157,8 +157,8 @@ class DocumentRules:
 
 def _format_problems(data: PartyInput) -> list[Problem]:
     if data.natureza == "J":
-        return _invalid("cnpj", data.cnpj, is_cnpj, "CNPJ inválido.")
-    return _invalid("cpf", data.cpf, is_cpf, "CPF inválido.")
+        return _invalid("cnpj", data.cnpj, DOCUMENTS["cnpj"].is_valid, "CNPJ inválido.")
+    return _invalid("cpf", data.cpf, DOCUMENTS["cpf"].is_valid, "CPF inválido.")
 
 
 def _invalid(
