@@ -1,8 +1,5 @@
 from .links import (
-    Link as Link,
-    LinkName as LinkName,
     Links as Links,
-    SheetLink as SheetLink,
     key_fields as key_fields,
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,
@@ -12,4 +9,10 @@ from .links import (
     require_links as require_links,
     sheet_link as sheet_link,
 )
-from .registries import REFERENCES as REFERENCES, Reference as Reference
+from .registries import (
+    REFERENCES as REFERENCES,
+    Link as Link,
+    LinkName as LinkName,
+    Reference as Reference,
+    SheetLink as SheetLink,
+)

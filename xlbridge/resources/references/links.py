@@ -8,14 +8,14 @@ fills in the codes.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.catalogue import Catalogue
 from xlbridge.resources.column import Column, Kind
-from xlbridge.resources.references.registries import REFERENCES
+from xlbridge.resources.references.registries import REFERENCES, Link, LinkName, SheetLink
 from xlbridge.resources.remote.records import ReadBack
 from xlbridge.resources.resource import Resource
 from xlbridge.resources.yaml_files import unknown_value
@@ -28,49 +28,6 @@ column of another sheet that was sent before, ``FILE#COLUMN``."""
 
 _UNIQUENESS_CHECK = "no_repeats"
 _IN_SHEET = "#"
-
-
-@dataclass(frozen=True, slots=True)
-class LinkName:
-    """Name of a record: a ``column`` of its resource, which the listing calls ``field``."""
-
-    column: str
-    field: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """Link of a column to records of a registry by something else than their codes.
-
-    Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
-    written as people write names, ``has_codes`` that the codes may, too.
-    """
-
-    registry: str
-    names: tuple[LinkName, ...]
-    is_loose: bool = False
-    has_codes: bool = False
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields of the registry's listing that have the names."""
-        return tuple(dict.fromkeys(name.field for name in self.names))
-
-    @property
-    def by(self) -> str:
-        """The columns that the names are of, in words of messages."""
-        return ", ".join(name.column for name in self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLink:
-    """Link of a column to the records of another sheet: its cells hold what ``column`` of ``file``
-    holds there, and stand for the codes that the system gave those records.
-    """
-
-    file: Path
-    column: str
 
 
 def sheet_link(by: str) -> SheetLink | None:

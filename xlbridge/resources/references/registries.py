@@ -1,10 +1,12 @@
-"""Registries of the remote system that the values of a column may refer to.
+"""Registries of the remote system that the values of a column may refer to, and links to them.
 
 A schema file names one of these under ``references``; ``validate --online`` asks the system.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlbridge.i18n import Text
 from xlbridge.wire import Operation
@@ -18,6 +20,9 @@ from xlbridge.wire.registry import (
     SUPPLIER_LIST,
 )
 from xlbridge.wire.stock import STOCK_BALANCES, STOCK_BALANCES_OF_BRANCH
+
+if TYPE_CHECKING:
+    from xlbridge.resources.column import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +108,46 @@ REFERENCES: Mapping[str, Reference] = {
     ),
 }
 """Every registry that a column may refer to, by the name that schema files use."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkName:
+    """Name of a record: a ``column`` of its resource, which the listing calls ``field``."""
+
+    column: str
+    field: str
+    kind: "Kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Link of a column to records of a registry by something else than their codes.
+
+    Its cells hold one of the records' ``names``; ``is_loose`` says that any of them may be there,
+    written as people write names, ``has_codes`` that the codes may, too.
+    """
+
+    registry: str
+    names: tuple[LinkName, ...]
+    is_loose: bool = False
+    has_codes: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the registry's listing that have the names."""
+        return tuple(dict.fromkeys(name.field for name in self.names))
+
+    @property
+    def by(self) -> str:
+        """The columns that the names are of, in words of messages."""
+        return ", ".join(name.column for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetLink:
+    """Link of a column to the records of another sheet: its cells hold what ``column`` of ``file``
+    holds there, and stand for the codes that the system gave those records.
+    """
+
+    file: Path
+    column: str
