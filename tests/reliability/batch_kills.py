@@ -20,6 +20,7 @@ from environment import clean_environment, credentials
 from forked import Zygote
 from make_month import Month, write_month
 from sandboxes import sandbox_process
+from trials import mark_exclusive
 
 from xlbridge.sandbox import RunningSandbox
 
@@ -116,21 +117,11 @@ class Workshop:
         write_month(written, month)
         options = ["--db", f"sqlite:///{database}"]
         with sandbox_process(folder, options, clean_environment(folder), few=True) as sandbox:
-            _mark_exclusive(written / "home", sandbox)
+            mark_exclusive(written / "home", sandbox.base_url, sandbox.email)
             course = Course(written, database, sandbox, self.zygote)
             course.count_records()
             yield course
         shutil.rmtree(folder)
-
-
-def _mark_exclusive(home: Path, sandbox: RunningSandbox) -> None:
-    """Say of the sandbox that nobody else writes there: orders in doubt are counted then."""
-    home.mkdir()
-    (home / "profiles.toml").write_text(
-        f'[profiles.rehearsal]\nbase_url = "{sandbox.base_url}"\nemail = "{sandbox.email}"\n'
-        "exclusive = true\n",
-        encoding="utf-8",
-    )
 
 
 @dataclass

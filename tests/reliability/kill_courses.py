@@ -11,7 +11,7 @@ from disk_driver import WRITES_BEGIN, Failure
 from environment import clean_environment
 from forked import Running, Zygote
 from subjects import Subject, texts
-from trials import Site, Trial, judged
+from trials import Site, Trial, judged, mark_exclusive
 from wire_proxy import Point, Request
 
 _RESUMES = 4
@@ -183,6 +183,20 @@ class ProcessCourse(Course):
     def command(self) -> tuple[str, ...]:
         """What is run, and killed."""
         return ("process", self.subject.resource, str(self.path))
+
+
+@dataclass
+class CountedCourse(Course):
+    """Upload of inventories with their counts, where nobody else writes meanwhile."""
+
+    def __post_init__(self) -> None:
+        target = self.laboratory.site.target()
+        mark_exclusive(self.laboratory.folder / "home", target.base_url, target.email)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What is run, and killed."""
+        return (*super().command, "--create-unread")
 
 
 CHANGES = {"update": ("upload", "--update"), "undo": ("undo",)}

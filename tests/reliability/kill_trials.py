@@ -14,7 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from disk_driver import Failure
-from kill_courses import CHANGES, Broken, ChangeCourse, Course, Laboratory, ProcessCourse
+from kill_courses import (
+    CHANGES,
+    Broken,
+    ChangeCourse,
+    CountedCourse,
+    Course,
+    Laboratory,
+    ProcessCourse,
+)
 from rival_courses import RivalBatches, RivalChanges, RivalColleagues, RivalWorkbooks
 from subjects import Processing, Subject
 from trials import Trial
@@ -29,6 +37,7 @@ _AROUND = (Point.CONNECTED, Point.RELAYED)
 
 _COURSES: Mapping[str, type[Course]] = {
     "change": ChangeCourse,
+    "counted": CountedCourse,
     "batches": RivalBatches,
     "workbooks": RivalWorkbooks,
     "colleagues": RivalColleagues,

@@ -28,6 +28,7 @@ from kill_trials import duration, kill_after, kill_at, steps
 from subjects import (
     BATCHES,
     BY_RECORD,
+    COUNTED,
     DIRECT,
     DIRECT_BATCHES,
     KEYLESS,
@@ -61,7 +62,7 @@ def step_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
 
 def record_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """SIGKILL at every step of records that are created or processed one by one."""
-    yield from _kills_at_steps(laboratory, share, (BY_RECORD, *PROCESSINGS))
+    yield from _kills_at_steps(laboratory, share, (BY_RECORD, COUNTED, *PROCESSINGS))
 
 
 def change_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
@@ -91,7 +92,10 @@ def random_kills(laboratory: Laboratory, share: float) -> Iterator[Trial]:
     """60 SIGKILLs of each way at random moments; of a direct import in parts, too."""
     chance = Random(7)
     kinds: list[tuple[Subject, tuple[str, ...]]] = [
-        *((one, ()) for one in (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, BY_RECORD, *PROCESSINGS)),
+        *(
+            (one, ())
+            for one in (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, BY_RECORD, COUNTED, *PROCESSINGS)
+        ),
         *((one, ()) for one in (UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO, BATCHES)),
         (DIRECT, _PARTS),
     ]

@@ -98,11 +98,25 @@ PAYABLE = Subject("payables", "contaspagar", "queue", "payables", "numeroDoDocum
 
 
 @dataclass(frozen=True)
-class Processing(Subject):
+class Prepared(Subject):
+    """Kind of sheet that names records which are created first, and is looked up by them."""
+
+    def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
+        """Create what so many rows name, write their sheet, and return what each is known by."""
+        raise NotImplementedError
+
+    def times(
+        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    ) -> list[int]:
+        """Return how often what each row says was done; ``asked`` counts requests to the server."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Processing(Prepared):
     """Kind of records that are taken to their next state; ``resource`` is its listing."""
 
     def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
-        """Create so many records, write a sheet of their numbers, and return these."""
         new = _NEW[self.resource]
         made = [new(client, customer, path, place) for place in range(1, rows + 1)]
         with xlsxwriter.Workbook(path) as book:
@@ -114,7 +128,8 @@ class Processing(Subject):
         self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
     ) -> list[int]:
         """Return how often each record was processed: it counts how often the server got to hear
-        of it, once it has done so."""
+        of it, once it has done so.
+        """
         operation = find_kind(self.resource).process
         found = []
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
@@ -123,6 +138,57 @@ class Processing(Subject):
                 path = operation.path.format(**dict.fromkeys(operation.path_parameters, one))
                 found.append(max(done, asked[operation.method, path]) if done else 0)
         return found
+
+
+@dataclass(frozen=True)
+class Counted(Prepared):
+    """Kind of sheet that opens inventories, and counts a product of each twice."""
+
+    def create(self, client: Client, path: Path, rows: int, customer: int) -> list[str]:
+        """Create a product for the inventory of each of so many branches, of which none is open."""
+        calls = client.stock.inventories
+        newest = 0
+        for one in calls.list():
+            newest = max(newest, one.idInventario)
+            if one.podeEncerrar and one.codigoDoAlmoxarifado == _COUNTED_WAREHOUSE:
+                calls.close(idInventario=one.idInventario)
+        named = (f"Porca {next(_numbers)}" for _ in range(rows))
+        made = [client.registry.products.create(descricaoDoProduto=one).idProduto for one in named]
+        with xlsxwriter.Workbook(path) as book:
+            sheet, counts = book.add_worksheet(self.resource), book.add_worksheet("contagens")
+            sheet.write_row(0, 0, ["chave", "codigoDaFilial", "codigoDoAlmoxarifado"])
+            counts.write_row(0, 0, ["chave", "idProd", "contagem", "quantidade"])
+            for branch, product in enumerate(made, 1):
+                sheet.write_row(branch, 0, [f"A{branch}", branch, _COUNTED_WAREHOUSE])
+                for place, line in enumerate(_COUNTS.items(), 2 * branch - 1):
+                    counts.write_row(place, 0, [f"A{branch}", product, *line])
+        return [f"{branch} {newest} {product}" for branch, product in enumerate(made, 1)]
+
+    def times(
+        self, database: Path, known: Sequence[str], asked: Mapping[tuple[str, str], int]
+    ) -> list[int]:
+        """Return how many inventories each row has opened, 0 where it is not counted.
+
+        A product that has other counts than the sheet's counts as done twice.
+        """
+        opened = f"SELECT COUNT(*) FROM {self.table} WHERE {self.column}"
+        found = []
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+            for one in known:
+                branch, newest, product = map(int, one.split())
+                (there,) = db.execute(opened, (branch, newest, _COUNTED_WAREHOUSE)).fetchone()
+                counts = db.execute(
+                    # Amounts are whole numbers of millionths there.
+                    "SELECT count1 / 1e6, count2 / 1e6 FROM inventory_items WHERE product = ?",
+                    (product,),
+                ).fetchall()
+                as_sheet = counts == [tuple(_COUNTS.values())]
+                found.append(there if as_sheet else 2 * bool(counts))
+        return found
+
+
+_COUNTED_WAREHOUSE = 2
+_COUNTS = {1: 7, 2: 5}
 
 
 def _new_order(client: Client, customer: int, _path: Path, _place: int) -> int:
@@ -202,6 +268,11 @@ PROCESSINGS = tuple(
     for name, done in _DONE.items()
 )
 BY_RECORD = Subject("record by record", "cliente", "records", "clients", "cnpjcpf")
+COUNTED = Counted(
+    *("counted inventories", "inventario", "records", "inventories"),
+    column="codigoDaFilial = ? AND idInventario > ? AND codigoDoAlmoxarifado = ?",
+    way="counted",
+)
 
 
 def _payables(name: str, mode: str, way: str) -> Subject:

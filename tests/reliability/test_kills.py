@@ -9,6 +9,7 @@ from sampling import every
 from subjects import (
     BATCHES,
     BY_RECORD,
+    COUNTED,
     DIRECT,
     DIRECT_BATCHES,
     KEYLESS,
@@ -24,8 +25,9 @@ from subjects import (
     Subject,
 )
 from trials import Figures
+from wire_proxy import Point
 
-RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCESSINGS)
+RANDOM_SUBJECTS = (DIRECT, QUEUE, OWN_QUEUE, KEYLESS, DIRECT, BY_RECORD, *PROCESSINGS, COUNTED)
 IN_PARTS = ("--chunk-rows", "2")
 
 
@@ -65,7 +67,7 @@ def test_many_random_kills(laboratory: Laboratory, place: int, subject: Subject)
 @pytest.mark.parametrize(
     "subject",
     [
-        *(DIRECT, QUEUE, OWN_QUEUE, PREVIEW, BY_RECORD, *PROCESSINGS),
+        *(DIRECT, QUEUE, OWN_QUEUE, PREVIEW, BY_RECORD, COUNTED, *PROCESSINGS),
         *(UPDATE, UNDO, RIVAL_UPDATE, RIVAL_UNDO, *WORKBOOKS, BATCHES, DIRECT_BATCHES),
     ],
     ids=lambda s: s.name,
@@ -85,13 +87,14 @@ def test_a_kill_at_every_step(laboratory: Laboratory, subject: Subject) -> None:
             (QUEUE, "processar-arquivo"),
             (BY_RECORD, "POST /v2/cliente"),
             (PROCESSINGS[1], "processar/"),
+            (COUNTED, Point.ANSWERED),
         ],
     ),
 )
 def test_a_kill_around_the_request_that_writes(
     laboratory: Laboratory, subject: Subject, writes: str
 ) -> None:
-    grave = [step for step in steps(laboratory, subject) if writes in step.what]
+    grave = [step for step in steps(laboratory, subject) if writes in str(step)]
     assert len(grave) >= 5
     hold(Figures().add(kill_at(laboratory, subject, step) for step in grave[1::5]))
 

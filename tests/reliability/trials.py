@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from subjects import Processing, Subject, counts, files_at_work
+from subjects import Prepared, Subject, counts, files_at_work
 from wire_proxy import WireProxy
 
 from xlbridge.client import Client, RetryPolicy, Target
@@ -37,8 +37,8 @@ class Site:
         )
 
     def write(self, subject: Subject, path: Path, rows: int) -> list[str]:
-        """Write a sheet of new rows, of new records to process; return what each is known by."""
-        if not isinstance(subject, Processing):
+        """Write a sheet of new rows, or of new records; return what each is known by."""
+        if not isinstance(subject, Prepared):
             return subject.write(path, rows, self.customer)
         with Client(replace(self.target(), base_url=self.sandbox.base_url)) as client:
             return subject.create(client, path, rows, self.customer)
@@ -46,7 +46,7 @@ class Site:
     def counts(self, subject: Subject, known: list[str]) -> list[int]:
         """Return how often each row is in the sandbox, once nothing is on its way any more.
 
-        Of a record that is processed: how often that was done, or the server was asked for it.
+        Of a row that names new records: how often what it says was done.
         """
         self.proxy.wait_for_late_commits()
         deadline = time.monotonic() + _LONGEST_PROCESSING
@@ -54,7 +54,7 @@ class Site:
             if time.monotonic() > deadline:
                 raise TimeoutError("a queued file does not end")
             time.sleep(0.02)
-        if isinstance(subject, Processing):
+        if isinstance(subject, Prepared):
             return subject.times(self.database, known, self.proxy.asked)
         return counts(self.database, subject, known)
 
@@ -106,6 +106,15 @@ class Figures:
         self.missed += other.missed
         self.doubts += other.doubts
         self.failed += other.failed
+
+
+def mark_exclusive(home: Path, base_url: str, email: str) -> None:
+    """Say of a sandbox that nobody else writes there: records in doubt are counted then."""
+    home.mkdir(parents=True)
+    (home / "profiles.toml").write_text(
+        f'[profiles.rehearsal]\nbase_url = "{base_url}"\nemail = "{email}"\nexclusive = true\n',
+        encoding="utf-8",
+    )
 
 
 def judged(name: str, found: list[int], doubt: str | None = None) -> Trial:
