@@ -219,7 +219,8 @@ def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize("listing", LISTINGS.values(), ids=list(LISTINGS))
 def test_an_exported_sheet_is_taken_for_no_other_records(listing: Listing, tmp_path: Path) -> None:
-    """A sheet that was copied into a workbook of its own, too."""
+    """A sheet that was copied into a workbook of its own, too; the whole one is told for what it
+    is, instead of asking for the columns that import sheets have."""
     catalogue = load_catalogue()
     sheets = {sheet.name: [column.name for column in sheet.columns] for sheet in listing.sheets}
     for kept in (list(sheets), *([name] for name in sheets)):
@@ -229,6 +230,11 @@ def test_an_exported_sheet_is_taken_for_no_other_records(listing: Listing, tmp_p
         except UsageError:
             continue
         assert found.resource is not None
+        if kept == list(sheets):
+            told = {f.kind.code: str(f.hint) for s in found.with_children for f in s.findings}
+            assert "column-missing" not in told
+            command = f"export {listing.name} --as-template {found.resource.name} "
+            assert command in told.get("column-missing-exported", command)
         if any(finding.kind.code == "column-missing" for finding in found.findings):
             continue
         declared = found.resource.read_back

@@ -67,6 +67,28 @@ def test_the_record_carries_its_own_number(
     assert {type(row[amount].value) for row in rows} <= {int, float}
 
 
+def test_a_listing_is_told_from_a_sheet_that_can_be_uploaded(
+    tmp_path: Path, demo: RunningSandbox, xlbridge: Xlbridge
+) -> None:
+    whom, only = credentials(demo), ["--from", "2026-10-01", "--limit", "3"]
+    assert xlbridge("export", "pedidos", "-o", "p.xlsx", *only, **whom).returncode == 0
+    refused = xlbridge("upload", "p.xlsx", **whom)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "xlbridge export pedidos --as-template pedido -o NEW.xlsx" in refused.stderr
+    assert "Add a column" not in refused.stderr
+    book = openpyxl.load_workbook(tmp_path / "p.xlsx")
+    book["pedidos"].title = "Vendas de outubro"
+    book.save(tmp_path / "p.xlsx")
+    renamed = xlbridge("validate", "p.xlsx")
+    assert "xlbridge export LISTING --as-template pedido" in renamed.stdout
+    layout = ["--as-template", "-o", "t.xlsx"]
+    assert xlbridge("export", "pedidos", *layout, *only, **whom).returncode == 0
+    assert xlbridge("validate", "t.xlsx").returncode == 0
+    other = xlbridge("export", "estoque", *layout, "--force", **whom)
+    assert other.returncode == 2
+    assert "no one resource whose import sheet takes the records of estoque" in other.stderr
+
+
 def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge) -> None:
     split = {
         "dataDeVencimento": "2026-11-30",

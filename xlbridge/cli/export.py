@@ -89,8 +89,10 @@ def _parameter_of(name: Filter) -> str:
 @option(
     "--as-template",
     metavar="RESOURCE",
-    pt="Grava no leiaute da planilha de importação desse recurso.",
-    en="Writes in the layout of that resource's import sheet.",
+    is_flag=False,
+    flag_value="",
+    pt="Grava no leiaute da planilha de importação desse recurso (sem ele, o da listagem).",
+    en="Writes in the layout of that resource's import sheet (default: the listing's own).",
 )
 @option(
     "--settled",

@@ -20,7 +20,7 @@ from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import add_up_left_out
 from xlbridge.export.formats.all_formats import output_format, output_opener, output_paths
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
-from xlbridge.export.layout import Layout, line_spec
+from xlbridge.export.layout import Layout, line_spec, resource_of
 from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
@@ -49,8 +49,9 @@ class ExportRequest:
     """Listing that is to be exported, and its layout; it can be sent to another process.
 
     ``flat`` names the list within a record that is joined to it in one sheet; ``as_template`` the
-    resource in whose import sheet the records go. ``in_detail`` reads each record by its key,
-    with its attached files; ``keep_unknown`` keeps the fields that the interface does not show.
+    resource in whose import sheet the records go, empty for the listing's own. ``in_detail`` reads
+    each record by its key, with its attached files; ``keep_unknown`` keeps the fields that the
+    interface does not show.
     ``settled`` lets settled titles into an import sheet. ``known`` are the numbers of records that
     the interface lists nowhere, as far as somebody knows them.
     ``at_once`` is how many calls run side by side at most.
@@ -255,12 +256,15 @@ def export_frames(
 def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Listing, Layout]:
     listing = find_listing(request.listing)
     listing.check(request.filters, request.known)
-    template = request.as_template
+    template = None
+    if request.as_template is not None:
+        catalogue, name = load_catalogue(), request.as_template
+        template = catalogue.named(name) if name else resource_of(listing, catalogue.values())
     layout = Layout(
         flat=request.flat,
         in_detail=request.in_detail,
         keep_unknown=request.keep_unknown,
-        template=None if template is None else load_catalogue().named(template),
+        template=template,
         settled=request.settled,
     )
     layout.check(listing)

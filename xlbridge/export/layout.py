@@ -5,7 +5,7 @@ the resource says which field of a record each column comes from; a column that 
 has the field's own name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xlbridge.client.listings import shape_of
@@ -139,6 +139,28 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
                 en="The listing {listing} does not hold the records of {resource}.",
             ).format(listing=listing.name, resource=resource.name)
         )
+
+
+def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
+    """Return the resource in whose import sheet the records of a listing are.
+
+    Raises ``UsageError`` when there is none, or more than one.
+    """
+    found = [
+        one
+        for one in resources
+        if one.read_back and listing.operation.name in one.read_back.operation_names
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(resource.name for resource in found)
+    raise UsageError(
+        Text(
+            pt="Não há um recurso só em cuja planilha de importação cabem os registros de {listing}"
+            "{names}.",
+            en="There is no one resource whose import sheet takes the records of {listing}{names}.",
+        ).format(listing=listing.name, names=names and f": {names}")
+    )
 
 
 def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:

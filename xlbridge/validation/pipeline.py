@@ -23,6 +23,7 @@ from xlbridge.validation.child_sheets import blank_child_sheets, child_cells, jo
 from xlbridge.validation.cross_sheet import compare_sheets
 from xlbridge.validation.headers.header_row import (
     Header,
+    MainSheet,
     find_header_row,
     find_similar_header_row,
     joined_columns,
@@ -141,7 +142,7 @@ def add_children(
         child.sheet: validate_sheet(
             main.file,
             None,
-            SheetChoice(found[child.sheet], child),
+            SheetChoice(found[child.sheet], child, main=MainSheet(resource, main.sheet)),
             reading,
             on_column,
             None if memo is None else memo.of_part(child.sheet),
@@ -186,7 +187,7 @@ def validate_sheet(
     if wanted is None or position is None:
         findings = [_missing_header(wanted, cells), *_hidden_sheets(choice, None)]
         return ValidatedSheet(path, wanted, cells.name, findings=findings)
-    header = match_header(cells, position, wanted)
+    header = match_header(cells, position, wanted, choice.main)
     formats_of = _formats_lookup(path, cells, memo)
     judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of, memo)
     if outdated := outdated_template(fingerprint, wanted, cells, position):

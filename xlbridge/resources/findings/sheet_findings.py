@@ -77,6 +77,21 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         ),
     ),
     error(
+        "column-missing-exported",
+        Text(
+            pt="A planilha é uma listagem exportada: não tem a coluna {column} e não pode ser "
+            "enviada assim.",
+            en="The sheet is an exported listing: it lacks the column {column} and cannot be "
+            "uploaded as it is.",
+        ),
+        Text(
+            pt="Exporte na forma da planilha de importação: xlbridge export {listing} "
+            "--as-template {resource} -o NOVO.xlsx",
+            en="Export it as an import sheet: xlbridge export {listing} --as-template {resource} "
+            "-o NEW.xlsx",
+        ),
+    ),
+    error(
         "mapping-column-missing",
         Text(
             pt="O mapeamento não dá a coluna obrigatória {column}.",

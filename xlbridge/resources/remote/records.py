@@ -295,21 +295,31 @@ def item_fields(name: str, sheet: str) -> frozenset[str]:
 def are_fields_of_others(names: Set[str], own: Set[str], operations: Iterable[str]) -> bool:
     """Tell whether more of the names are fields of another kind of record than of one's own.
 
-    ``own`` are the columns of a resource, whose records ``operations`` show.
+    ``own`` are the columns of a resource, whose records ``operations`` show. Rows of a list stand
+    with what tells their record.
     """
+    operations = list(operations)
     known = len(names & {*own, *chain.from_iterable(map(record_fields, operations))})
-    return any(len(names & fields) > known for fields in _shown_fields())
+    shown = frozenset().union(*(_fields_of(operation_named(one).data) for one in operations))
+    return any(len(names & fields) > known for fields in _shown_fields() - shown)
 
 
 @cache
 def _shown_fields() -> frozenset[frozenset[str]]:
     """Return the fields of each kind of record, and of item of its lists, that the system shows."""
-    from xlbridge.wire import OPERATIONS, WireModel, record_model
+    from xlbridge.wire import OPERATIONS
 
-    def fields_within(model: type[WireModel]) -> Iterator[frozenset[str]]:
-        yield frozenset(model.model_fields)
-        for item in filter(None, (record_model(f.annotation) for f in model.model_fields.values())):
-            yield from fields_within(item)
+    return frozenset().union(*(_fields_of(one.data) for one in OPERATIONS.values()))
 
-    shown = filter(None, (record_model(one.data) for one in OPERATIONS.values()))
-    return frozenset(chain.from_iterable(map(fields_within, shown)))
+
+def _fields_of(data: Any, above: frozenset[str] = frozenset()) -> frozenset[frozenset[str]]:
+    """Return the fields of the records in an answer, and of the items of their lists, each with
+    those of what holds it."""
+    from xlbridge.wire import record_model
+
+    model = record_model(data)
+    if model is None:
+        return frozenset()
+    fields = above | frozenset(model.model_fields)
+    items = (_fields_of(field.annotation, fields) for field in model.model_fields.values())
+    return frozenset({fields}).union(*items)

@@ -4,6 +4,7 @@ Also headers that stand in one unsplit cell, that are repeated further down, or 
 an earlier template.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Fingerprint, Resource, normalize_header
+from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
@@ -122,8 +123,21 @@ def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[s
     return {*header.columns, *(name for name in meant if name is not None)}, strange
 
 
-def match_header(cells: SheetCells, position: int, resource: Resource) -> Header:
-    """Match the cells of the row at ``position`` to the resource's columns."""
+@dataclass(frozen=True, slots=True)
+class MainSheet:
+    """The main sheet of a list's rows: its resource and its name."""
+
+    resource: Resource
+    name: str
+
+
+def match_header(
+    cells: SheetCells, position: int, resource: Resource, main: MainSheet | None = None
+) -> Header:
+    """Match the cells of the row at ``position`` to the resource's columns.
+
+    ``main`` is the main sheet where the resource is a list of another.
+    """
     names = resource.headers
     row = position + 1
     places: dict[str, list[int]] = {}
@@ -160,8 +174,11 @@ def match_header(cells: SheetCells, position: int, resource: Resource) -> Header
     columns = HeaderMatcher(resource, missing)
     strange = [(text, place, columns.of(text)) for text, place in unknown]
     asked_about = {meant.column for _, _, meant in strange if meant is not None}
+    main = main or MainSheet(resource, cells.name)
+    told = {normalise_header(text): address(place) for text, place in unknown}
+    told |= {normalise_header(text): address(place) for text, place in numbers.items()}
     findings += [
-        _finding("column-missing", row, name, None, {"column": name})
+        _missing(row, name, told, main)
         for name in missing
         if resource.by_name[name].required and name not in asked_about
     ]
@@ -202,6 +219,28 @@ def _finding(
     code: str, row: int, column: str, cell: str | None, details: Mapping[str, object]
 ) -> Finding:
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
+
+
+def _missing(row: int, name: str, told: Mapping[str, str], main: MainSheet) -> Finding:
+    """Tell of a required column that is missing: from an exported listing, or by mistake.
+
+    ``told`` are the addresses of the headers that name no column. A listing has the system's own
+    number of a record where an import sheet has the key, and calls columns as records do.
+    """
+    declared = main.resource.read_back
+    names = () if declared is None else declared.number_columns
+    numbers = {*map(normalise_header, names)} & told.keys()
+    field = declared.fields.get(name) if numbers and declared is not None else None
+    cell = told.get(normalise_header(field)) if field else None
+    if not numbers or not (name == KEY or cell):
+        return _finding("column-missing", row, name, None, {"column": name})
+    listing = main.name if _LISTING_NAME.fullmatch(main.name) else _ANY_LISTING
+    details = {"column": name, "listing": listing, "resource": main.resource.name}
+    return _finding("column-missing-exported", row, name, cell, details)
+
+
+_LISTING_NAME = re.compile("[a-z]+(?:-[a-z]+)*")
+_ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
 
 
 def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:

@@ -10,6 +10,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
+    MainSheet,
     find_header_row,
     has_rows,
     matched_columns,
@@ -34,12 +35,14 @@ class NoFittingResource(UsageError):
 class SheetChoice:
     """The sheet to validate, and the resource to validate it by; None where nothing tells.
 
-    ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake.
+    ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake;
+    ``main`` is the main sheet of a sheet with rows of a list.
     """
 
     cells: "SheetCells"
     resource: "Resource | None"
     hidden: Sequence[str] = ()
+    main: MainSheet | None = None
 
 
 def choose_sheet(
@@ -202,6 +205,13 @@ def is_of_other_records(header: Iterable[str], resource: "Resource") -> bool:
     return are_fields_of_others(names, own, () if declared is None else declared.operation_names)
 
 
+def _is_for_reading(cells: "SheetCells", resources: Iterable["Resource"]) -> bool:
+    """Return whether a sheet is an exported listing of records that none of the resources has."""
+    positions = {find_header_row(cells, resource) for resource in resources}
+    headers = (list(map(str, cells.row(at))) for at in positions if at is not None)
+    return any(all(is_of_other_records(header, one) for one in resources) for header in headers)
+
+
 _FIELD_NAME = re.compile("[a-z][A-Z]")
 
 
@@ -232,6 +242,8 @@ def _choose_by_headers(
         if joined := resource_of_joined(sheets, resources):
             return joined
     if any(cells.has_data(0) for cells in sheets):
+        if any(_is_for_reading(cells, catalogue.values()) for cells in sheets):
+            raise no_import_of_exported()
         raise _no_fit(catalogue, hidden)
     return sheets[0], None
 
@@ -322,6 +334,22 @@ def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
             pt="Reexiba a planilha no Excel, ou diga qual com --sheet{listed}.",
             en="Unhide the sheet in Excel, or say which with --sheet{listed}.",
         ).format(listed=f": {list_sheet_names(hidden)}" if hidden else ""),
+    )
+
+
+def no_import_of_exported() -> UsageError:
+    """Return the error that a sheet is an exported listing of records that no resource has."""
+    return UsageError(
+        Text(
+            pt="As colunas são de uma exportação que nenhum recurso importa.",
+            en="The columns are those of an export that no resource imports.",
+        ),
+        Text(
+            pt="Ela serve para consulta. O que se importa e com que colunas: xlbridge resources; "
+            "se é mesmo o que quer enviar, diga o recurso com --resource.",
+            en="It is for reading. What is imported, by which columns: xlbridge resources; if this "
+            "is what you want to upload, say the resource with --resource.",
+        ),
     )
 
 

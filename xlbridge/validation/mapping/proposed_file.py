@@ -14,7 +14,7 @@ from xlbridge.resources import Catalogue, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
-from xlbridge.validation.headers.sheet_choice import is_of_other_records
+from xlbridge.validation.headers.sheet_choice import is_of_other_records, no_import_of_exported
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_places import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
@@ -80,7 +80,7 @@ def propose_mapping(
     asked = catalogue.values() if wanted is None else [wanted]
     fitting = [each for each in asked if wanted or not is_of_other_records(headers, each)]
     if not fitting:
-        raise _exported(path)
+        raise no_import_of_exported()
     proposals = [
         propose(
             each,
@@ -220,16 +220,6 @@ def _no_header(path: Path) -> UsageError:
             pt="Confira se a planilha tem nomes de colunas; outra planilha se diz com --sheet.",
             en="Check that the sheet has names of columns; say another sheet with --sheet.",
         ),
-    )
-
-
-def _exported(path: Path) -> UsageError:
-    return UsageError(
-        Text(
-            pt="{file}: as colunas são de uma exportação que nenhum recurso importa.",
-            en="{file}: the columns are those of an export that no resource imports.",
-        ).format(file=path),
-        Text(pt="Diga o recurso com --resource.", en="Say the resource with --resource."),
     )
 
 
