@@ -41,7 +41,6 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
-    create_undo,
     resolve_job,
 )
 from xlbridge.upload.job import MAX_PLAN_AGE
@@ -213,7 +212,7 @@ class ChangeMachine(Courses):
 
         def reverse(uploads: Uploads, context: UploadContext) -> None:
             with quick_client(self.site, PATIENCE) as client:
-                job = create_undo(context, client, jobs[older % len(jobs)])
+                job = Uploads(context, client).create_undo(jobs[older % len(jobs)])
             uploads.run(job, OPTIONS)
 
         if jobs:

@@ -37,7 +37,6 @@ from xlbridge.upload import (
     UploadContext,
     UploadOptions,
     Uploads,
-    create_undo,
     resolve_job,
 )
 from xlbridge.upload.planning import ApproveAll
@@ -332,7 +331,7 @@ class _ChangeCourse(_Course):
 
     def plan(self, client: Client) -> Job:
         if self._undoes and self._first is not None:
-            return create_undo(self._context, client, self._first)
+            return Uploads(self._context, client).create_undo(self._first)
         return super().plan(client)
 
     def done(self) -> list[int]:

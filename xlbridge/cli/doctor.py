@@ -8,12 +8,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.client import (
-    QUICK_CHECK_POLICY,
-    DiagnosticCheck,
-    diagnose_local,
-    diagnose_remote,
-)
+from xlbridge.client import DiagnosticCheck, RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.errors import ConfigError, UsageError, XlbridgeError
 from xlbridge.i18n import Text, untranslated
@@ -75,14 +70,14 @@ def _checks() -> list[DiagnosticCheck]:
     except ConfigError as error:
         return [DiagnosticCheck.failed("settings", error)]
     checks = [
-        *diagnose_local(settings, profile),
+        *DiagnosticCheck.of_computer(settings, profile),
         *_journal(settings.journal),
         *_schemas(settings.schemas),
     ]
     if all(check.ok for check in checks):
         try:
-            with connect(settings, remark, QUICK_CHECK_POLICY) as client:
-                checks.extend(diagnose_remote(client))
+            with connect(settings, remark, RetryPolicy.quick()) as client:
+                checks.extend(DiagnosticCheck.of_system(client))
         except XlbridgeError as error:
             checks.append(DiagnosticCheck.failed("address", error))
     return checks

@@ -15,7 +15,7 @@ from xlbridge.cli.upload_run import print_job, save_status_copy
 from xlbridge.files import short_path
 from xlbridge.i18n import Text
 from xlbridge.upload import Job, Journal, open_context
-from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settled_rows, state_name
+from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settled_rows
 
 
 @described_command(
@@ -65,7 +65,7 @@ def _listed_json(journal: Journal, job: Job) -> dict[str, Any]:
 def _print_history(job: Job) -> None:
     for event in job.events:
         note = event.detail.get("rejects_file") or event.detail.get("log_id") or ""
-        state = str(state_name(event.state))
+        state = str(event.state.text)
         print_result(f"{event.at:%d/%m/%Y %H:%M:%S}  {state:18}  {note}".rstrip())
 
 
@@ -111,7 +111,7 @@ def _cells(job: Job) -> list[str]:
     return [
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",
-        str(state_name(job.state)),
+        str(job.state.text),
         str(mode_name(spec.mode)),
         spec.resource,
         *(str(counted[name]) for name in _COUNTS),

@@ -9,7 +9,7 @@ import click
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
-from xlbridge.client import QUICK_CHECK_POLICY, Client, TokenFile, parse_base_url
+from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
@@ -96,7 +96,7 @@ def command(
                     en="Make one: xlbridge login --profile NAME --url ADDRESS",
                 ),
             )
-        with connect(settings, remark, QUICK_CHECK_POLICY) as client:
+        with connect(settings, remark, RetryPolicy.quick()) as client:
             _tell(client, client.login().expiration, form)
         return
     _log_in(settings, profile, store, form, save=url is not None, anew=anew, stdin=password_stdin)
@@ -117,7 +117,7 @@ def _log_in(
         settings = replace(settings, password=_ask_password(profile, stdin=stdin))
     target = target_of(settings, profile)
     token_file = TokenFile(settings.home, target.base_url, target.email, target.password)
-    with Client(target, token_file=token_file, retry_policy=QUICK_CHECK_POLICY) as client:
+    with Client(target, token_file=token_file, retry_policy=RetryPolicy.quick()) as client:
         expiration = client.login().expiration
         if save:
             save_profile(settings.home, profile)

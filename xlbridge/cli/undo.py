@@ -30,13 +30,11 @@ def command(job_id: str, **given: Any) -> ExitCode:
     with heavy_imports():
         from xlbridge.connection import connect
         from xlbridge.resources import Mode
-        from xlbridge.upload import create_undo, left_lines
+        from xlbridge.upload import Uploads
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
         with connect(context.settings, remark) as client:
             forbid_yes_in_production(client.target.production, arguments, Mode.UNDO)
-            undo = create_undo(context, client, job)
-            for line in left_lines(undo):
-                remark(line)
+            undo = Uploads(context, client).create_undo(job, remark)
             return run_upload(context, client, undo, arguments)

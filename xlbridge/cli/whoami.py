@@ -3,7 +3,7 @@
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.options import described_command, format_option
 from xlbridge.cli.output import label, print_json, print_result, readable, remark
-from xlbridge.client import QUICK_CHECK_POLICY
+from xlbridge.client import RetryPolicy
 from xlbridge.connection import connect
 from xlbridge.wire.authentication import SYSTEM_INFO
 
@@ -15,7 +15,7 @@ from xlbridge.wire.authentication import SYSTEM_INFO
 )
 @format_option
 def command(form: str) -> None:
-    with connect(command_settings(), remark, QUICK_CHECK_POLICY) as client:
+    with connect(command_settings(), remark, RetryPolicy.quick()) as client:
         info = client.call(SYSTEM_INFO).model_dump(mode="json")
         target = client.target
     where = {

@@ -1,8 +1,6 @@
 from .client import Client as Client
 from .diagnosis import (
     DiagnosticCheck as DiagnosticCheck,
-    diagnose_local as diagnose_local,
-    diagnose_remote as diagnose_remote,
 )
 from .listings.stream import Record as Record
 from .outcomes import (
@@ -14,7 +12,6 @@ from .outcomes import (
     Rejected as Rejected,
 )
 from .retry_policy import (
-    QUICK_CHECK_POLICY as QUICK_CHECK_POLICY,
     RetryPolicy as RetryPolicy,
 )
 from .session import TokenFile as TokenFile

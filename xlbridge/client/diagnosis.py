@@ -61,44 +61,46 @@ class DiagnosticCheck:
             local=isinstance(error, LocalFailure),
         )
 
+    @classmethod
+    def of_computer(cls, settings: Settings, profile: Profile) -> Iterator["DiagnosticCheck"]:
+        """Check this computer: versions, the profile and its password, home folder, proxies."""
+        versions = (
+            f"xlbridge {__version__}, Python {platform.python_version()}, {platform.system()}"
+        )
+        yield cls("versions", True, untranslated(versions))
+        yield _check_profile(profile)
+        if profile.source is not ProfileSource.EMBEDDED:
+            yield _check_password(settings, profile)
+        yield _check_home(settings)
+        yield _check_network(profile)
+        installed = all(importlib.util.find_spec(name) for name in _SERVER_PACKAGES)
+        yield cls(
+            "sandbox-extra",
+            installed or profile.source is not ProfileSource.EMBEDDED,
+            Text(pt="instalado", en="installed")
+            if installed
+            else Text(pt="não instalado", en="not installed"),
+            None if installed else untranslated('pip install "xlbridge[sandbox]"'),
+        )
 
-def diagnose_local(settings: Settings, profile: Profile) -> Iterator[DiagnosticCheck]:
-    """Check this computer: versions, the profile and its password, home folder, proxies."""
-    versions = f"xlbridge {__version__}, Python {platform.python_version()}, {platform.system()}"
-    yield DiagnosticCheck("versions", True, untranslated(versions))
-    yield _check_profile(profile)
-    if profile.source is not ProfileSource.EMBEDDED:
-        yield _check_password(settings, profile)
-    yield _check_home(settings)
-    yield _check_network(profile)
-    installed = all(importlib.util.find_spec(name) for name in _SERVER_PACKAGES)
-    yield DiagnosticCheck(
-        "sandbox-extra",
-        installed or profile.source is not ProfileSource.EMBEDDED,
-        Text(pt="instalado", en="installed")
-        if installed
-        else Text(pt="não instalado", en="not installed"),
-        None if installed else untranslated('pip install "xlbridge[sandbox]"'),
-    )
-
-
-def diagnose_remote(client: Client) -> Iterator[DiagnosticCheck]:
-    """Check the remote system: does it answer, accept the credentials, agree on the time."""
-    address = untranslated(client.target.base_url)
-    try:
-        client.login()
-        reply = client.raw(SYSTEM_INFO.method, SYSTEM_INFO.path)
-    except AuthenticationFailed as error:
-        yield DiagnosticCheck("address", True, address)
-        yield DiagnosticCheck.failed("login", error)
-        return
-    except ApiError as error:
-        yield DiagnosticCheck.failed("address", error)
-        return
-    yield DiagnosticCheck("address", True, address)
-    yield DiagnosticCheck("login", True, untranslated(client.target.email))
-    yield _check_answer(client, reply)
-    yield _check_clock(reply)
+    @classmethod
+    def of_system(cls, client: Client) -> Iterator["DiagnosticCheck"]:
+        """Check the remote system: does it answer, accept the credentials, agree on the time."""
+        address = untranslated(client.target.base_url)
+        try:
+            client.login()
+            reply = client.raw(SYSTEM_INFO.method, SYSTEM_INFO.path)
+        except AuthenticationFailed as error:
+            yield cls("address", True, address)
+            yield cls.failed("login", error)
+            return
+        except ApiError as error:
+            yield cls.failed("address", error)
+            return
+        yield cls("address", True, address)
+        yield cls("login", True, untranslated(client.target.email))
+        yield _check_answer(client, reply)
+        yield _check_clock(reply)
 
 
 _CHECK_ADDRESS = Text(

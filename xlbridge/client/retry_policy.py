@@ -28,6 +28,11 @@ class RetryPolicy:
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
 
+    @classmethod
+    def quick(cls) -> "RetryPolicy":
+        """Return the policy of commands that somebody types to learn if the system answers."""
+        return cls(tries=2)
+
     def repeat(
         self,
         attempt: Callable[[], _Result],
@@ -53,7 +58,3 @@ class RetryPolicy:
 
     def _jitter(self, number: int) -> float:
         return self.random() * min(self.longest, self.first * 2.0**number)
-
-
-QUICK_CHECK_POLICY = RetryPolicy(tries=2)
-"""Policy of commands that somebody types to learn whether the system answers."""

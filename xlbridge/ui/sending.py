@@ -47,7 +47,6 @@ from xlbridge.upload.results import (
     job_lines,
     job_report,
     settled_rows,
-    state_name,
     write_status_copy,
 )
 from xlbridge.validation import ValidatedSheet, ValidationRequest
@@ -154,7 +153,7 @@ class SheetUploads:
         with open_context(self._remote.settings) as context:
             job = ensure_evidence(context, context.journal.job(job_id))
             history = [
-                {"at": f"{event.at:%d/%m/%Y %H:%M:%S}", "state": str(state_name(event.state))}
+                {"at": f"{event.at:%d/%m/%Y %H:%M:%S}", "state": str(event.state.text)}
                 for event in job.events
             ]
             return _listed_job(context, job) | {"history": history, "lines": _lines(context, job)}
@@ -330,7 +329,7 @@ def _listed_job(context: UploadContext, job: Job) -> dict[str, Any]:
         "file": Path(job.spec.file).name,
         "profile": job.spec.profile,
         "created_at": job.created_at.strftime("%d/%m/%Y %H:%M"),
-        "state_name": str(state_name(job.state)),
+        "state_name": str(job.state.text),
         "final": job.state.is_final,
         "sent": not job.state.is_unsent,
         "doubtful": job.state is State.NEEDS_PERSON,

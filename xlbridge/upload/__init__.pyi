@@ -15,11 +15,6 @@ from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
 from .payload import (
     ItemCells as ItemCells,
-    load_payload as load_payload,
     sent_rows as sent_rows,
-)
-from .undo import (
-    create_undo as create_undo,
-    left_lines as left_lines,
 )
 from .uploads import Uploads as Uploads

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xlbridge.errors import LocalFailure
 from xlbridge.files import file_lock, lock_or_fail
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
@@ -70,6 +71,26 @@ class UploadContext:
             with closing(Journal(path)) as journal:
                 found[path] = journal.claimed(scope, claims)
         return found
+
+    def payload_path(self, content: str) -> Path:
+        """Return where the payload of that content hash is stored."""
+        return self.settings.payloads / f"{content}.xlsx"
+
+    def load_payload(self, content: str) -> bytes:
+        """Return a stored payload, by its content hash.
+
+        Raises ``LocalFailure`` when it is gone or no longer the same.
+        """
+        path = self.payload_path(content)
+        payload = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(payload).hexdigest() != content:
+            raise LocalFailure(
+                Text(
+                    pt="O arquivo guardado deste envio sumiu ou mudou: {path}",
+                    en="The stored file of this upload is gone or has changed: {path}",
+                ).format(path=path)
+            )
+        return payload
 
     @contextmanager
     def sole_claimant(

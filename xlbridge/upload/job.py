@@ -50,6 +50,11 @@ class State(StrEnum):
     ABANDONED = "abandoned"
 
     @property
+    def text(self) -> Text:
+        """The state in words for a person."""
+        return _STATE_TEXTS[self]
+
+    @property
     def is_final(self) -> bool:
         """True where nothing more happens to the job by itself."""
         return self in _FINAL
@@ -75,6 +80,23 @@ class State(StrEnum):
         return _PUBLIC.get(self, self.value)
 
 
+_STATE_TEXTS = {
+    State.PREPARED: Text(pt="preparado", en="prepared"),
+    State.PREVIEWING: Text(pt="em prévia", en="previewing"),
+    State.PREVIEWED: Text(pt="só prévia", en="previewed"),
+    State.SENDING: Text(pt="enviando", en="sending"),
+    State.SENDING_PARTS: Text(pt="enviando em partes", en="sending parts"),
+    State.STAGING: Text(pt="indo para a fila", en="staging"),
+    State.STAGED: Text(pt="na fila", en="queued"),
+    State.STARTING: Text(pt="iniciando", en="starting"),
+    State.POLLING: Text(pt="em processamento", en="polling"),
+    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="waits for a person"),
+    State.DONE: Text(pt="concluído", en="done"),
+    State.PARTIAL: Text(pt="parcial", en="partial"),
+    State.REJECTED: Text(pt="rejeitado", en="rejected"),
+    State.ABANDONED: Text(pt="não enviado", en="not sent"),
+}
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _RELEASING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _RELEASING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}

@@ -11,7 +11,6 @@ from xlbridge.upload.job import Job, Resolution, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.parts import update_parent
 from xlbridge.upload.results.evidence import ensure_sheet_evidence
-from xlbridge.upload.results.report import state_name
 from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 _NOT_APPLIED = Text(
@@ -92,7 +91,7 @@ def _require_in_doubt(job: Job) -> None:
             Text(
                 pt="O envio {job} não está em dúvida (estado {state}).",
                 en="The upload {job} is not in doubt (state {state}).",
-            ).format(job=job.id, state=state_name(job.state))
+            ).format(job=job.id, state=job.state.text)
         )
 
 

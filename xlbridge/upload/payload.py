@@ -20,9 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.errors import LocalFailure
 from xlbridge.files import make_private_folder
-from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Digests, claim_digest
@@ -92,10 +90,11 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
     return frame.assign(**lists) if lists else frame
 
 
-def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
-    """Write the payload to ``folder``, safely on the disk, and return its content hash."""
+def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFrame) -> str:
+    """Write the payload, safely on the disk, and return its content hash."""
     from xlbridge.workbook.write import write_records  # Here, not above: a plan stores none.
 
+    folder = context.settings.payloads
     make_private_folder(folder)
     temporary = folder / f".{secrets.token_hex(8)}.tmp"
     try:
@@ -105,28 +104,14 @@ def store_payload(folder: Path, resource: Resource, frame: pd.DataFrame) -> str:
         temporary.chmod(0o600)
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
-        temporary.replace(payload_path(folder, content))
+        temporary.replace(context.payload_path(content))
     finally:
         temporary.unlink(missing_ok=True)
     return content
 
 
-def load_payload(folder: Path, content: str) -> bytes:
-    """Return a stored payload. Raises ``LocalFailure`` when it is gone or no longer the same."""
-    path = payload_path(folder, content)
-    payload = path.read_bytes() if path.is_file() else b""
-    if hashlib.sha256(payload).hexdigest() != content:
-        raise LocalFailure(
-            Text(
-                pt="O arquivo guardado deste envio sumiu ou mudou: {path}",
-                en="The stored file of this upload is gone or has changed: {path}",
-            ).format(path=path)
-        )
-    return payload
-
-
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
-    """Return the typed rows of a stored payload. Raises as ``load_payload`` does."""
+    """Return the typed rows of a stored payload. Raises as ``UploadContext.load_payload`` does."""
     frame, lists = _typed_payload(context, resource, content)
     return _with_lists(frame, lists)
 
@@ -135,12 +120,12 @@ def _typed_payload(
     context: UploadContext, resource: Resource, content: str
 ) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
     """Return the typed main sheet of a stored payload, and its records' lists by their names."""
-    payload, limits = load_payload(context.settings.payloads, content), WorkbookLimits()
+    payload, limits = context.load_payload(content), WorkbookLimits()
     # What was written here, and is still the same, does no harm.
     parsed = (
         assemble_workbook(parse_file(payload, None, content, None, limits))
         if len(payload) <= _PARSED_HERE
-        else read_workbook(payload_path(context.settings.payloads, content), limits)
+        else read_workbook(context.payload_path(content), limits)
     )
     cells = {one.name: one for one in parsed.sheets}
     frame, *children = (
@@ -171,11 +156,6 @@ def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) ->
 def file_hash(path: Path) -> str:
     """Return the hash of an analyst's file, by which it is recognised later."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def payload_path(folder: Path, content: str) -> Path:
-    """Return where the payload of that content hash is stored."""
-    return folder / f"{content}.xlsx"
 
 
 ListItem = Mapping[str, Any]

@@ -22,7 +22,7 @@ from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.row_lookup import lookups_for
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.payload import frame_of_rows, load_payload, sent_rows, store_payload
+from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.planning.consent import ConsentRequest
 from xlbridge.upload.planning.plan_builder import plan_still_holds
 from xlbridge.upload.processing.sending import process_records, settle_processing
@@ -98,8 +98,9 @@ class RunContext:
 
     def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
         """Return a workbook of some rows, kept as every payload is."""
-        folder = self.environment.settings.payloads
-        return load_payload(folder, store_payload(folder, resource, frame_of_rows(resource, rows)))
+        context = self.environment
+        content = store_payload(context, resource, frame_of_rows(resource, rows))
+        return context.load_payload(content)
 
     def refusal(self, job: Job) -> Text | None:
         """Ask for consent to write the rows of a job; return why they are not written, if so.
@@ -181,7 +182,7 @@ class RunContext:
         harmless: bool = False,
     ) -> Outcome:
         """Send a job's payload, once; one that is ``harmless`` writes nothing."""
-        content = load_payload(self.environment.settings.payloads, job.spec.payload)
+        content = self.environment.load_payload(job.spec.payload)
         named = "resource" in operation.path_parameters
         path = {"resource": job.spec.resource} if named else {}
         file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)

@@ -30,7 +30,6 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.records.writes import RecordTask, WriteState
-from xlbridge.upload.results.report import state_name
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import RowOutcome
 
@@ -309,12 +308,7 @@ def _typed(kind: Kind, value: str | None) -> Any:
 
 
 def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
-    """Plan the undo of a job and record it, before anything is sent.
-
-    Raises ``UsageError`` when the job is not over, is a part or itself an undo, belongs to another
-    system, or has an undo that is not over; ``RemoteRejected``, ``TransportError`` or
-    ``AuthenticationFailed`` when the system cannot be asked.
-    """
+    """Plan the undo of a job and record it. Raises what ``Uploads.create_undo`` raises."""
     job.require_system(client.identity, client.target.profile)
     _require_reversible(context, job)
     before = _reversed_before(context, job)
@@ -369,7 +363,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                 Text(
                     pt="O envio {job} não terminou (estado {state}).",
                     en="The upload {job} is not over (state {state}).",
-                ).format(job=one.id, state=state_name(one.state)),
+                ).format(job=one.id, state=one.state.text),
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
                     en="End it first: xlbridge resume {job}",
@@ -381,7 +375,7 @@ def _store_rows(context: UploadContext, job: Job, undone: Sequence[UndoneRow]) -
     """Store the rows that are reversed, as they were sent; their keys find the records again."""
     resource = context.catalogue.named(job.spec.resource)
     frame = frame_of_rows(resource, [one.values for one in undone])
-    return store_payload(context.settings.payloads, resource, frame)
+    return store_payload(context, resource, frame)
 
 
 def _digest(undone: Sequence[UndoneRow], left: Sequence[LeftRow]) -> str:

@@ -128,6 +128,20 @@ class Uploads:
         mode = Mode.RECORDS if lists else earlier.import_mode
         return self._create(source, mode, options, origin, check)
 
+    def create_undo(self, job: Job, tell: Callable[[Text], None] = lambda _: None) -> Job:
+        """Plan the undo of a job, tell of the rows that it leaves, and record it.
+
+        Raises ``UsageError`` when the job is not over, is a part or itself an undo, belongs to
+        another system, or has an undo that is not over; ``RemoteRejected``, ``TransportError`` or
+        ``AuthenticationFailed`` when the system cannot be asked.
+        """
+        from xlbridge.upload.undo import create_undo, left_lines
+
+        undo = create_undo(self._context, self._client, job)
+        for line in left_lines(undo):
+            tell(line)
+        return undo
+
     def run(self, job: Job, options: UploadOptions) -> Job:
         """Take a job as far as it goes, and leave its evidence behind.
 
@@ -284,7 +298,7 @@ class Uploads:
         )
 
     def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
-        return store_payload(self._context.settings.payloads, resource, frame)
+        return store_payload(self._context, resource, frame)
 
 
 def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:

@@ -1,6 +1,6 @@
 """Every row of a batch is accounted for, and held against what the system has.
 
-Inside: batch, upload.
+Inside: batch.
 """
 
 import shutil
@@ -26,7 +26,6 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.upload import State
-from xlbridge.upload.payload import payload_path
 from xlbridge.wire.sales import SALES_ORDER_LIST
 
 sales_order_items = TABLES["sales_order_items"]
@@ -304,7 +303,7 @@ def test_counts_that_contradict_one_another_are_named(bench: Bench, told: int) -
 
 def test_a_payload_that_is_gone_is_a_contradiction(bench: Bench) -> None:
     job = bench.send("clientes", bench.write("c.xlsx", "cliente", {"cnpj": new_cnpj()}))
-    payload_path(bench.context.settings.payloads, job.spec.payload).write_bytes(b"tampered")
+    bench.context.payload_path(job.spec.payload).write_bytes(b"tampered")
     proof = closed(bench)
     assert proof.counts == ProofCounts(read=1, accepted=1, unread=1)
     assert ["gone or has changed" in str(breach) for breach in proof.breaches] == [True]

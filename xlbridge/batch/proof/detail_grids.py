@@ -14,7 +14,7 @@ from xlbridge.batch.proof.model import (
 )
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload import Job
-from xlbridge.upload.results import Verdict, mode_name, state_name
+from xlbridge.upload.results import Verdict, mode_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
 _WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
@@ -279,7 +279,7 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
             _job_note(job),
             job.spec.resource,
             mode_name(job.spec.mode),
-            state_name(job.state),
+            job.state.text,
             f"{job.created_at:%d/%m/%Y %H:%M:%S}",
             None if log is None else str(log),
             verdict.read,

@@ -33,7 +33,7 @@ from xlbridge.sandbox.rehearsal import (
     table_title,
 )
 from xlbridge.sandbox.storage import Storage
-from xlbridge.upload import UploadContext, load_payload
+from xlbridge.upload import UploadContext
 from xlbridge.upload.results import RowOutcome
 
 _NOT_IN_TABLE = frozenset({RowOutcome.REJECTED, RowOutcome.NOT_WRITTEN, RowOutcome.UNSENT})
@@ -337,7 +337,7 @@ def _expected_rows(
                 resource = context.catalogue.named(spec.resource)
                 payload = spec.payload if row.planned is None else spec.planned or spec.payload
                 if payload not in stored:
-                    content = load_payload(context.settings.payloads, payload)
+                    content = context.load_payload(payload)
                     limits = context.settings.limits
                     stored[payload] = expected_row_digests(
                         connection, content, resource, context.catalogue, limits

@@ -19,7 +19,6 @@ from xlbridge.upload.payload import frame_with_lists, row_digests, sheet_digest
 from xlbridge.upload.planning.plan_builder import SheetSource
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows
-from xlbridge.upload.results.report import state_name
 from xlbridge.upload.results.retried_rows import (
     doubtful_rows,
     outcomes_with_retries,
@@ -75,7 +74,7 @@ def require_rejected(job: Job) -> None:
             Text(
                 pt="O envio {job} não tem linhas rejeitadas nem retidas (estado {state}).",
                 en="The upload {job} has no rejected or held rows (state {state}).",
-            ).format(job=job.id, state=state_name(job.state)),
+            ).format(job=job.id, state=job.state.text),
             Text(
                 pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
                 en="Rows that are new or were changed go with: xlbridge upload {file}",

@@ -5,7 +5,6 @@ from .report import (
     job_json as job_json,
     job_lines as job_lines,
     mode_name as mode_name,
-    state_name as state_name,
 )
 from .retried_rows import (
     outcomes_with_retries as outcomes_with_retries,

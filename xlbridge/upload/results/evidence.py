@@ -17,7 +17,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import REJECTS_INFIX, Job, State
 from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, StoredSnapshot
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction, RowReason
-from xlbridge.upload.results.report import mode_name, state_name
+from xlbridge.upload.results.report import mode_name
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome, parse_item_column
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def doubt_page(
         steps=list(_steps(job)),
         facts=_facts(job),
         events=job.events,
-        states={state: _in_both(state_name(state)) for state in State},
+        states={state: _in_both(state.text) for state in State},
         bilingual=_BILINGUAL_DETAILS,
         unlisted=_UNLISTED_DETAILS,
         snapshots=snapshots,

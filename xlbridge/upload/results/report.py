@@ -100,30 +100,6 @@ _STATUS_COPY = Text(
 )
 
 
-_STATES = {
-    State.PREPARED: Text(pt="preparado", en="prepared"),
-    State.PREVIEWING: Text(pt="em prévia", en="previewing"),
-    State.PREVIEWED: Text(pt="só prévia", en="previewed"),
-    State.SENDING: Text(pt="enviando", en="sending"),
-    State.SENDING_PARTS: Text(pt="enviando em partes", en="sending parts"),
-    State.STAGING: Text(pt="indo para a fila", en="staging"),
-    State.STAGED: Text(pt="na fila", en="queued"),
-    State.STARTING: Text(pt="iniciando", en="starting"),
-    State.POLLING: Text(pt="em processamento", en="polling"),
-    State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="waits for a person"),
-    State.DONE: Text(pt="concluído", en="done"),
-    State.PARTIAL: Text(pt="parcial", en="partial"),
-    State.REJECTED: Text(pt="rejeitado", en="rejected"),
-    State.ABANDONED: Text(pt="não enviado", en="not sent"),
-}
-
-
-def state_name(state: State) -> Text:
-    """Return the name of a state for a person."""
-    return _STATES[state]
-
-
 _MODES: Mapping[Mode, Text] = {
     Mode.DIRECT: Text(pt="direto", en="direct"),
     Mode.PREVIEW: Text(pt="prévia", en="preview"),
