@@ -6,6 +6,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from answering import answering
+from environment import Xlbridge
 
 from xlbridge.cli.main import main
 from xlbridge.export import LISTINGS
@@ -306,3 +308,19 @@ def test_listings_say_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[0]["filters"] == ["from", "to", "branch", "limit"]
     assert main(["listings"]) == 0
     assert "--branch" in capsys.readouterr().out
+
+
+def test_records_of_one_number_in_one_answer_are_told(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    titles = [{"codigoDoExercicio": 2026, "codigoDaFilial": 1, "numeroDaTransacao": number,
+               "sequenciaDaTransacao": 1, "valorDoLancamento": amount}
+              for number, amount in [(7, 10.5), (8, 1), (7, 99)]]  # fmt: skip
+    with answering({"/v2/financeiro/contasreceber": titles}) as system:
+        whom = system.environment(XLBRIDGE_LANG="pt-BR")
+        done = xlbridge("export", "contasreceber", "-o", "cr.xlsx", "--manifest", "m.json", **whom)
+    assert done.returncode == 0
+    assert "Um número veio em mais de um registro" in done.stderr
+    assert "confira no sistema: 2026, 1, 7, 1" in done.stderr
+    told = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    assert (told["records"], told["repeated"], told["replaced"]) == (3, 1, 0)
+    cover = openpyxl.load_workbook(tmp_path / "cr.xlsx").worksheets[0]
+    assert any("mais de um registro" in str(cell.value) for row in cover for cell in row)

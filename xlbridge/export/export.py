@@ -25,7 +25,7 @@ from xlbridge.export.listing import Listing
 from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.parts import LineSpec, Part
-from xlbridge.export.result import ExportResult, LastRuns
+from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns
 from xlbridge.export.sheets import Sheet
 from xlbridge.export.totals import total_tables
 from xlbridge.export.windows import OnProgress
@@ -357,6 +357,7 @@ def _settled(
         missing=tuple(sorted(fetcher.missing, key=_key_order)),
         calls=fetcher.calls,
         replaced=replaced,
+        repeated=store.repeated_keys(SHOWN_KEYS),
         reused=fetcher.reused,
         newest=fetcher.newest,
         totals=total_tables(listing.totals, store.blocks(recipe.totals_place)),

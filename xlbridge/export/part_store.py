@@ -103,6 +103,16 @@ class PartStore:
             self._replaced.setdefault(self._parts[number], set()).add(record)
         return sum(map(len, self._replaced.values()))
 
+    def repeated_keys(self, most: int) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return how many keys several of the records have that count, and the first of them."""
+        found = self._read_keys().execute(
+            "SELECT key FROM (SELECT key, part, count(*) AS records, min(rowid) AS first FROM seen "
+            "GROUP BY key, part) GROUP BY key HAVING max(part) = part AND records > 1 "
+            "ORDER BY first"
+        )
+        keys = [key for (key,) in found]
+        return len(keys), [tuple(json.loads(key)) for key in keys[:most]]
+
     def rows(self, sheet: int) -> int:
         """Return how many rows a sheet has, by its position."""
         left_out = sum(
@@ -146,6 +156,8 @@ class PartStore:
 
     def _read_keys(self) -> LocalDatabase:
         """Return a database on disk of all keys: a table would not fit into every memory."""
+        if self._keys is not None:
+            return self._keys
         base = self._keys = LocalDatabase(self._folder / "keys.db")
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
             base.execute(f"PRAGMA {setting}")

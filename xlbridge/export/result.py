@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.wire import format_moment
 
 _MANIFEST_VERSION = 1
-_SHOWN_MISSING = 10
+SHOWN_KEYS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,9 @@ class ExportResult:
 
     ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
     that cannot be proven whole, ``missing`` the keys that were asked for and are not there.
-    ``replaced`` counts the records that changed meanwhile and came again, ``reused`` the windows
-    that an earlier run had finished; ``newest`` is the last update seen, as it came.
+    ``replaced`` counts the records that changed meanwhile and came again, ``repeated`` the keys
+    that several records have, with the first of them; ``reused`` the windows that an earlier run
+    had finished; ``newest`` is the last update seen, as it came.
     ``attachments`` counts the attached files that were downloaded, None where none were wanted.
     ``zones`` are those that the times of a column came with; ``left_out`` counts the filled fields
     for which an import sheet has no column. ``excess`` counts by filter the records that the system
@@ -45,6 +46,7 @@ class ExportResult:
     missing: tuple[Mapping[str, object], ...] = ()
     calls: int = 0
     replaced: int = 0
+    repeated: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
     reused: int = 0
     newest: str = ""
     totals: Sequence[TotalTable] = ()
@@ -92,8 +94,9 @@ class ExportResult:
         excess = [_EXCESS.format(name=n, n=count) for n, count in self.excess.items()]
         left_out = [_left_out_text(self.left_out)] if self.left_out else []
         zones = [_zones_text(self.zones)] if self.zones else []
+        repeated = [_repeated_text(*self.repeated)] if self.repeated[0] else []
         lacking = [*map(_hole_text, self.holes), *limited, *seen, *missing]
-        return [*lacking, *excess, *left_out, *zones]
+        return [*lacking, *repeated, *excess, *left_out, *zones]
 
     def manifest(self, told: Callable[[Text], object] = str) -> dict[str, Any]:
         """Return the manifest as JSON has it; times are ISO 8601, an open end is null.
@@ -106,6 +109,7 @@ class ExportResult:
             "complete": self.complete,
             "records": self.records,
             "replaced": self.replaced,
+            "repeated": self.repeated[0],
             "calls": self.calls,
             "reused": self.reused,
             "sheets": dict(self.sheets),
@@ -177,10 +181,27 @@ def _seen_text(seen: SeenValues) -> Text:
 
 def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
     """Say which records were asked for by their key and are not there."""
-    keys = [", ".join(map(str, path.values())) for path in missing[:_SHOWN_MISSING]]
+    keys = [path.values() for path in missing[:SHOWN_KEYS]]
     return Text(pt="Não existem: {keys}", en="Not there: {keys}").format(
-        keys="; ".join(keys) + (" …" if len(missing) > _SHOWN_MISSING else "")
+        keys=_listed(keys, len(missing))
     )
+
+
+def _repeated_text(count: int, keys: Sequence[tuple[object, ...]]) -> Text:
+    """Say which keys came with several records at one moment, of which nobody can tell the right
+    one."""
+    return Text(
+        pt="{n:Um número veio|{n} números vieram} em mais de um registro, e todos estão no "
+        "arquivo; confira no sistema: {keys}",
+        en="{n:One number came|{n} numbers came} with more than one record, and all of them are in "
+        "the file; check them in the system: {keys}",
+    ).format(n=count, keys=_listed(keys, count))
+
+
+def _listed(keys: Iterable[Iterable[object]], count: int) -> str:
+    """Return the first of some keys as a text."""
+    texts = (", ".join(str(part) for part in key if part is not None) for key in keys)
+    return "; ".join(texts) + (" …" if count > SHOWN_KEYS else "")
 
 
 def _left_out_text(counts: Mapping[str, int]) -> Text:
