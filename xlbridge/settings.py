@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
 
@@ -213,6 +211,9 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
     Raises ``ConfigError`` when a variable's value cannot be used.
     """
+    # Here, not above: the parser process takes its limits from this module, and has no folders.
+    import platformdirs
+
     env = os.environ if environment is None else environment
     home, bundle = env.get("XLBRIDGE_HOME"), env.get("XLBRIDGE_CA_BUNDLE")
     return Settings(

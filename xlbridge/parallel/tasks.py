@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from xlbridge.resources import Catalogue, load_catalogue, schema_files
+# As a room: what is in it takes its time to import, and a large file is to be read meanwhile.
+from xlbridge import resources
+
+if TYPE_CHECKING:
+    from xlbridge.resources import Catalogue
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -73,17 +77,19 @@ class OwnSchemas:
         """
         contents = tuple(
             (path.relative_to(self.folder).as_posix(), path.read_bytes())
-            for path in schema_files(self.folder)
+            for path in resources.schema_files(self.folder)
             if path.is_relative_to(self.folder)
         )
         return OwnSchemas(self.folder, contents)
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> "Catalogue":
         """Return the catalogue that these files and the shipped ones make.
 
         Raises ``SchemaFileError`` when one is wrong.
         """
-        return load_catalogue(self.folder if self.contents is None else _unpack_once(self).path)
+        return resources.load_catalogue(
+            self.folder if self.contents is None else _unpack_once(self).path
+        )
 
 
 class _UnpackedFolder:
