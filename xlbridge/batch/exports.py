@@ -18,7 +18,7 @@ from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
 from xlbridge.upload import known_numbers
-from xlbridge.workbook import EXPORT_PROPERTY, EXPORTED, require_own
+from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.write import new_workbook, write_plain_text
 
 
@@ -111,7 +111,7 @@ def run_comparison(
     path = batch.plan.file(step.output)
     with report_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    require_own(path, EXPORTED)
+    WorkbookMark.EXPORTED.require_own(path)
     here, there = (batch.environments.client(one) for one in (step.profile, step.other))
     catalogue = batch.environments.context(step.profile).catalogue
     found: list[ListingComparison] = []
@@ -135,7 +135,7 @@ def _write_report(
 ) -> None:
     path = batch.plan.file(step.output)
     title = _TITLE.format(here=names[0], there=names[1])
-    signature = EXPORT_PROPERTY, step.name
+    signature = WorkbookMark.EXPORTED.text, step.name
     with (
         report_write_errors(path),
         new_workbook(path, title=str(title), signature=signature) as book,

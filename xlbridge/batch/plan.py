@@ -17,7 +17,7 @@ from xlbridge.resources.references import registry_called, sheet_link
 from xlbridge.settings import CsvForm
 from xlbridge.upload import RequestedMode, is_rejects_name
 from xlbridge.validation import ParseOptions
-from xlbridge.workbook import PROVEN
+from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
         found |= dict.fromkeys(
             path
             for path in matched
-            if plan.file(str(path)) not in written and not PROVEN.is_on(path)
+            if plan.file(str(path)) not in written and not WorkbookMark.PROVEN.is_on(path)
         )
     return [
         WorkbookFile(path, relative_name(plan.folder, path), file_digest(path)) for path in found

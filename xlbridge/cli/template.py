@@ -16,11 +16,11 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
-from xlbridge.files import require_distinct, require_new
+from xlbridge.files import report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.settings import Settings, WorkbookLimits
-from xlbridge.workbook.write import write_template, write_templates
+from xlbridge.workbook.write import write_template
 
 
 @described_command(
@@ -80,8 +80,7 @@ def command(
     if sheet is not None and old is None:
         raise UsageError(_SHEET_OF_OLD)
     if folder is not None:
-        for path in write_templates(folder, load_catalogue().values(), replace=force):
-            remark(_WRITTEN.format(path=path))
+        _write_templates(folder, replace=force)
         return
     settings = settings_without_profile()
     catalogue = load_catalogue(settings.schemas)
@@ -186,3 +185,20 @@ _NEXT = Text(
     pt="Preencha-o no Excel ou no LibreOffice e confira: xlbridge validate {path}",
     en="Fill it in with Excel or LibreOffice, then check it: xlbridge validate {path}",
 )
+
+
+def _write_templates(folder: Path, *, replace: bool) -> None:
+    """Write the templates of all shipped resources into a folder, made where it is missing.
+
+    Raises ``UsageError`` when one cannot be written, and, before any is, when one exists already
+    and ``replace`` is not given: the analyst may have filled it in.
+    """
+    with report_write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    paths = {folder / f"{name}.xlsx": resource for name, resource in load_catalogue().items()}
+    if not replace:
+        for path in paths:
+            require_new(path)
+    for path, resource in paths.items():
+        write_template(path, resource)
+        remark(_WRITTEN.format(path=path))

@@ -1,5 +1,6 @@
 """``xlbridge validate``: checks workbooks locally, without the network."""
 
+import zipfile
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -32,7 +33,7 @@ from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
 from xlbridge.validation import ParseOptions, ValidationRequest
-from xlbridge.workbook import ANNOTATED, require_no_archive, require_own
+from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
@@ -196,9 +197,10 @@ def _require_possible(task: ValidateArguments) -> None:
 def _require_replaceable(task: ValidateArguments) -> None:
     """Raise ``UsageError`` when something that was not written by such a command would be lost."""
     if task.annotated:
-        require_own(task.annotated, ANNOTATED)
+        WorkbookMark.ANNOTATED.require_own(task.annotated)
     if task.fixed:
         # Nothing tells a fixed copy from a workbook that someone goes on working in.
         require_new(task.fixed)
-    if task.output:
-        require_no_archive(task.output)
+    if task.output and zipfile.is_zipfile(task.output):
+        # It may be a workbook, which no report replaces.
+        require_new(task.output)

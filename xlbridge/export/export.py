@@ -32,7 +32,7 @@ from xlbridge.export.windows import OnProgress
 from xlbridge.files import require_new
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
-from xlbridge.workbook import EXPORTED, require_own, require_unedited
+from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +133,7 @@ class PreparedExport:
         """
         for path in self.files:
             if self.format == _WORKBOOK:
-                require_own(path, EXPORTED)
-                require_unedited(path)
+                WorkbookMark.EXPORTED.require_own(path, unedited=True)
             else:
                 require_new(path)
 

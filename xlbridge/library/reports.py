@@ -38,7 +38,7 @@ from xlbridge.validation import (
     validate_sheets,
 )
 from xlbridge.validation.mapping import SheetMapping, read_mapping
-from xlbridge.workbook import ANNOTATED, require_own
+from xlbridge.workbook import WorkbookMark
 
 _TEXT_COLUMNS = ("cell", "column", "code", "severity", "value", "message")
 
@@ -141,7 +141,7 @@ class Report:
         target = Path(path)
         require_distinct([target], [] if self._origin else [self._sheet.file])
         if not force:
-            require_own(target, ANNOTATED)
+            WorkbookMark.ANNOTATED.require_own(target)
         with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
             sheet = self._sheet
             if self._origin is not None:

@@ -17,7 +17,7 @@ from xlbridge.validation.headers.header_row import (
 from xlbridge.validation.headers.sheet_choice import choose_sheet
 from xlbridge.workbook import cell_address, column_letters
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.write import MigratedColumn, SourceFormatting, as_xlsx, write_migrated
+from xlbridge.workbook.write import MigratedColumn, OlderWorkbook, as_xlsx
 
 _FIRST_LAYOUT = 1
 
@@ -67,17 +67,17 @@ def _migrate(
     if position is None:
         raise _no_header(source, resource)
     plan = _ColumnPlan(cells, position, resource, earlier, layout)
-    looks = SourceFormatting(source, cells.name)
+    older = OlderWorkbook(source, cells.name)
     columns = plan.moved_columns()
     hidden = cells.raw.layout.hidden_rows
-    write_migrated(target, resource, columns, looks, position + 1, cells.height, hidden)
+    older.write(target, resource, columns, position + 1, cells.height, hidden)
     return Migration(
         rows=sum(any(c.value(row) != "" for c in cells.columns) for row in plan.rows),
         moved=plan.moved,
         new=[c.name for c in resource.columns if c.name not in plan.moved.values()],
         kept=[cell.header for cell in columns if cell.name is None],
         dropped=plan.dropped,
-        remarks=_remarks(workbook, cells, position, looks),
+        remarks=_remarks(workbook, cells, position, older),
     )
 
 
@@ -141,10 +141,10 @@ def _layout_of(workbook: WorkbookCells, resource: Resource) -> int:
 
 
 def _remarks(
-    workbook: WorkbookCells, cells: SheetCells, position: int, looks: SourceFormatting
+    workbook: WorkbookCells, cells: SheetCells, position: int, older: OlderWorkbook
 ) -> list[Text]:
     remarks = []
-    others = [name for name in looks.other_sheets if name != cells.name]
+    others = [name for name in older.other_sheets if name != cells.name]
     if others:
         told = Text(
             pt="Outras planilhas não passam: {names}.", en="Other sheets stay behind: {names}."
@@ -156,12 +156,12 @@ def _remarks(
             en="The rows above the header (row {row}) stay behind.",
         )
         remarks.append(told.format(row=position + 1))
-    if looks.formulas:
+    if older.formulas:
         told = Text(
             pt="Fórmulas passam como os seus resultados: {n}.",
             en="Formulas are carried over as their results: {n}.",
         )
-        remarks.append(told.format(n=looks.formulas))
+        remarks.append(told.format(n=older.formulas))
     remarks += _layout_remarks(cells)
     lost = [*cells.raw.errors, *cells.raw.unvalued]
     if lost:

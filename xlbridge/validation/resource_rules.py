@@ -29,7 +29,7 @@ from xlbridge.validation.headers.header_row import Header
 from xlbridge.validation.sheet_findings import first_occurrences
 from xlbridge.validation.text import display, quoted
 from xlbridge.validation.typed_rows import ColumnMemo, TypedRows
-from xlbridge.workbook import CellRange, cell_address
+from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 
 _Result = TypeVar("_Result")
@@ -196,7 +196,9 @@ def check_layout(
     ]
 
 
-def _note_merged(area: CellRange, places: Mapping[str, int], typed: TypedRows) -> None:
+def _note_merged(
+    area: tuple[int, int, int, int], places: Mapping[str, int], typed: TypedRows
+) -> None:
     """Note merged cells: only the first holds a value, what the others mean is a guess."""
     top, left, bottom, right = area
     rows = np.array(typed.rows)

@@ -3,7 +3,7 @@
 import re
 import zipfile
 import zlib
-from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from xlbridge.errors import UsageError
@@ -19,29 +19,38 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class WorkbookMark:
-    """Mark of who wrote a workbook: a name in one of its parts."""
+class WorkbookMark(Enum):
+    """Mark of who wrote a workbook: ``text`` is a name in one of its parts, ``part``."""
 
-    part: str
-    name: str
+    EXPORTED = "docProps/custom.xml", EXPORT_PROPERTY
+    PROVEN = "docProps/custom.xml", PROOF_PROPERTY
+    ANNOTATED = "xl/workbook.xml", SUMMARY_NAME
+
+    def __init__(self, part: str, text: str) -> None:
+        self.part = part
+        self.text = text
 
     def is_on(self, path: Path) -> bool:
         """Return whether a file is a workbook with this mark."""
         try:
             with zipfile.ZipFile(path) as archive, archive.open(self.part) as content:
-                return f'name="{self.name}"'.encode() in content.read(_MAX_READ)
+                return f'name="{self.text}"'.encode() in content.read(_MAX_READ)
         except _UNREADABLE:
             # Whatever cannot be read carries no mark.
             return False
 
+    def require_own(self, path: Path, *, unedited: bool = False) -> None:
+        """Raise ``UsageError`` when ``path`` exists and is no workbook with this mark.
 
-EXPORTED = WorkbookMark("docProps/custom.xml", EXPORT_PROPERTY)
-PROVEN = WorkbookMark("docProps/custom.xml", PROOF_PROPERTY)
-ANNOTATED = WorkbookMark("xl/workbook.xml", SUMMARY_NAME)
+        With ``unedited`` also when a program has saved it since xlbridge wrote it.
+        """
+        if not self.is_on(path):
+            require_new(path)
+        if unedited:
+            _require_unedited(path)
 
 
-def require_unedited(path: Path) -> None:
+def _require_unedited(path: Path) -> None:
     """Raise ``UsageError`` when a workbook that xlbridge wrote was saved by a program since.
 
     Every program that saves one sets the time of its last change, and keeps that of its making.
@@ -64,15 +73,3 @@ def require_unedited(path: Path) -> None:
                 "is lost then.",
             ),
         )
-
-
-def require_own(path: Path, mark: WorkbookMark) -> None:
-    """Raise ``UsageError`` when ``path`` exists and is no workbook with the mark."""
-    if not mark.is_on(path):
-        require_new(path)
-
-
-def require_no_archive(path: Path) -> None:
-    """Raise ``UsageError`` when ``path`` exists and may be a workbook, which no report replaces."""
-    if zipfile.is_zipfile(path):
-        require_new(path)

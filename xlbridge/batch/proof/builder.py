@@ -40,7 +40,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.upload import State, UploadContext
 from xlbridge.upload.results import RowOutcome
-from xlbridge.workbook import PROVEN, require_own
+from xlbridge.workbook import WorkbookMark
 
 
 def write_proofs(
@@ -89,7 +89,7 @@ def require_proof_folder(batch: Batch) -> None:
         workbook, _ = _proof_paths(plan.folder / name)
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
-        require_own(workbook, PROVEN)
+        WorkbookMark.PROVEN.require_own(workbook)
 
 
 def _proof_paths(target: Path) -> tuple[Path, Path]:
@@ -100,7 +100,7 @@ def _write_proof(proof: Proof, target: Path) -> WrittenProof:
     workbook, page = _proof_paths(target)
     with report_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    require_own(workbook, PROVEN)
+    WorkbookMark.PROVEN.require_own(workbook)
     report = proof_report(proof)
     report.write("workbook", workbook)
     report.write("html", page)

@@ -25,8 +25,8 @@ from xlbridge.batch.proof.verdict import (
 )
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
-from xlbridge.workbook import MAX_TEXT_LENGTH, PROOF_PROPERTY, style
-from xlbridge.workbook.write import PAGE_OF, new_workbook, print_across_pages, write_plain_text
+from xlbridge.workbook import MAX_TEXT_LENGTH, WorkbookMark, style
+from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
 
 MOST_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet; Excel holds few more."""
@@ -58,7 +58,7 @@ def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LIN
     sheet. Texts are nothing but texts, whatever they look like. The same proof gives the same
     bytes. Raises ``UsageError`` when the file cannot be written.
     """
-    signature = (PROOF_PROPERTY, proof.title.plan_sha256)
+    signature = (WorkbookMark.PROVEN.text, proof.title.plan_sha256)
     title = _clean(proof_title(proof))
     with new_workbook(path, title=title, signature=signature) as book:
         styles = _Styles(book)
@@ -134,7 +134,7 @@ class _SheetWriter:
         for at, width in enumerate(self._widths):
             self._sheet.set_column(at, at, width)
         self._sheet.hide_gridlines(2)
-        print_across_pages(self._sheet, str(self._grids[0].sheet), page_of=str(PAGE_OF))
+        print_across_pages(self._sheet, str(self._grids[0].sheet), translated=True)
         for grid in self._grids:
             self._write_grid(grid)
         self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{self._row + 1}"})
@@ -223,7 +223,7 @@ def _write_cover(book: xlsxwriter.Workbook, styles: _Styles, proof: Proof) -> No
     sheet.set_column(1, 1, _TEXT_WIDTH)
     sheet.hide_gridlines(2)
     name = _clean(proof_title(proof))
-    print_across_pages(sheet, name, page_of=str(PAGE_OF))
+    print_across_pages(sheet, name, translated=True)
     _write_text(sheet, 0, 0, name, styles.of(bold=True, font_size=16, font_color=style.STRONG))
     properties = _STATE_FORMATS[proof_state(proof)]
     headline = styles.of(**properties, bold=True, text_wrap=True, font_size=12)

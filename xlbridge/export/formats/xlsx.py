@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
-from math import ceil
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -34,26 +33,17 @@ from xlbridge.resources import Kind
 from xlbridge.workbook import (
     COVER_MOMENT,
     COVER_SHEET,
-    EXPORT_PROPERTY,
     MAX_ROWS,
-    NUMBER_FORMATS,
-    QUIET,
-    STRONG,
+    WorkbookMark,
     cell_address,
+    style,
 )
-from xlbridge.workbook.write import (
-    PAGE_OF,
-    PAGE_WIDTH,
-    new_workbook,
-    print_across_pages,
-    write_plain_text,
-)
+from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
 _FILTER_BUTTON_WIDTH = 4
 _PAPER_A4 = 9
-_MAX_KEY_WIDTH = PAGE_WIDTH // 2
 """A key that takes more of a page is not printed on each."""
 
 _USUAL_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
@@ -62,8 +52,8 @@ _FIRST_STYLE_COLUMN = 40
 
 _COVER_STYLES = re.compile(rb'<col min="(\d+)" max="\d+" width="[^"]*" style="(\d+)"')
 _DATE_FORMATS = {
-    CellStyle.DAY: NUMBER_FORMATS[Kind.DATE],
-    CellStyle.MOMENT: f"{NUMBER_FORMATS[Kind.DATE]} hh:mm",
+    CellStyle.DAY: style.NUMBER_FORMATS[Kind.DATE],
+    CellStyle.MOMENT: f"{style.NUMBER_FORMATS[Kind.DATE]} hh:mm",
 }
 _STYLE_KINDS = {
     CellStyle.TEXT: Kind.TEXT,
@@ -108,7 +98,7 @@ def workbook_without_rows(
         title=listing,
         author=f"xlbridge {__version__}",
         created=datetime.now(UTC),
-        signature=(EXPORT_PROPERTY, listing),
+        signature=(WorkbookMark.EXPORTED.text, listing),
     ) as book:
         cover: Worksheet = book.add_worksheet(str(COVER_SHEET))
         _add_styles(book, cover)
@@ -123,11 +113,11 @@ def workbook_without_rows(
 
 def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
     forms: Mapping[CellStyle, str] = {
-        **{style: NUMBER_FORMATS[kind] for style, kind in _STYLE_KINDS.items()},
+        **{cell: style.NUMBER_FORMATS[kind] for cell, kind in _STYLE_KINDS.items()},
         **_DATE_FORMATS,
     }
-    for index, style in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
-        form = {"num_format": forms[style], "valign": "top", "text_wrap": style is CellStyle.LINES}
+    for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
+        form = {"num_format": forms[cell], "valign": "top", "text_wrap": cell is CellStyle.LINES}
         cover.set_column(index, index, None, book.add_format(form))
 
 
@@ -171,13 +161,8 @@ def _width(column: ExportColumn, longest: int) -> int:
 def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[int]) -> None:
     """Print as many pages wide as can be read, with header and key on each."""
     places = [place for place, column in enumerate(sheet.columns) if column.name in sheet.key]
-    repeated = sum(widths[places[0] : places[-1] + 1]) if places else 0
-    if 0 < repeated <= _MAX_KEY_WIDTH:
-        worksheet.repeat_columns(places[0], places[-1])
-    else:
-        repeated = 0
-    pages = ceil((sum(widths) - repeated) / (PAGE_WIDTH - repeated))
-    print_across_pages(worksheet, sheet.name, pages, str(PAGE_OF))
+    key = (places[0], places[-1]) if places else None
+    print_across_pages(worksheet, sheet.name, widths, key, translated=True)
     worksheet.repeat_rows(0)
 
 
@@ -187,12 +172,12 @@ class _CoverWriter:
     def __init__(self, book: xlsxwriter.Workbook, sheet: Worksheet) -> None:
         self._sheet = sheet
         self._row = 0
-        self._title = book.add_format({"bold": True, "font_size": 16, "font_color": STRONG})
-        self._head = book.add_format({"bold": True, "font_color": STRONG, "bottom": 1})
+        self._title = book.add_format({"bold": True, "font_size": 16, "font_color": style.STRONG})
+        self._head = book.add_format({"bold": True, "font_color": style.STRONG, "bottom": 1})
         self._figure_head = book.add_format(
-            {"bold": True, "font_color": STRONG, "bottom": 1, "align": "right"}
+            {"bold": True, "font_color": style.STRONG, "bottom": 1, "align": "right"}
         )
-        self._label = book.add_format({"font_color": QUIET, "valign": "top"})
+        self._label = book.add_format({"font_color": style.QUIET, "valign": "top"})
         self._text = book.add_format({"text_wrap": True, "valign": "top"})
         self._kinds = {
             int: book.add_format({"num_format": "#,##0", "align": "left"}),
@@ -201,7 +186,7 @@ class _CoverWriter:
             ),
         }
         self._count = book.add_format({"num_format": "#,##0"})
-        self._money = book.add_format({"num_format": NUMBER_FORMATS[Kind.MONEY]})
+        self._money = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY]})
 
     def title(self, text: Text) -> None:
         self._sheet.write_string(0, 0, str(text), self._title)

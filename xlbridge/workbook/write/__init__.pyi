@@ -2,12 +2,9 @@ from .clean_workbook import write_records as write_records
 from .data_sheet import cell_format as cell_format
 from .migrated_workbook import (
     MigratedColumn as MigratedColumn,
-    SourceFormatting as SourceFormatting,
-    write_migrated as write_migrated,
+    OlderWorkbook as OlderWorkbook,
 )
 from .new_workbook import (
-    PAGE_OF as PAGE_OF,
-    PAGE_WIDTH as PAGE_WIDTH,
     new_workbook as new_workbook,
     print_across_pages as print_across_pages,
     write_plain_text as write_plain_text,
@@ -25,5 +22,4 @@ from .rejects_workbook import (
 from .template import (
     template_sheets as template_sheets,
     write_template as write_template,
-    write_templates as write_templates,
 )

@@ -5,7 +5,6 @@ so that it serves workbooks in constant memory too. Templates speak Portuguese w
 language of the command is, as their readers do.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from textwrap import shorten
@@ -20,7 +19,7 @@ from xlbridge.resources.checks import ROW_RULES, RULES
 from xlbridge.workbook import style
 from xlbridge.workbook.address import MAX_TEXT_LENGTH, cell_address, column_letters
 from xlbridge.workbook.signature import LISTS_SHEET
-from xlbridge.workbook.write.new_workbook import PAGE_WIDTH, print_across_pages
+from xlbridge.workbook.write.new_workbook import print_across_pages
 
 TRUE, FALSE = "VERDADEIRO", "FALSO"
 
@@ -321,5 +320,5 @@ def _set_up_view_and_print(sheet: Worksheet, resource: Resource, widths: Sequenc
     sheet.freeze_panes(1, 0)
     sheet.autofilter(0, 0, _LAST_ROW, len(widths) - 1)
     sheet.set_tab_color(style.STRONG)
-    print_across_pages(sheet, resource.title.pt, math.ceil(sum(widths) / PAGE_WIDTH))
+    print_across_pages(sheet, resource.title.pt, widths)
     sheet.repeat_rows(0)

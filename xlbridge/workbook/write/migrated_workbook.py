@@ -44,8 +44,8 @@ class MigratedColumn:
     place: int
 
 
-class SourceFormatting:
-    """Look of the older workbook's cells, and the comments on them.
+class OlderWorkbook:
+    """Workbook of an earlier layout: the look of its cells, and the comments on them.
 
     ``formulas`` counts the formulas that were seen, ``other_sheets`` are all but ours.
     """
@@ -76,44 +76,43 @@ class SourceFormatting:
                 }
             book.close()
 
+    def write(
+        self,
+        target: Path,
+        resource: Resource,
+        columns: Sequence[MigratedColumn],
+        header_row: int,
+        last_row: int,
+        hidden: Collection[int],
+    ) -> None:
+        """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
 
-def write_migrated(
-    target: Path,
-    resource: Resource,
-    columns: Sequence[MigratedColumn],
-    looks: SourceFormatting,
-    header_row: int,
-    last_row: int,
-    hidden: Collection[int],
-) -> None:
-    """Write the rows below Excel's ``header_row`` into a workbook of the resource's template.
-
-    ``hidden`` are the Excel numbers of the rows that are hidden, and stay so. Raises
-    ``UsageError`` when it cannot be written.
-    """
-    own = [column for column in columns if column.name is None]
-    extra = {column.header: _EXTRA_COLUMN_WIDTH for column in own}
-    order = [column.name for column in resource.columns]
-    places = {
-        column.place: order.index(column.name) if column.name else len(order) + own.index(column)
-        for column in columns
-    }
-    with template_sheets(target, resource, extra) as (book, sheets):
-        sheet = sheets[resource.sheet]
-        writer = _CellWriter(book, sheet, resource)
-        old_rows = looks.rows(header_row + 1, last_row)
-        for row in range(header_row, last_row):
-            look = next(old_rows, {})
-            if row + 1 in hidden:
-                sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
-            for column in sorted(columns, key=lambda column: places[column.place]):
-                at = row - header_row + 1, places[column.place]
-                writer.write(*at, column.cells.value(row), look.get(column.place, {}))
-                note = looks.notes.get(cell_address(row + 1, column.place))
-                if note:
-                    sheet.write_comment(*at, note)
-        for _ in old_rows:
-            pass
+        ``hidden`` are the Excel numbers of the rows that are hidden, and stay so. Raises
+        ``UsageError`` when it cannot be written.
+        """
+        own = [column for column in columns if column.name is None]
+        extra = {column.header: _EXTRA_COLUMN_WIDTH for column in own}
+        order = [column.name for column in resource.columns]
+        places = {
+            one.place: order.index(one.name) if one.name else len(order) + own.index(one)
+            for one in columns
+        }
+        with template_sheets(target, resource, extra) as (book, sheets):
+            sheet = sheets[resource.sheet]
+            writer = _CellWriter(book, sheet, resource)
+            old_rows = self.rows(header_row + 1, last_row)
+            for row in range(header_row, last_row):
+                look = next(old_rows, {})
+                if row + 1 in hidden:
+                    sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
+                for column in sorted(columns, key=lambda column: places[column.place]):
+                    at = row - header_row + 1, places[column.place]
+                    writer.write(*at, column.cells.value(row), look.get(column.place, {}))
+                    note = self.notes.get(cell_address(row + 1, column.place))
+                    if note:
+                        sheet.write_comment(*at, note)
+            for _ in old_rows:
+                pass
 
 
 class _CellWriter:

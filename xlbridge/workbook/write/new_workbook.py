@@ -1,8 +1,9 @@
 """New workbooks: open one for writing, write text as nothing but text, set up printing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
@@ -18,24 +19,37 @@ from xlbridge.i18n import Text
 from xlbridge.workbook.address import escape_text
 from xlbridge.workbook.style import FONT, FONT_SIZE
 
-PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
+_PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
 _MARGIN = 0.4  # inches
 _MAX_FOOTER_LENGTH = 100
 
 
-PAGE_OF = Text(pt="&P de &N", en="&P of &N")
+_PAGE_OF = Text(pt="&P de &N", en="&P of &N")
 """Page number of a footer."""
 
 
 def print_across_pages(
-    sheet: Worksheet, title: str, pages: int = 1, page_of: str = PAGE_OF.pt
+    sheet: Worksheet,
+    title: str,
+    widths: Sequence[int] = (),
+    key: tuple[int, int] | None = None,
+    *,
+    translated: bool = False,
 ) -> None:
-    """Print the sheet in landscape, as wide as so many pages, with page numbers.
+    """Print the sheet in landscape, with page numbers: as wide as ``widths`` of columns need.
 
-    Import workbooks are Portuguese whatever the language of the messages is, other ones say how
-    a page is numbered in theirs.
+    ``key`` are the first and the last column that every page repeats, where they leave it room.
+    Import workbooks are Portuguese whatever the language of the messages is, other ones are
+    ``translated``.
     """
+    repeated = sum(widths[key[0] : key[1] + 1]) if key else 0
+    if key and 0 < repeated <= _PAGE_WIDTH // 2:
+        sheet.repeat_columns(*key)
+    else:
+        repeated = 0
+    pages = max(1, ceil((sum(widths) - repeated) / (_PAGE_WIDTH - repeated)))
     a4 = 9
+    page_of = str(_PAGE_OF) if translated else _PAGE_OF.pt
     sheet.set_landscape()
     sheet.set_paper(a4)
     sheet.fit_to_pages(pages, 0)

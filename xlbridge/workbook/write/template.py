@@ -5,7 +5,7 @@ instructions are in Portuguese; the examples are there only, so that none is upl
 mistake.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,6 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from xlbridge.files import report_write_errors, require_new
 from xlbridge.resources import Fingerprint, Resource
 from xlbridge.workbook import style
 from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE, TEMPLATE_PROPERTY
@@ -212,25 +211,6 @@ def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LIS
     """
     with template_sheets(path, resource, shared=not lists.lists, lists=lists):
         pass
-
-
-def write_templates(
-    folder: Path, resources: Iterable[Resource], *, replace: bool = False
-) -> list[Path]:
-    """Write the blank workbooks of all ``resources`` into a folder, made where it is missing.
-
-    The paths are returned. Raises ``UsageError`` when one cannot be written, and, before any is,
-    when one exists already and ``replace`` is not given: the analyst may have filled it in.
-    """
-    with report_write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    paths = {folder / f"{resource.name}.xlsx": resource for resource in resources}
-    if not replace:
-        for path in paths:
-            require_new(path)
-    for path, resource in paths.items():
-        write_template(path, resource)
-    return list(paths)
 
 
 @contextmanager
