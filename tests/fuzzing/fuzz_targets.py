@@ -28,14 +28,10 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
-from xlbridge.workbook.read import (
-    WorkbookArchive,
-    assemble_workbook,
-    is_zip,
-    parse_file,
-)
-from xlbridge.workbook.read.file_kind import FileKind
-from xlbridge.workbook.read.parsing import SCANS, is_safe_to_parse, refuse_damage
+from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.file_kind import FileKind, is_zip
+from xlbridge.workbook.read.messages import assemble_workbook
+from xlbridge.workbook.read.parsing import SCANS, is_safe_to_parse, parse_file, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
 """Parts that a workbook's input may take the place of; any other number means the whole file."""

@@ -25,13 +25,11 @@ from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import (
     SheetCells,
     WorkbookCells,
-    assemble_workbook,
     chunked_parsing,
-    parse_file,
     parsing,
     read_workbook,
 )
-from xlbridge.workbook.read.messages import RowsRead, SheetStarted
+from xlbridge.workbook.read.messages import RowsRead, SheetStarted, assemble_workbook
 
 LIMITS = WorkbookLimits()
 SAMPLES = sorted((ROOT / "samples").glob("*.xlsx"))
@@ -112,7 +110,7 @@ def contents(sheet: SheetCells) -> list[list[object]]:
 
 def parsed(path: Path) -> WorkbookCells:
     """Read a workbook in this process, as the one that parses does."""
-    return assemble_workbook(parse_file(path.read_bytes(), None, path.stem, None, LIMITS))
+    return read_workbook(path, LIMITS, trusted=path.read_bytes())
 
 
 def in_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
@@ -189,7 +187,7 @@ def test_a_text_that_looks_like_an_index_is_itself_in_every_sheet(
     shared, own = f't="s"><v>{number}</v>', f't="inlineStr"><is><t>{mark}0</t></is>'
     assert shared in parts[second].decode()
     parts[second] = parts[second].decode().replace(shared, own).encode()
-    read = assemble_workbook(parse_file(packed(parts), None, "two", None, LIMITS)).sheets
+    read = assemble_workbook(parsing.parse_file(packed(parts), None, "two", None, LIMITS)).sheets
     assert [contents(sheet)[0] for sheet in read] == [["0", "Z1"], ["0", "\ue0000"]]
     assert [contents(sheet)[1:] for sheet in read] == [
         [[name, 5], ["shared by both", ""]] for name in ("first", "second")
@@ -283,7 +281,7 @@ def test_sheets_of_programs_are_parsed_in_chunks(
     in_small_chunks(monkeypatch, 0)
     for inline in (False, True):
         for path in write_made_sheets(tmp_path, 20, 3, inline=inline):
-            said = list(parse_file(path.read_bytes(), None, "", None, LIMITS))
+            said = list(parsing.parse_file(path.read_bytes(), None, "", None, LIMITS))
             # One that is written in an unusual way is begun twice.
             assert [type(message) for message in said].count(SheetStarted) == 1
             assert sum(isinstance(message, RowsRead) for message in said) > 0

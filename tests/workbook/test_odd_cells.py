@@ -10,7 +10,7 @@ from sampling import sampled
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.settings import WorkbookLimits
-from xlbridge.workbook.read import WorkbookCells, assemble_workbook, parse_file, read_workbook
+from xlbridge.workbook.read import WorkbookCells, read_workbook
 
 TEXTS = ("zero", "um", "dois")
 FILLING = "".join(
@@ -34,7 +34,7 @@ def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
 
 def parsed(path: Path) -> WorkbookCells:
     """Read a workbook in this process, as the one that parses does."""
-    return assemble_workbook(parse_file(path.read_bytes(), None, path.stem, None, WorkbookLimits()))
+    return read_workbook(path, WorkbookLimits(), trusted=path.read_bytes())
 
 
 def cell(inside: str) -> str:

@@ -21,11 +21,8 @@ from xlbridge.errors import WorkbookRefused
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.formats import scale_factor
-from xlbridge.workbook.read import (
-    RawSheet,
-    WorkbookArchive,
-    read_workbook,
-)
+from xlbridge.workbook.read import RawSheet, read_workbook
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.package import Package
 

@@ -22,7 +22,7 @@ from xlbridge.workbook.read import prefetch_workbook
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue
     from xlbridge.validation import ValidatedSheet, ValidationResult
-    from xlbridge.workbook.read import PendingWorkbook
+    from xlbridge.workbook.read import WorkbookSource
 
 _DEFAULT_LIMITS = WorkbookLimits()
 
@@ -90,7 +90,7 @@ def _validate_here(
     requests: Sequence[ValidationRequest],
     catalogue: "Catalogue",
     limits: WorkbookLimits,
-    first: "PendingWorkbook | None",
+    first: "WorkbookSource | None",
     on_progress: OnProgress,
 ) -> Iterator[list["ValidationResult"]]:
     from xlbridge.validation import validate_file

@@ -5,11 +5,8 @@ file. Where anything goes wrong the file is left to the parser's own process, so
 outcome is the same as anywhere else. A validated sheet travels back as plain data: bytes and texts.
 """
 
-import mmap
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,20 +28,7 @@ from xlbridge.validation import (
     catalogue_for,
     validate_file,
 )
-from xlbridge.workbook.read import (
-    MEMORY_LIMITS_ENFORCED,
-    WorkbookArchive,
-    WorkbookCells,
-    WorkbookSource,
-    assemble_workbook,
-    file_content,
-    is_zip,
-    parse_file,
-    read_workbook,
-)
-
-if sys.platform != "win32":
-    import resource
+from xlbridge.workbook.read import WorkbookSource, file_content, read_in_process
 
 _STORAGE_DTYPES = {
     "Int64": "int64",
@@ -131,60 +115,6 @@ class ReportItemParts:
             sheet.frame = join_frame(self.frame, len(sheet.rows))
             sheet.numbers = join_frame(self.numbers, len(sheet.rows))
         return sheet
-
-
-_MEMORY_SHARE = 0.75
-"""This process gets less memory than the parser's own, so that nothing passes here only."""
-
-
-def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> WorkbookCells:
-    """Read a workbook as ``read_workbook`` does, under the same limits of memory and time.
-
-    The process may end over it. Raises what ``read_workbook`` raises. Linux only.
-    """
-    content = file_content(path, limits)
-    if not is_zip(content):
-        return read_workbook(path, limits, sheet)
-    gate = WorkbookArchive(content, limits)
-    memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
-    try:
-        with (
-            _resource_limit(resource.RLIMIT_AS, memory),
-            _resource_limit(
-                resource.RLIMIT_CPU, _cpu_seconds() + limits.seconds_for(gate.declared_size)
-            ),
-        ):
-            return _parsed(path, gate.content, sheet, limits)
-    except XlbridgeError:
-        raise
-    except BaseException:  # the parser's panics are no ``Exception``
-        return read_workbook(path, limits, sheet)
-
-
-def _parsed(path: Path, content: bytes, sheet: str | None, limits: WorkbookLimits) -> WorkbookCells:
-    messages = parse_file(content, None, path.stem, sheet, limits)
-    return assemble_workbook(messages)
-
-
-@contextmanager
-def _resource_limit(what: int, most: int) -> Iterator[None]:
-    before, hard = resource.getrlimit(what)
-    resource.setrlimit(what, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(what, (before, hard))
-
-
-def _address_space() -> int:
-    """Return how much address space this process has, in bytes."""
-    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
-    return int(pages) * mmap.PAGESIZE
-
-
-def _cpu_seconds() -> int:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return int(used.ru_utime + used.ru_stime)
 
 
 def validate_with_executor(
@@ -290,7 +220,7 @@ class _ValidateWorkbook:
 
     def _validated(self, wanted: ValidationRequest, catalogue: Catalogue) -> list[ValidationResult]:
         source: WorkbookSource | None = None
-        if self.reads_here and MEMORY_LIMITS_ENFORCED:
+        if self.reads_here:
             source = partial(read_in_process, wanted.file, self.limits, wanted.sheet)
         return validate_file(wanted, catalogue, self.limits, source)
 

@@ -31,7 +31,7 @@ from xlbridge.upload.results.verdict import parse_item_column
 from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
-from xlbridge.workbook.read import assemble_workbook, parse_file, read_workbook
+from xlbridge.workbook.read import read_workbook
 
 _PIECE = 10_000
 """Rows whose values are named at once."""
@@ -122,11 +122,8 @@ def _typed_payload(
     """Return the typed main sheet of a stored payload, and its records' lists by their names."""
     payload, limits = context.load_payload(content), WorkbookLimits()
     # What was written here, and is still the same, does no harm.
-    parsed = (
-        assemble_workbook(parse_file(payload, None, content, None, limits))
-        if len(payload) <= _PARSED_HERE
-        else read_workbook(context.payload_path(content), limits)
-    )
+    trusted = payload if len(payload) <= _PARSED_HERE else None
+    parsed = read_workbook(context.payload_path(content), limits, trusted=trusted)
     cells = {one.name: one for one in parsed.sheets}
     frame, *children = (
         type_rows(

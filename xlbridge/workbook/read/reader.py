@@ -4,6 +4,7 @@ A small file that is known to be safe is parsed in this process, any other in a 
 whose memory and time are limited (``parser_process.py``).
 """
 
+import mmap
 import re
 import signal
 import subprocess
@@ -39,6 +40,9 @@ from xlbridge.workbook.read.messages import (
 )
 from xlbridge.workbook.read.parser_start import READ_HERE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
+
+if sys.platform != "win32":
+    import resource
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
 """True where the system keeps a process within the memory that it was given."""
@@ -98,12 +102,19 @@ def _result(coming: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]")
         raise
 
 
-def read_workbook(path: Path, limits: WorkbookLimits, sheet: str | None = None) -> WorkbookCells:
+def read_workbook(
+    path: Path, limits: WorkbookLimits, sheet: str | None = None, trusted: bytes | None = None
+) -> WorkbookCells:
     """Read one sheet of a workbook, or all visible ones that may hold data.
 
+    ``trusted`` is the content of an archive, which is parsed in this process, whatever it is.
     Raises ``UsageError`` when there is no such file or sheet, ``WorkbookRefused`` when the file is
     no workbook that can be read safely.
     """
+    if trusted is not None:
+        from xlbridge.workbook.read.parsing import parse_file
+
+        return assemble_workbook(parse_file(trusted, None, path.stem, sheet, limits))
     with start_reading(path, limits, sheet) as workbook:
         return workbook()
 
@@ -156,6 +167,58 @@ def _parsed_here(
         lambda: assemble_workbook(parse_file(content, kind, path.stem, sheet, limits)),
         is_here=lambda: True,
     )
+
+
+_MEMORY_SHARE = 0.75
+"""This process gets less memory than the parser's own, so that nothing passes here only."""
+
+
+def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> WorkbookCells:
+    """Read a workbook as ``read_workbook`` does, under the same limits of memory and time.
+
+    The process may end over it; where memory cannot be limited, another one reads. Raises what
+    ``read_workbook`` raises.
+    """
+    if not MEMORY_LIMITS_ENFORCED:
+        return read_workbook(path, limits, sheet)
+    content = file_content(path, limits)
+    if not is_zip(content):
+        return read_workbook(path, limits, sheet)
+    gate = WorkbookArchive(content, limits)
+    memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
+    try:
+        with (
+            _resource_limit(resource.RLIMIT_AS, memory),
+            _resource_limit(
+                resource.RLIMIT_CPU, _cpu_seconds() + limits.seconds_for(gate.declared_size)
+            ),
+        ):
+            return read_workbook(path, limits, sheet, trusted=gate.content)
+    except XlbridgeError:
+        raise
+    except BaseException:  # the parser's panics are no ``Exception``
+        return read_workbook(path, limits, sheet)
+
+
+@contextmanager
+def _resource_limit(what: int, most: int) -> Iterator[None]:
+    before, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(what, (before, hard))
+
+
+def _address_space() -> int:
+    """Return how much address space this process has, in bytes."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    return int(pages) * mmap.PAGESIZE
+
+
+def _cpu_seconds() -> int:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return int(used.ru_utime + used.ru_stime)
 
 
 @contextmanager

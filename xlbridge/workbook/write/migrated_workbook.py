@@ -21,7 +21,8 @@ from xlbridge.workbook.address import cell_address
 from xlbridge.workbook.edit import edit_package
 from xlbridge.workbook.edit.comments import read_comments
 from xlbridge.workbook.edit.sheets import SheetList
-from xlbridge.workbook.read import CellColumn, WorkbookArchive
+from xlbridge.workbook.read import CellColumn
+from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.package import Package
 from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
 from xlbridge.workbook.write.template import template_sheets
