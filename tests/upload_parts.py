@@ -69,9 +69,9 @@ def write_job(
     *,
     again: str | None = None,
     chunk_rows: int | None = None,
-    snapshot: bool = True,
+    look_up: bool = True,
 ) -> Job:
     """Validate a workbook, plan its rows and create its job; nothing is written."""
     sheet = validate_workbook(path, context.catalogue)
-    options = replace(YES, mode=mode, again=again, chunk_rows=chunk_rows, snapshot=snapshot)
+    options = replace(YES, mode=mode, again=again, chunk_rows=chunk_rows, look_up=look_up)
     return Uploads(context, client).create(sheet, options)

@@ -121,9 +121,9 @@ class Oracle:
         assert job is not None, ("created by no job", said)
         name = home, job.id
         assert said not in self._created.get(name, ()), ("created twice by one job", said)
-        first = context.journal.job(job.parent or job.id).events[0]
+        whole = context.journal.job(job.parent or job.id)
         there = [one for one in self._records.values() if one.key == said.key]
-        assert not there or first.detail["planning"]["again"], ("duplicate", said, there)
+        assert not there or whole.plan_options.again, ("duplicate", said, there)
         self._created.setdefault(name, []).append(said)
         self._creators[number] = name, said.text
 

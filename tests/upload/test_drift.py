@@ -29,7 +29,7 @@ def test_refusals_of_an_upload_are_counted_and_shown(
 ) -> None:
     taken = [taken_cnpj(client), taken_cnpj(client)]
     path = make_clients(*taken, new_cnpj(), called="Novo")
-    job = write_job(context, client, path, "queue", snapshot=False)
+    job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     (rule,) = job_json(job)["drift"]
     assert (rule["column"], rule["rows"]) == ("cnpj", 2)

@@ -1,5 +1,7 @@
 """The three ways of sending, against the real sandbox over a real socket."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from xlbridge.upload import (
     State,
     UploadContext,
     Uploads,
+    sent_rows,
 )
 from xlbridge.upload.planning import (
     ConsentRequest,
@@ -82,7 +85,7 @@ def test_rejected_lines_come_back_to_the_analysts_cells(
 ) -> None:
     taken, fresh = taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, taken, called="Outro")
-    job = write_job(context, client, path, "queue", snapshot=False)
+    job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     report = job_json(job)
     assert report["state"] == "partial"
@@ -103,7 +106,7 @@ def test_a_direct_import_is_all_or_nothing(
 ) -> None:
     taken, fresh = taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, taken, called="Outro")
-    job = write_job(context, client, path, "direct", snapshot=False)
+    job = write_job(context, client, path, "direct", look_up=False)
     job = Uploads(context, client).run(job, YES)
     report = job_json(job)
     assert report["state"] == "rejected"
@@ -131,6 +134,34 @@ def test_the_same_rows_are_not_sent_twice(
     assert again.last("planning")["again"] == "the first was deleted by hand"
 
 
+def test_a_job_that_sent_nothing_goes_on_as_it_was_asked_for_last(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    one, other = new_cnpj(), new_cnpj()
+    path = make_clients(one, other)
+    first = write_job(context, client, path, "direct")
+    again = write_job(context, client, path, "direct", again="asked for again")
+    assert again.id == first.id
+    assert again.last("planning")["again"] == "asked for again"
+    moved = write_job(context, client, make_clients(other, one, name="outra.xlsx"), "direct")
+    assert Path(moved.spec.file).name == "outra.xlsx"
+    assert [row["cnpj"] for row in sent_rows(context, moved)] == [other, one]
+    assert context.journal.job(first.id).state is State.ABANDONED
+
+
+def test_options_that_another_version_stored_leave_a_job_usable(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    job = write_job(context, client, make_clients(new_cnpj()), "direct")
+    with closing(sqlite3.connect(context.settings.journal)) as db, db:
+        db.execute(
+            "UPDATE events SET detail = json_set(json_remove(detail, '$.planning.clear', "
+            "'$.planned_by'), '$.planning.of_a_later_version', 1)"
+        )
+    ended = Uploads(context, client).run(context.journal.job(job.id), YES)
+    assert ended.state is State.DONE
+
+
 def test_without_a_look_up_the_journal_knows_the_rows(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
@@ -144,7 +175,7 @@ def test_without_a_look_up_the_journal_knows_the_rows(
         (same, RowAction.UNCHANGED, RowReason.SENT_BEFORE),
         (other, RowAction.HELD, RowReason.DIFFERS),
     ):
-        job = write_job(context, client, path, "direct", snapshot=False)
+        job = write_job(context, client, path, "direct", look_up=False)
         (row,) = context.journal.plan_of(job)
         assert (row.action, row.reason, row.job) == (action, reason, first.id)
 
@@ -167,9 +198,9 @@ def test_only_the_applied_rows_of_a_partial_upload_stay_claimed(
 ) -> None:
     taken, fresh = taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, taken, called="Outro")
-    job = write_job(context, client, path, "queue", snapshot=False)
+    job = write_job(context, client, path, "queue", look_up=False)
     assert Uploads(context, client).run(job, YES).state is State.PARTIAL
-    again = write_job(context, client, path, "queue", snapshot=False)
+    again = write_job(context, client, path, "queue", look_up=False)
     assert again.last("plan") == plan_counts(unchanged=1, unread=1)
     assert again.spec.rows == (5,)
 

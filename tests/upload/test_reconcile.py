@@ -48,7 +48,7 @@ def doubtful(
     *,
     applied: bool,
     options: UploadOptions = AT_ONCE,
-    snapshot: bool = True,
+    look_up: bool = True,
 ) -> Job:
     """A direct import whose answer was lost, after or before it was applied."""
 
@@ -57,7 +57,7 @@ def doubtful(
         return ("lose answer" if applied else "lose request") if lost else "pass"
 
     proxy.decide = decide  # type: ignore[assignment]
-    job = write_job(context, client, path, "direct", snapshot=snapshot)
+    job = write_job(context, client, path, "direct", look_up=look_up)
     return Uploads(context, client).run(job, options)
 
 
@@ -117,7 +117,7 @@ def test_a_person_s_word_frees_the_rows_or_keeps_them(
         is State.DONE
     )
     there = make_clients(new_cnpj(), name="there.xlsx")
-    job = doubtful(context, client, proxy, there, applied=True, snapshot=False)
+    job = doubtful(context, client, proxy, there, applied=True, look_up=False)
     assert job.state is State.NEEDS_PERSON
     resolved = resolve_job(context, job, Resolution.APPLIED, "seen in the list of clients")
     assert job_json(resolved)["rows"]["accepted"] == 1

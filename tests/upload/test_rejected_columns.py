@@ -33,7 +33,7 @@ def test_a_number_that_is_registered_is_told_at_its_cell(
         ["Nova", "F", None, other],
     ]
     path = write_rows(tmp_path / "clients.xlsx", header, rows)
-    job = write_job(context, client, path, mode, snapshot=False)
+    job = write_job(context, client, path, mode, look_up=False)
     job = Uploads(context, client).run(job, YES)
     rejected = [(row["cell"], row["column"]) for row in job_json(job)["rejected"]]
     assert rejected == [("C2", "cnpj"), ("D3", "cpf"), ("D4", "cpf")]

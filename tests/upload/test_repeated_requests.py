@@ -13,7 +13,7 @@ from xlbridge.upload import State, UploadContext, UploadOptions, Uploads
 
 
 def options(pauses: list[float], *, preview: bool = True) -> UploadOptions:
-    return replace(YES, snapshot=False, preview=preview, sleep=pauses.append)
+    return replace(YES, look_up=False, preview=preview, sleep=pauses.append)
 
 
 def test_a_password_that_was_changed_meanwhile_is_sent_once(

@@ -44,7 +44,7 @@ def rejected_job(
     """A job of four rows, two of which name documents that are taken; and one that is not."""
     first, second, fresh = taken_cnpj(client), taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, first, new_cnpj(), second, called="Outro")
-    job = write_job(context, client, path, mode, snapshot=False)
+    job = write_job(context, client, path, mode, look_up=False)
     return Uploads(context, client).run(job, YES), fresh
 
 
@@ -181,7 +181,7 @@ def test_a_row_without_a_number_of_its_own_is_told_by_its_key(
     """A row of which another cell was mended is the row of its key, wherever it stands."""
     one, two = taken_cnpj(client), new_cnpj()
     path = make_clients(one, two, called="Outro")
-    job = write_job(context, client, path, "queue", snapshot=False)
+    job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     assert [row.row for row in rejects_of(job)] == [4]
     moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", called="Mais outro")

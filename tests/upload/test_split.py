@@ -61,9 +61,9 @@ def split_job(
     mode: RequestedMode,
     rows: int,
     *,
-    snapshot: bool = True,
+    look_up: bool = True,
 ) -> Job:
-    return write_job(context, client, path, mode, chunk_rows=rows, snapshot=snapshot)
+    return write_job(context, client, path, mode, chunk_rows=rows, look_up=look_up)
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
@@ -99,7 +99,7 @@ def test_refusals_come_back_to_the_one_sheet_and_are_retried_from_there(
 ) -> None:
     taken, fresh = taken_cnpj(client), [new_cnpj() for _ in range(3)]
     path = make_clients(*fresh, taken, called="Outro")
-    job = split_job(context, client, path, "direct", 2, snapshot=False)
+    job = split_job(context, client, path, "direct", 2, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
     report = job_json(job)
     assert report["state"] == "partial"
@@ -123,7 +123,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
 ) -> None:
     taken = [taken_cnpj(client) for _ in range(3)]
     path = make_clients(new_cnpj(), *taken, called="Outro")
-    job = split_job(context, client, path, "queue", 9, snapshot=False)
+    job = split_job(context, client, path, "queue", 9, look_up=False)
     job = Uploads(context, client).run(job, AT_ONCE)
     rejects = Path(job.last("rejects_file"))
     corrected_cnpj = {row: new_cnpj() for row in (2, 3, 4)}
@@ -261,7 +261,7 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
         return False
 
     looked = replace(YES, consent=decline)
-    job = split_job(context, client, path, "direct", 2, snapshot=False)
+    job = split_job(context, client, path, "direct", 2, look_up=False)
     job = Uploads(context, client).run(job, looked)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)

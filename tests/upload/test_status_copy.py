@@ -34,7 +34,7 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
 ) -> None:
     taken, fresh = taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, taken, called="Novo")
-    job = write_job(context, client, path, "queue", snapshot=False)
+    job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
     copy = tmp_path / "viva.xlsx"
     write_status_copy(context, job, copy, client)

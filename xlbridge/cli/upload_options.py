@@ -1,6 +1,7 @@
 """Options of the commands that send rows, each declared once and read into ``UploadOptions``.
 
-An option that has the name of a field of ``UploadOptions`` becomes that field.
+An option that has the name of a field of ``UploadOptions`` becomes that field; any other is one of
+the command's report, and a field of ``UploadArguments``.
 """
 
 from collections.abc import Mapping
@@ -124,7 +125,7 @@ upload_options = combined(
         status_copy_option,
         option(
             "--read-back/--no-read-back",
-            "snapshot",
+            "look_up",
             default=True,
             show_default=True,
             pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",

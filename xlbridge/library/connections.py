@@ -165,7 +165,7 @@ class Connection:
             good_rows=good_rows,
             chunk_rows=chunk_rows,
             at_once=at_once,
-            snapshot=snapshot,
+            look_up=snapshot,
             preview=preview,
             wait=wait,
             progress=lambda step: on_progress(str(step)),

@@ -139,7 +139,7 @@ class SheetUploads:
             job = Uploads(context, client).run(job, given)
             self._finish(context, job)
             editor = self._workspace.editor if self._workspace.is_open else None
-            own = {job.id, job.events[0].detail.get("retry_of")}
+            own = {job.id, job.retry_of}
             if editor is not None and editor.job in own:
                 self._take_back(job, editor, editor.validated, is_whole=False)
 

@@ -6,8 +6,8 @@ Source of the states: the upload protocol (``docs/upload-protocol.md``).
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import RowOutcome, Verdict
+from xlbridge.upload.results.verdict import ItemPlaces, RowOutcome, Verdict
 from xlbridge.workbook import cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -130,34 +130,6 @@ NO_PLACE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPlaces:
-    """Places of the items of a list: the name of their sheet, the zero-based position of each of
-    its columns, and Excel's numbers of a record's items by that of the record."""
-
-    sheet: str
-    columns: Mapping[str, int]
-    rows: Mapping[int, Sequence[int]] = field(repr=False)
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> "ItemPlaces":
-        """Return the places that ``to_json`` was made of."""
-        rows = {int(row): items for row, items in stored["rows"].items()}
-        return cls(stored["sheet"], stored["columns"], rows)
-
-    def to_json(self, rows: Iterable[int]) -> dict[str, Any]:
-        """Return the places of the items of some records."""
-        kept = {row: list(self.rows[row]) for row in rows if row in self.rows}
-        return {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
-
-    def cell(self, row: int, number: int, column: str) -> str | None:
-        """Return the sheet and the address of a cell of a record's item, None where it has none."""
-        items = self.rows.get(row, ())
-        if number >= len(items) or column not in self.columns:
-            return None
-        return f"{self.sheet}!{cell_address(items[number], self.columns[column])}"
-
-
-@dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
 
@@ -191,6 +163,35 @@ class JobSpec:
         """Return the address of a column's cell in the analyst's sheet, None where it has none."""
         place = self.columns.get(column, NO_PLACE)
         return None if place == NO_PLACE else cell_address(row, place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Options that decide the actions of rows; the names of the fields stand in users' journals.
+
+    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
+    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
+    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors.
+    ``look_up`` reads the rows' records before anything is written, without which a lost answer
+    stays without proof.
+    """
+
+    update: bool = False
+    clear: bool = False
+    again: str | None = None
+    create_unread: bool = False
+    good_rows: bool = False
+    look_up: bool = True
+
+    def to_journal(self) -> dict[str, Any]:
+        """Return the options that are kept with a job."""
+        return {one.name: getattr(self, one.name) for one in fields(PlanOptions)}
+
+    @classmethod
+    def of_journal(cls, stored: Mapping[str, Any]) -> "PlanOptions":
+        """Return the options that a job keeps, which another version may have stored."""
+        known = (one.name for one in fields(PlanOptions))
+        return PlanOptions(**{name: stored[name] for name in known if name in stored})
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +393,26 @@ class Job:
         """The job that this one reverses, None for an upload."""
         reversed_job: str | None = self.last("undo_of")
         return reversed_job
+
+    @property
+    def retry_of(self) -> str | None:
+        """The job whose rows this one sends again, None for a first upload."""
+        retried: str | None = self.last("retry_of")
+        return retried
+
+    @property
+    def file_hash(self) -> str | None:
+        """Hash of the analyst's file as it was planned, None where that is not known."""
+        known: str | None = self.last("file_hash")
+        return known
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """Options that the job was planned with; a part's are those of its parent.
+
+        An earlier version noted the reason of sending again by itself.
+        """
+        return PlanOptions.of_journal(self.last("planning") or {"again": self.last("again")})
 
     @property
     def import_mode(self) -> Mode:

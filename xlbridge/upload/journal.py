@@ -8,7 +8,7 @@ it, in whatever file and company it comes.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
-from xlbridge.upload.job import Event, ItemPlaces, Job, JobSpec, State, planned_note
+from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_file import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
     Moment,
@@ -32,6 +32,7 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
 from xlbridge.upload.records.writes import RecordTask, RecordWrites, WriteState
+from xlbridge.upload.results.verdict import ItemPlaces
 
 if TYPE_CHECKING:
     from xlbridge.upload.planning.row_actions import RowPlan
@@ -191,23 +192,34 @@ class Journal:
             for row, action, reason, detail in found.fetchall()
         ]
 
-    def renew_plan(self, job: Job, plan: "RowPlan", before: Mapping[str, Snapshot]) -> Job:
+    def renew_plan(
+        self,
+        job: Job,
+        plan: "RowPlan",
+        before: Mapping[str, Snapshot],
+        note: Mapping[str, Any] = _NO_NOTE,
+    ) -> Job:
         """Record that the plan of a prepared job was made anew and is the same.
 
-        ``before`` are the records of the rows of the job, or of each of its parts, by id.
+        ``before`` are the records of the rows of the job, or of each of its parts, by id; ``note``
+        takes the place of what was stored with the job's first event.
         """
         for job_id, snapshot in before.items():
             self.store_snapshot(self.job(job_id), Moment.BEFORE, snapshot)
-        return self.record(job, job.state, **plan.note, **planned_note(self.now()))
+        return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))
 
     def unsent(self, new: JobSpec, parts: Sequence[int] = ()) -> Job | None:
-        """Return the job of the same rows, mode and sizes of parts that has sent nothing yet."""
+        """Return the job of the same rows of the same file that has sent nothing yet.
+
+        It has the same mode and sizes of parts.
+        """
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
             "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
             *(new.system, new.resource, new.digest, new.mode),
         )
-        waiting = (job for job in jobs if job.state.is_unsent)
+        alike = (job for job in jobs if replace(job.spec, planned=new.planned) == new)
+        waiting = (job for job in alike if job.state.is_unsent)
         return next((job for job in waiting if self._sizes(job) == list(parts)), None)
 
     def retries_of(self, job_id: str) -> list[Job]:

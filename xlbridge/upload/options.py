@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
+from xlbridge.upload.job import PlanOptions
 
 if TYPE_CHECKING:
     from xlbridge.upload.planning.consent import Consent
@@ -20,24 +21,6 @@ Progress = Callable[[Text], None]
 
 Counted = Callable[[int, int], None]
 """Receives how many rows or records of an upload are done, of how many; it may be called often."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """Options that decide the actions of rows.
-
-    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
-    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
-    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors. Without
-    ``look_up`` the system is not asked.
-    """
-
-    update: bool = False
-    clear: bool = False
-    again: str | None = None
-    create_unread: bool = False
-    good_rows: bool = False
-    look_up: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +59,17 @@ _NO_IMPORT = Text(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UploadOptions:
+class UploadOptions(PlanOptions):
     """Options of one upload.
 
     ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
     ``chunk_rows`` the most that one part of the sheet may have, ``rest_seconds`` how much time
-    passes between two parts, ``at_once`` how many records are
-    written at the same time where they are written one by one. ``update`` changes records that are
-    there with other values, ``clear`` empties their fields where cells are empty, ``again`` is the
-    reason to create what exists, ``create_unread`` creates what could not be looked up,
-    ``good_rows`` sends a sheet without its rows that have errors. With ``foreign_numbers`` the
-    numbers of records that a sheet carries are another system's, and lead to none here.
-    ``snapshot`` reads the records of
-    the rows before anything is written, without which a lost answer stays without proof;
-    ``preview`` lets the system read the sheet first; ``wait`` polls until the outcome is known.
-    ``progress`` is told what is being done, ``counted`` how many rows or records are done of all.
-    ``settle_seconds`` is how long a request whose answer was lost may still be on its way; None
-    takes the environment's own.
+    passes between two parts, ``at_once`` how many records are written at the same time where they
+    are written one by one. With ``foreign_numbers`` the numbers of records that a sheet carries are
+    another system's, and lead to none here. ``preview`` lets the system read the sheet first;
+    ``wait`` polls until the outcome is known. ``progress`` is told what is being done, ``counted``
+    how many rows or records are done of all. ``settle_seconds`` is how long a request whose answer
+    was lost may still be on its way; None takes the environment's own.
     """
 
     consent: "Consent"
@@ -100,31 +77,13 @@ class UploadOptions:
     chunk_rows: int | None = None
     rest_seconds: float = 0
     at_once: int = 4
-    update: bool = False
-    clear: bool = False
-    again: str | None = None
-    create_unread: bool = False
-    good_rows: bool = False
     foreign_numbers: bool = False
-    snapshot: bool = True
     preview: bool = True
     wait: bool = True
     progress: Progress = lambda _text: None
     counted: Counted = lambda _done, _total: None
     settle_seconds: float | None = None
     sleep: Callable[[float], None] = time.sleep
-
-    @property
-    def planning(self) -> PlanOptions:
-        """The options that decide the actions of rows."""
-        return PlanOptions(
-            update=self.update,
-            clear=self.clear,
-            again=self.again,
-            create_unread=self.create_unread,
-            good_rows=self.good_rows,
-            look_up=self.snapshot,
-        )
 
     def choose_mode(self, resource: Resource, *, with_lists: bool = False) -> ModeChoice:
         """Choose how to send a resource's sheet, ``with_lists`` one with rows in its child sheets.

@@ -25,9 +25,9 @@ from xlbridge.resources import KEY, Resource
 from xlbridge.settings import WorkbookLimits
 from xlbridge.upload.claims import Digests, claim_digest
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import ItemPlaces, Job
+from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.row_table import MadeItems, RowTable, RowValues, column_values
-from xlbridge.upload.results.verdict import parse_item_column
+from xlbridge.upload.results.verdict import ItemPlaces, parse_item_column
 from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition

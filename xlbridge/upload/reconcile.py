@@ -128,7 +128,7 @@ def keep_written_records(context: "RunContext", job: Job) -> None:
     """
     resource = context.resource(job)
     removable = resource.change is not None and resource.change.delete_name is not None
-    if not removable or not context.options.snapshot or not job.verdict.accepted:
+    if not removable or not context.options.look_up or not job.verdict.accepted:
         return
     try:
         written, _ = look_up_rows(context.client, resource, context.rows(job), most=None)

@@ -156,10 +156,10 @@ def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mappi
 def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
     """Return the jobs that reverse a job, a retry of its rows or a job whose rows it retries."""
     family = {one.id for one, _ in with_retries(journal, job)}
-    earlier = job.last("retry_of")
+    earlier = job.retry_of
     while earlier is not None:
         family.add(earlier)
-        earlier = journal.job(earlier).last("retry_of")
+        earlier = journal.job(earlier).retry_of
     return [undo for job_id in sorted(family) for undo in journal.undos_of(job_id)]
 
 

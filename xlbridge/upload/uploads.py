@@ -1,7 +1,7 @@
 """Uploads: create the job of a validated sheet, run it, and write its evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
@@ -87,7 +87,7 @@ class Uploads:
         """
         options.progress(_PLANNING.format(rows=len(sheet.rows)))
         source = _source(sheet, options)
-        return plan_source(self._context, self._client, source, options.planning)
+        return plan_source(self._context, self._client, source, options)
 
     def plan_retry(self, corrected: CorrectedRows, options: UploadOptions) -> PlannedSheet:
         """Return the action of each row, as ``create_retry`` would record it; nothing is written.
@@ -96,7 +96,7 @@ class Uploads:
         """
         options.progress(_PLANNING.format(rows=len(corrected.sheet.rows)))
         source, options = _retried_source(corrected, options)
-        return plan_source(self._context, self._client, source, options.planning)
+        return plan_source(self._context, self._client, source, options)
 
     def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
         """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
@@ -185,12 +185,8 @@ class Uploads:
         planned = plan_anew(self._context, self._client, job)
         if planned.plan.digest == job.last("plan_digest"):
             return renew_plan(self._context, job, planned)
-        first = job.events[0].detail
-        kept = {
-            name: first[name]
-            for name in ("retry_of", "origins", "planning", "import_mode")
-            if name in first
-        }
+        names = ("retry_of", "origins", "planning", "import_mode")
+        kept = {name: value for name in names if (value := job.last(name)) is not None}
         parts = self._context.journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
@@ -216,10 +212,10 @@ class Uploads:
 
         ``check`` may refuse the plan.
         """
-        note = {**origin, "planning": asdict(options.planning)}
+        note = {**origin, "planning": options.to_journal()}
         for attempt in range(1, _PLANS + 1):
             options.progress(_PLANNING.format(rows=len(source.rows)))
-            planned = plan_source(self._context, self._client, source, options.planning)
+            planned = plan_source(self._context, self._client, source, options)
             if check is not None:
                 check(planned.plan)
             try:
@@ -254,8 +250,9 @@ class Uploads:
             groups = []
         parts = [self._part(planned, of_part, positions) for of_part, positions in groups]
         waiting = journal.unsent(whole.spec, [len(part.spec.rows) for part in parts])
+        note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
         if reuse and waiting is not None and waiting.last("plan_digest") == planned.plan.digest:
-            return renew_plan(self._context, waiting, planned)
+            return renew_plan(self._context, waiting, planned, note)
         sends_all = len(planned.plan.positions) == len(planned.plan.rows)
         all_rows = (
             whole.spec.payload
@@ -263,7 +260,6 @@ class Uploads:
             else self._store(planned.source.resource, planned.source.frame)
         )
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
-        note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
         if mode is Mode.PREVIEW:
             return journal.create(whole, parts, planned.plan, planned.claimed, note)
         with self._context.sole_claimant(whole.spec.scope, whole.claims, planned.elsewhere):
@@ -352,9 +348,6 @@ def _retried_source(
     """Return the rows of a retry, and the options with those that its first upload was given."""
     source = _source(corrected.sheet, options)
     source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
-    planned = corrected.job.last("planning") or {}
-    return source, replace(
-        options,
-        update=options.update or planned.get("update", False),
-        clear=options.clear or planned.get("clear", False),
-    )
+    first = corrected.job.plan_options
+    update, clear = options.update or first.update, options.clear or first.clear
+    return source, replace(options, update=update, clear=clear)

@@ -113,7 +113,7 @@ def send_month(bench: Bench, proxy: LossyProxy, sandbox_home: Path) -> Proof:
     taken, ana = new_cnpj(), bench.customer()
     bench.client.registry.clients.create(nomeComercial="Antigo", cnpj=taken)
     clients = [{"nomeComercial": HOSTILE, "cnpj": document} for document in (new_cnpj(), taken)]
-    unread = replace(AT_ONCE, snapshot=False)
+    unread = replace(AT_ONCE, look_up=False)
     bench.send("clientes", bench.write("clientes.xlsx", "cliente", *clients), options=unread)
     bad = bench.write("ruim.xlsx", "cliente", {"nomeComercial": None})
     bench.add("clientes", bad, 1, because=Text(pt="1 erro na conferência", en="1 error found"))

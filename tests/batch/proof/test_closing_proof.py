@@ -19,6 +19,7 @@ from sqlalchemy import delete, update
 from upload_parts import new_cnpj
 
 from xlbridge.batch.proof.builder import build_proof
+from xlbridge.batch.proof.detail_grids import job_grid
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable
 from xlbridge.batch.proof.verdict import open_items
 from xlbridge.client import Client
@@ -119,7 +120,7 @@ def test_rejected_rows_are_named_and_mended_ones_count_once(bench: Bench) -> Non
     rows = [{"nomeComercial": f"Novo {d}", "cnpj": d} for d in documents]
     rows[2]["codigoDoVendedor"] = 99
     path = bench.write("clientes.xlsx", "cliente", *rows)
-    job = bench.send("clientes", path, options=replace(AT_ONCE, snapshot=False))
+    job = bench.send("clientes", path, options=replace(AT_ONCE, look_up=False))
     assert job.state is State.PARTIAL
     before = closed(bench)
     assert before.counts == ProofCounts(read=4, accepted=2, rejected=2, same=2)
@@ -418,6 +419,8 @@ def test_rows_that_were_accepted_twice_are_named(bench: Bench) -> None:
         f"row 2: accepted by more than one upload ({one.id}, {two.id})" in str(b)
         for b in proof.breaches
     ] == [True]
+    notes = [str(line.values[1] or "") for line in job_grid(proof).lines]
+    assert notes == ["", "sent again: outra vez"]
 
 
 def test_rows_that_were_refused_and_are_there_all_the_same_are_named(

@@ -149,7 +149,7 @@ def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
 
 def _sent_content(unit: UnitOverview) -> str:
     """Return the digest of a workbook as it was when it was sent; what it looks like may change."""
-    hashes = [job.events[0].detail.get("file_hash") for job in unit.jobs[:1]]
+    hashes = [job.file_hash for job in unit.jobs[:1]]
     return hashes[0] if hashes and hashes[0] else unit.sha256
 
 

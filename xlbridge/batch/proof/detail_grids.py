@@ -295,13 +295,12 @@ def _job_line(job: Job, verdict: Verdict) -> Line:
 def _job_note(job: Job) -> Text | None:
     """Say what tells an upload from the plain sending of a workbook."""
     notes = []
-    begun = job.events[0].detail
     if job.parent is not None:
         notes.append(_PART.format(n=job.part, job=job.parent))
-    if "retry_of" in begun:
-        notes.append(_RETRY.format(job=begun["retry_of"]))
-    if "again" in begun:
-        notes.append(_AGAIN.format(reason=begun["again"]))
+    if job.retry_of is not None:
+        notes.append(_RETRY.format(job=job.retry_of))
+    if (reason := job.plan_options.again) is not None:
+        notes.append(_AGAIN.format(reason=reason))
     if (resolved := job.last("resolved")) is not None:
         notes.append(
             _DECIDED.format(seen=resolved["as"], by=resolved["by"], reason=resolved["reason"])

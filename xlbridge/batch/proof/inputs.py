@@ -86,7 +86,7 @@ class UploadHistory:
         self._journal = journal
         self._retries: dict[str, list[Job]] = {}
         for job in journal.jobs():
-            if (retried := job.events[0].detail.get("retry_of")) is not None:
+            if (retried := job.retry_of) is not None:
                 self._retries.setdefault(retried, []).append(job)
 
     def of(self, step: str, file: ProofFile) -> SentFile:
@@ -137,7 +137,7 @@ class UploadHistory:
     def _origins(self, job: Job) -> Mapping[int, int]:
         """Return which row of the step's workbook each row of a job's sheet is."""
         whole = job if job.parent is None else self._journal.job(job.parent)
-        retried = whole.events[0].detail.get("retry_of")
+        retried = whole.retry_of
         if retried is None:
             rows = [row.row for row in self._journal.plan_of(whole)] or whole.spec.rows
             return {row: row for row in rows}
@@ -164,9 +164,7 @@ def _contradictions(
     records = sum(not _final_row(sendings).is_no_record for sendings in by_origin.values())
     if whole_jobs and records != file.rows_in_sheet:
         yield _ROWS_DIFFER.format(file=name, rows=file.rows_in_sheet, sent=records)
-    if whole_jobs and all(
-        job.events[0].detail.get("file_hash") != file.sha256 for job in whole_jobs
-    ):
+    if whole_jobs and all(job.file_hash != file.sha256 for job in whole_jobs):
         yield _OTHER_CONTENT.format(file=name, sha=file.sha256)
     for origin, sendings in by_origin.items():
         jobs = [sent.job.id for sent in sendings if sent.outcome is RowOutcome.ACCEPTED]

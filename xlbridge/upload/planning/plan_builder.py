@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
@@ -15,12 +17,11 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, ItemPlaces, Job
+from xlbridge.upload.job import NO_PLACE, Job, PlanOptions
 from xlbridge.upload.lookup.comparison import chosen_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
-from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
     file_hash,
     frame_of_payload,
@@ -31,8 +32,10 @@ from xlbridge.upload.payload import (
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowReason, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
-from xlbridge.upload.results.verdict import item_column
+from xlbridge.upload.results.verdict import ItemPlaces, item_column
 from xlbridge.validation import ValidatedSheet
+
+_NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class SheetSource:
         return cls(
             resource,
             Path(spec.file),
-            job.events[0].detail.get("file_hash"),
+            job.file_hash,
             spec.sheet,
             frame,
             pd.DataFrame([row.number for row in planned] or None, index=frame.index),
@@ -273,8 +276,8 @@ def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
     Raises what ``plan_source`` raises, and ``LocalFailure`` when the stored workbook is gone.
     """
     first = job if job.parent is None else context.journal.job(job.parent)
-    options = PlanOptions(**first.events[0].detail.get("planning", {}))
-    return plan_source(context, client, SheetSource.of_job(context, job), options, own=job)
+    source = SheetSource.of_job(context, job)
+    return plan_source(context, client, source, first.plan_options, own=job)
 
 
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
@@ -301,9 +304,14 @@ def _decision(row: PlannedRow) -> tuple[object, ...]:
     return row.row, row.action, row.record, dict(row.differences)
 
 
-def renew_plan(context: UploadContext, job: Job, planned: PlannedSheet) -> Job:
-    """Record that a prepared job has been planned again, with the same result."""
+def renew_plan(
+    context: UploadContext, job: Job, planned: PlannedSheet, note: Mapping[str, Any] = _NO_NOTE
+) -> Job:
+    """Record that a prepared job has been planned again, with the same result.
+
+    ``note`` is what was asked for this time.
+    """
     place_of = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
     jobs = context.journal.parts_of(job) or [job]
     before = {one.id: tuple(place_of[row] for row in one.spec.rows) for one in jobs}
-    return context.journal.renew_plan(job, planned.plan, before)
+    return context.journal.renew_plan(job, planned.plan, before, note)

@@ -71,9 +71,7 @@ class SheetCodes:
         return [
             job
             for job in self._context.journal.jobs()
-            if job.events[0].detail.get("file_hash") == digest
-            and job.is_of(system, profile)
-            and job.undo_of is None
+            if job.file_hash == digest and job.is_of(system, profile) and job.undo_of is None
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:

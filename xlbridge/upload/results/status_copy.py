@@ -243,8 +243,7 @@ def _remote_code(
 
 def require_unchanged(job: Job, source: Path) -> None:
     """Raise ``UsageError`` where the file of a job is gone, or was changed since it was sent."""
-    known = job.events[0].detail.get("file_hash")
-    if known is not None and source.is_file() and file_hash(source) == known:
+    if job.file_hash is not None and source.is_file() and file_hash(source) == job.file_hash:
         return
     raise UsageError(
         Text(

@@ -6,16 +6,17 @@ The remote system tells of rows in a finished log, or in a rejected request.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from xlbridge.errors import ErrorDetail
 from xlbridge.i18n import Text, joined, untranslated
+from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
-    from xlbridge.upload.job import ItemPlaces, JobSpec
+    from xlbridge.upload.job import JobSpec
     from xlbridge.wire.imports import ImportLog, RejectedLine
 
 
@@ -148,7 +149,6 @@ ROW_COUNT_DIFFERS = Text(
 """Reason to doubt an upload that was carried out."""
 
 _FIRST_DATA_ROW = 2
-_NO_ITEMS: "Mapping[str, ItemPlaces]" = MappingProxyType({})
 
 
 class RowOutcome(StrEnum):
@@ -218,6 +218,37 @@ def parse_item_column(name: str) -> tuple[str, int, str] | None:
     sheet, _, rest = name.partition(".")
     number, _, column = rest.partition(".")
     return (sheet, int(number), column) if column and number.isdecimal() else None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlaces:
+    """Places of the items of a list: the name of their sheet, the zero-based position of each of
+    its columns, and Excel's numbers of a record's items by that of the record."""
+
+    sheet: str
+    columns: Mapping[str, int]
+    rows: Mapping[int, Sequence[int]] = field(repr=False)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "ItemPlaces":
+        """Return the places that ``to_json`` was made of."""
+        rows = {int(row): items for row, items in stored["rows"].items()}
+        return cls(stored["sheet"], stored["columns"], rows)
+
+    def to_json(self, rows: Iterable[int]) -> dict[str, Any]:
+        """Return the places of the items of some records."""
+        kept = {row: list(self.rows[row]) for row in rows if row in self.rows}
+        return {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
+
+    def cell(self, row: int, number: int, column: str) -> str | None:
+        """Return the sheet and the address of a cell of a record's item, None where it has none."""
+        items = self.rows.get(row, ())
+        if number >= len(items) or column not in self.columns:
+            return None
+        return f"{self.sheet}!{cell_address(items[number], self.columns[column])}"
+
+
+_NO_ITEMS: Mapping[str, ItemPlaces] = MappingProxyType({})
 
 
 def verdict_of_rejection(job: "JobSpec", details: Sequence[ErrorDetail]) -> Verdict:
@@ -290,7 +321,7 @@ def rejected_row(
     message: Text,
     *,
     itself: bool = True,
-    items: "Mapping[str, ItemPlaces]" = _NO_ITEMS,
+    items: Mapping[str, ItemPlaces] = _NO_ITEMS,
 ) -> RejectedRow:
     """Return a rejected row with its cell, where the sheet, or that of the item, has the column."""
     cell = None if row is None or column is None else job.cell(row, column)
