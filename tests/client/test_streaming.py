@@ -5,16 +5,18 @@ Inside: client.
 
 import json
 import socket
+import threading
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from sampling import examples
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
@@ -54,7 +56,7 @@ def pieces(text: bytes, sizes: list[int]) -> Iterator[bytes]:
     yield text[at:]
 
 
-@settings(deadline=None)
+@examples(30)
 @given(st.lists(json_values, max_size=6), st.lists(st.integers(0, 9)), st.booleans())
 def test_a_list_is_read_the_same_however_it_is_cut_in_pieces(
     values: list[Any], sizes: list[int], ascii_only: bool
@@ -71,7 +73,7 @@ confusing_objects = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
+@examples(30)
 @given(st.lists(confusing_objects | json_values, max_size=12), st.lists(st.integers(0, 200)))
 def test_objects_are_read_the_same_many_at_once_or_one_by_one(
     values: list[Any], sizes: list[int]
@@ -82,7 +84,7 @@ def test_objects_are_read_the_same_many_at_once_or_one_by_one(
     assert list(JsonReader(pieces(text, [1] * len(text))).items()) == wanted
 
 
-@settings(deadline=None)
+@examples(30)
 @given(st.lists(confusing_objects | json_values, max_size=12), st.lists(st.integers(0, 200)))
 def test_wanted_objects_come_whole_and_so_does_every_field_once(
     values: list[Any], sizes: list[int]
@@ -137,7 +139,7 @@ def test_a_number_may_stay_the_text_that_it_came_as(number: str) -> None:
         assert list(read) == [number, {"a": number}, number]
 
 
-@settings(deadline=None)
+@examples(30)
 @given(st.binary(max_size=40), st.lists(st.integers(0, 9)))
 def test_what_is_no_json_is_refused(text: bytes, sizes: list[int]) -> None:
     try:
@@ -374,13 +376,19 @@ def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Cl
 
 
 def test_records_come_before_the_answer_has_ended(server: ScriptedServer, client: Client) -> None:
+    client_went_away = threading.Event()
+
     def send(connection: socket.socket) -> None:
         connection.sendall(HEAD + b'Connection: close\r\n\r\n{"success":true,"data":[')
-        connection.sendall(b'{"codigoDoCliente": 1}, ')
+        connection.sendall(b'{"codigoDoCliente": 1}, ' * 8_000)
         # The rest never comes: this waits for the client to go away.
-        connection.recv(1)
+        with suppress(ConnectionError):
+            connection.recv(1)
+        client_went_away.set()
 
     server.steps = [send]
     records = client.records(CLIENT_LIST)
     assert next(records) == {"codigoDoCliente": 1}
+    assert not client_went_away.is_set()
     records.close()
+    assert client_went_away.wait(60)

@@ -73,11 +73,16 @@ def test_it_has_what_the_contract_names(demo: Connection) -> None:
     assert empty == {True, False}
 
 
-def test_it_is_the_same_every_time(demo: Connection, tmp_path: Path) -> None:
+def test_it_is_the_same_every_time_and_a_second_seed_changes_nothing(
+    demo: Connection, tmp_path: Path
+) -> None:
     again = seeded(tmp_path / "again")
     with again.transaction(writing=False) as connection:
         for table in metadata.sorted_tables:
             assert rows(connection, table) == rows(demo, table), table.name
+    with again.transaction(writing=True) as connection:
+        assert not seed_database(connection, SeedKind.DEMO, 2)
+        assert len(rows(connection, clients)) == len(rows(demo, clients))
     again.close()
 
 
@@ -102,10 +107,10 @@ def test_a_forecast_goes_on_until_it_ends(demo: Connection) -> None:
         assert (readjusted is None) == (forecast["percentualDeReajuste"] is None)
 
 
-def test_a_scale_multiplies_and_a_second_seed_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.slow  # that it multiplies what is written: test_opening.py
+def test_a_scale_multiplies(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "scaled", scale=2)
-    with storage.transaction(writing=True) as connection:
-        assert not seed_database(connection, SeedKind.DEMO, 1)
+    with storage.transaction(writing=False) as connection:
         assert len(rows(connection, clients)) == 2600
         assert len(rows(connection, sales_orders)) == 4000
     storage.close()

@@ -159,5 +159,6 @@ def test_what_is_killed_while_it_is_filled_is_filled_anew(tmp_path: Path) -> Non
         os.kill(process.pid, signal.SIGKILL)
     with connected(tmp_path, writing=True) as connection:
         assert connection.scalar(select(func.count()).select_from(companies)) == 0
-        assert seed_database(connection, SeedKind.DEMO, 1)
-        assert connection.scalar(select(func.count()).select_from(sales_orders)) == 2000
+        assert connection.scalar(select(func.count()).select_from(sales_orders)) == 0
+        assert seed_database(connection, SeedKind.EMPTY, 1)
+        assert connection.scalar(select(func.count()).select_from(companies)) == 1

@@ -18,7 +18,7 @@ _OUTCOMES = {"good", "findings", "usage", "truncated", "unreadable", "hostile", 
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(40, 1), pytest.param(10_000, 2026, marks=pytest.mark.slow)]
+    ("count", "seed"), [(16, 1), pytest.param(10_000, 2026, marks=pytest.mark.slow)]
 )
 def test_damaged_copies_are_judged_or_refused(count: int, seed: int, tmp_path: Path) -> None:
     sources = [*(ROOT / "templates").glob("*.xlsx"), *(ROOT / "samples").glob("*.xlsx")]
@@ -29,7 +29,7 @@ def test_damaged_copies_are_judged_or_refused(count: int, seed: int, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(8, 3), pytest.param(4_000, 2027, marks=pytest.mark.slow)]
+    ("count", "seed"), [(4, 3), pytest.param(4_000, 2027, marks=pytest.mark.slow)]
 )
 def test_damaged_files_of_other_kinds_are_judged_or_refused(
     count: int, seed: int, tmp_path: Path
