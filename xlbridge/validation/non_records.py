@@ -178,7 +178,7 @@ def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) ->
     for place, column in enumerate(marks.cells.columns):
         if CellKind.TEXT not in column.kinds:
             continue
-        positions, which, texts = ColumnCells(column, numbers).distinct_texts()
+        positions, which, texts = ColumnCells(column, numbers).distinct_texts
         total, statistic = list(map(is_total, texts)), list(map(_is_statistic, texts))
         name = names.get(place)
         own = name is not None and not marks.resource.by_name[name].kind.is_number
@@ -229,7 +229,7 @@ def _mark_lines(marks: _Marks) -> None:
     numbers = np.array(typed.rows, dtype=np.int64)[bare]
     drawn: Counter[int] = Counter()
     for place in marks.header.columns.values():
-        positions, which, texts = ColumnCells(marks.cells.columns[place], numbers).distinct_texts()
+        positions, which, texts = ColumnCells(marks.cells.columns[place], numbers).distinct_texts
         lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts], dtype=bool)
         drawn.update(bare[positions[lines[which]]].tolist())
     rows = (p for p, cells in drawn.items() if cells == len(marks.filled_columns(p)))

@@ -116,7 +116,7 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
             continue
         values = partial(present, column.name)
         if column.required:
-            missing = partial(_missing, values, len(frame))
+            missing = partial(_missing, frame, column.name)
             yield _CellRule(column.name, "required-missing", missing, {})
         for name, check in column_checks(column).items():
             rule, failing = RULES[name], partial(_failing_values, check, values)
@@ -146,8 +146,8 @@ def _of_rows(
     return function(frame.iloc[positions], **statistics)
 
 
-def _missing(values: Callable[[], pd.Series], rows: int) -> Positions:
-    return np.delete(np.arange(rows), values().index)
+def _missing(frame: pd.DataFrame, name: str) -> Positions:
+    return np.flatnonzero(frame[name].isna())
 
 
 def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:

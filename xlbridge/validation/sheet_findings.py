@@ -53,24 +53,26 @@ class FindingColumn:
     whole: bool
     header: str | None = None
 
-    def finding(self, number: int) -> Finding:
-        """Return one of them."""
-        row, remark = int(self.rows[number]), self.remarks[self.said[number]]
-        details = remark.details
-        if number in self.firsts:
-            details = {"first": f"{self.letters}{self.firsts[number]}"}
-        place = row - 1 if self.whole else number
-        return Finding(
-            FINDING_KINDS[self.kinds[number]],
-            row=row,
-            column=self.name,
-            cell=None if self.letters is None else f"{self.letters}{row}",
-            value=self._value(place, details),
-            details=details,
-            corrected=remark.corrected,
-            numeric=self.cells.kind(place) is CellKind.NUMBER,
-            header=self.header,
-        )
+    def findings(self, numbers: Numbers) -> Iterator[Finding]:
+        """Yield some of them."""
+        columns = numbers, self.rows[numbers], self.kinds[numbers], self.said[numbers]
+        for number, row, kind, said in zip(*(each.tolist() for each in columns), strict=True):
+            remark = self.remarks[said]
+            details = remark.details
+            if number in self.firsts:
+                details = {"first": f"{self.letters}{self.firsts[number]}"}
+            place = row - 1 if self.whole else number
+            yield Finding(
+                FINDING_KINDS[kind],
+                row=row,
+                column=self.name,
+                cell=None if self.letters is None else f"{self.letters}{row}",
+                value=self._value(place, details),
+                details=details,
+                corrected=remark.corrected,
+                numeric=self.cells.kind(place) is CellKind.NUMBER,
+                header=self.header,
+            )
 
     def _value(self, place: int, details: Mapping[str, object]) -> str | None:
         if self.letters is None:
@@ -118,8 +120,7 @@ class CellFindings(Sequence[Finding]):
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
             return list(self._at(key).made())
-        column: FindingColumn = self._columns[self._which[key]]
-        return column.finding(int(self._numbers[key]))
+        return next(self._at(np.array([key])).made())
 
     def __iter__(self) -> Iterator[Finding]:
         for begin in range(0, len(self), _CHUNK):
@@ -127,8 +128,12 @@ class CellFindings(Sequence[Finding]):
 
     def made(self) -> Iterator[Finding]:
         """Yield them, all of whose places are in memory at once."""
-        for which, number in zip(self._which.tolist(), self._numbers.tolist(), strict=True):
-            yield self._columns[which].finding(number)
+        by_column = {
+            which: self._columns[which].findings(self._numbers[self._which == which])
+            for which in np.unique(self._which).tolist()
+        }
+        for which in self._which.tolist():
+            yield next(by_column[which])
 
     @cached_property
     def errors(self) -> int:

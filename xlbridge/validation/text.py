@@ -13,10 +13,12 @@ from xlbridge.resources.findings import mark_of
 
 def display(value: object) -> str:
     """Return a cell's value as text, as the analyst knows it."""
-    if isinstance(value, bool):
-        return "VERDADEIRO" if value else "FALSO"
+    if isinstance(value, str):
+        return value
     if isinstance(value, float):
         return f"{value:.15g}"
+    if isinstance(value, bool):
+        return "VERDADEIRO" if value else "FALSO"
     if isinstance(value, dt.datetime):
         return value.strftime("%d/%m/%Y %H:%M:%S")
     if isinstance(value, dt.date):

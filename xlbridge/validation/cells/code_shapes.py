@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, filterfalse
+from itertools import compress, count, filterfalse
 from operator import ne
 
 import numpy as np
@@ -21,7 +21,6 @@ from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, 
 from xlbridge.validation.text import display, normalise_width, quoted, strip_invisible
 from xlbridge.workbook.read import CellKind
 
-_Shapes = npt.NDArray[np.object_]
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})
 """Rules that leave open what a code looks like."""
 _CHUNK = 1 << 17
@@ -62,7 +61,7 @@ def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> N
     """Note the codes of a column that are written as numbers, in two ways, or unlike the others."""
     if column.kind is not Kind.CODE or column.allowed:
         return
-    positions, of_cells, texts = cells.distinct_texts()
+    positions, of_cells, texts = cells.distinct_texts
     sound = ~problems.failed[positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     codes = _Codes(
@@ -77,10 +76,10 @@ def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> N
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
-    shapes, counts = _shapes(codes)
-    common = _common_shape(codes, shapes, counts)
+    shapes = _Shapes.of(codes)
+    common = _common_shape(codes, shapes)
     if common is not None:
-        _note_odd_texts(codes, common, shapes, counts, problems)
+        _note_odd_texts(codes, common, shapes, problems)
         _note_odd_numbers(cells, codes.numbers, common, problems)
 
 
@@ -112,9 +111,9 @@ def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
         return
     in_cells = np.bincount(codes.of_cells, minlength=len(codes.texts)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for text, count in zip(codes.texts, in_cells, strict=True):
+    for text, cells in zip(codes.texts, in_cells, strict=True):
         counts = spellings[folded_code(text)]
-        counts[text] = counts.get(text, 0) + count
+        counts[text] = counts.get(text, 0) + cells
     usual = {folded: _usual_spellings(counts) for folded, counts in spellings.items()}
     several = {folded for folded, texts in spellings.items() if len(texts) > 1}
     places = [place for place, text in enumerate(codes.texts) if folded_code(text) in several]
@@ -128,7 +127,7 @@ def _has_spellings(texts: Sequence[str]) -> bool:
     """Return whether any two texts differ in case or accents only.
 
     No two that are in capitals are folded alike, nor any two in small letters: only the folded
-    forms of the fewer others are kept.
+    forms of the fewer others are looked for among them.
     """
     odd = set[str]()
     for in_one_case in (str.upper, str.lower):
@@ -139,7 +138,7 @@ def _has_spellings(texts: Sequence[str]) -> bool:
     folded = set(map(folded_code, odd))
     if len(folded) < len(odd):
         return True
-    return not folded.isdisjoint(map(str.casefold, filterfalse(odd.__contains__, texts)))
+    return not set(map(in_one_case, filter(str.isascii, folded))).isdisjoint(texts)
 
 
 def _usual_spellings(counts: Mapping[str, int]) -> Sequence[str]:
@@ -153,20 +152,28 @@ def folded_code(text: str) -> str:
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 
-def _shapes(codes: _Codes) -> tuple[_Shapes, pd.Series]:
-    """Return the shape of each distinct text, and how many cells have each shape, most first."""
-    shapes = np.empty(len(codes.texts), dtype=object)
-    known: dict[str, str] = {}
-    for begin in range(0, len(shapes), _CHUNK):
-        end = begin + _CHUNK
-        found = _JOINT.join(codes.texts[begin:end]).translate(_SHAPE).split(_JOINT)
-        # Few differ, and each is kept once.
-        shapes[begin:end] = list(map(known.setdefault, found, found))
-    of_texts, distinct = pd.factorize(shapes)
-    in_cells = np.bincount(codes.of_cells, minlength=len(shapes))
-    counts = pd.Series(np.bincount(of_texts, weights=in_cells[: len(shapes)]), index=distinct)
-    filled = counts[(counts > 0) & (counts.index != "")]
-    return shapes, filled.sort_values(ascending=False, kind="stable")
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """Shapes of codes by their ``numbers``, which of them each distinct text has, and how many
+    cells have each, most first."""
+
+    numbers: Mapping[str, int]
+    of_texts: npt.NDArray[np.intp]
+    counts: pd.Series
+
+    @classmethod
+    def of(cls, codes: _Codes) -> "_Shapes":
+        """Look at the texts of a column; few shapes differ."""
+        numbers = defaultdict[str, int](count().__next__)
+        of_texts = np.empty(len(codes.texts), dtype=np.intp)
+        for begin in range(0, len(of_texts), _CHUNK):
+            end = begin + _CHUNK
+            found = _JOINT.join(codes.texts[begin:end]).translate(_SHAPE).split(_JOINT)
+            of_texts[begin:end] = list(map(numbers.__getitem__, found))
+        in_cells = np.bincount(codes.of_cells, minlength=len(of_texts))
+        counts = pd.Series(np.bincount(of_texts, weights=in_cells), index=list(numbers))
+        filled = counts[(counts > 0) & (counts.index != "")]
+        return cls(numbers, of_texts, filled.sort_values(ascending=False, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,36 +237,31 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
 
 
-def _common_shape(codes: _Codes, shapes: _Shapes, counts: pd.Series) -> CommonShape | None:
+def _common_shape(codes: _Codes, shapes: _Shapes) -> CommonShape | None:
     """Return the shape of most texts, None where there is none, or nothing has another."""
+    counts = shapes.counts
     if not len(counts) or (len(counts) == 1 and not len(codes.numbers)):
         return None
     most = int(counts.iloc[0])
     if most < _FEWEST or 2 * most <= counts.sum():
         return None
     shape = str(counts.index[0])
-    texts = list(compress(codes.texts, (shapes == shape).tolist()))
+    texts = list(compress(codes.texts, (shapes.of_texts == shapes.numbers[shape]).tolist()))
     runs = [match.span() for match in re.finditer("9+", shape)]
     padded = (end - at > 1 and any(text[at] == "0" for text in texts) for at, end in runs)
     return CommonShape(shape, texts[0], most, tuple(padded))
 
 
 def _note_odd_texts(
-    codes: _Codes,
-    common: CommonShape,
-    shapes: _Shapes,
-    counts: pd.Series,
-    problems: CellProblems,
+    codes: _Codes, common: CommonShape, shapes: _Shapes, problems: CellProblems
 ) -> None:
+    counts = shapes.counts
     if len(counts) == 1 or _MOST_ODD * (counts.sum() - common.cells) > counts.sum():
         return
-    tests = {s: t for s in counts.index[1:] if (t := common.loss_test(s)) is not None}
-    others = np.flatnonzero(shapes != common.shape).tolist() if tests else []
-    odd = [
-        place
-        for place in others
-        if (test := tests.get(shapes[place])) is not None and test(codes.texts[place])
-    ]
+    others = counts.index[1:]
+    tests = {shapes.numbers[s]: t for s in others if (t := common.loss_test(s)) is not None}
+    tested = np.flatnonzero(np.isin(shapes.of_texts, list(tests))).tolist()
+    odd = [place for place in tested if tests[shapes.of_texts[place]](codes.texts[place])]
     for position, _ in codes.cells_of(odd):
         if not problems.failed[position]:
             problems.add(position, "code-shape", {"example": quoted(common.example)})

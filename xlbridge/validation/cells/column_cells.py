@@ -69,13 +69,16 @@ class ColumnCells:
     def set_aside(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         """Empty the cells that hold some of the column's texts, given by their indexes; yield the
         position and text of each."""
+        if not texts:
+            return
         positions = self.of_kind(CellKind.TEXT)
         for position in positions[np.isin(self.wholes[positions], list(texts))].tolist():
             self.kinds[position] = CellKind.EMPTY
             yield position, texts[int(self.wholes[position])]
 
+    @cached_property
     def distinct_texts(self) -> tuple[CellPositions, CellPositions, list[str]]:
-        """Return the positions of the text cells, which text each has, and those texts."""
+        """The positions of the text cells, which text each has, and those texts."""
         positions = self.of_kind(CellKind.TEXT)
         used = np.zeros(len(self._column.texts), dtype=bool)
         used[self.wholes[positions]] = True

@@ -62,7 +62,7 @@ def coerce_text(
     column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
 ) -> Any:
     """Return a text column as a pandas array, and note what is wrong with its cells."""
-    positions, of_cells, texts = cells.distinct_texts()
+    positions, of_cells, texts = cells.distinct_texts
     sent = _sent_texts(column, positions, of_cells, texts, problems)
     which = np.full(len(cells), -1)
     which[positions] = of_cells

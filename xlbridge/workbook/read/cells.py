@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import compress, count, filterfalse
 from operator import not_
+from struct import Struct
 from typing import Any
 
 from xlbridge.workbook.address import CellPosition, CellRange, column_index
@@ -247,6 +248,8 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
     CellKind.TIME: lambda whole: (_ORIGIN + whole * _MICROSECOND).time(),
     CellKind.DURATION: lambda whole: whole * _MICROSECOND,
 }
+_ALL_KINDS = tuple(CellKind)
+_DOUBLE, _WHOLE = Struct("d"), Struct("q")
 _IS_KIND = [bytes(kind == one for kind in range(256)) for one in CellKind]
 SHARED_MARK = "\ue000"
 """Character before the index of a shared text; no text of the same file has it."""
@@ -307,17 +310,17 @@ class CellColumn:
 
     def kind(self, place: int) -> CellKind:
         """Return what a cell is; one below the last is empty."""
-        return CellKind(self.kinds[place]) if place < len(self.kinds) else CellKind.EMPTY
+        return _ALL_KINDS[self.kinds[place]] if place < len(self.kinds) else CellKind.EMPTY
 
     def value(self, place: int) -> object:
         """Return a cell as a Python value; an empty cell, or one below the last, is ``""``."""
-        kind = self.kinds[place] if place < len(self.kinds) else CellKind.EMPTY
-        if kind == CellKind.EMPTY:
+        kind = self.kind(place)
+        if kind is CellKind.EMPTY:
             return ""
-        if kind == CellKind.NUMBER:
-            return memoryview(self.content).cast("d")[place]
-        whole = memoryview(self.content).cast("q")[place]
-        return self.texts[whole] if kind == CellKind.TEXT else _FROM_INT[kind](whole)
+        if kind is CellKind.NUMBER:
+            return _DOUBLE.unpack_from(self.content, 8 * place)[0]
+        (whole,) = _WHOLE.unpack_from(self.content, 8 * place)
+        return self.texts[whole] if kind is CellKind.TEXT else _FROM_INT[kind](whole)
 
 
 class SharedTextMissing(Exception):
