@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 import httpx
 from bad_sheet import COLUMNS, write_sheet
 from playwright.sync_api import Page, sync_playwright
+from processes import processor_seconds
 
 _SMALL = 20
 _BLOCK = 50, 5
@@ -111,13 +112,6 @@ class Asked:
             f"  {label:22} {statistics.median(taken):7.0f} ms   longest {max(taken):.0f} ms"
             f"   {processor:.0f} ms of processors"
         )
-
-
-def processor_seconds(pid: int) -> float:
-    """Return what a process took so far, 0 where the system does not tell."""
-    stat = Path(f"/proc/{pid}/stat")
-    fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 13
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def validate(path: Path) -> None:

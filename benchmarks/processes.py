@@ -111,6 +111,13 @@ class _Peak:
             self._greatest = max(self._greatest, resident(self._pid))
 
 
+def processor_seconds(pid: int) -> float:
+    """Return what a process took so far, 0 where the system does not tell."""
+    stat = Path(f"/proc/{pid}/stat")
+    fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 13
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident(pid: int) -> int:
     """Return the resident bytes of a process and its descendants, 0 where none can be told."""
     folder = Path(f"/proc/{pid}")

@@ -4,9 +4,10 @@ Usage: python benchmarks/records.py [ORDERS]
 
 ORDERS (600 unless told) orders of three items are created by ``Connection.upload``, with the plan,
 the journal and the verdict, 1 and 4 at once, and as many by the loop: first by a sandbox that takes
-50 ms for an answer, then by one without that delay. Printed are orders per second and their ratio
-to the loop, the processor time of the client per order, and which share of an upload the journal
-takes: the time in all statements and commits of its file. Then as many orders, and ``--most``
+50 ms for an answer, then, three times in turn, by one without that delay. Printed are the medians
+of orders per second and of their ratio to the loop of the same turn, the processor time of client
+and sandbox per order, and which share of an upload the journal takes: the time in all statements
+and commits of its file. Then as many orders, and ``--most``
 (10,000 unless told), are uploaded by a process of their own each, and the peak of its memory is
 printed, with the peaks that validating the sheet and planning it had reached before. Nothing is
 asserted.
@@ -16,14 +17,15 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,11 +33,14 @@ from typing import Any
 
 import httpx
 import xlsxwriter
+from processes import processor_seconds
 
 import xlbridge as xb
 from xlbridge.files import LocalDatabase
 
-_DELAY = 0.05
+_TURNS = {0.05: 1, 0.0: 3}
+"""How often all are compared, by the delay of answers in seconds."""
+
 _WAYS = (1, 4)
 _PATH = "/v2/faturamento/pedido"
 _PRODUCTS = 3
@@ -48,9 +53,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=10_000)
     arguments = parser.parse_args()
     count: int = arguments.orders
-    for delay in (_DELAY, 0.0):
+    for delay, turns in _TURNS.items():
+        print(f"{count:,} orders of {_PRODUCTS} items, answers after {delay * 1000:.0f} ms")
         with tempfile.TemporaryDirectory() as folder, _sandbox(Path(folder), delay) as http:
-            _compare(http, Path(folder), count, delay)
+            _compare(http, Path(folder), count, turns)
     print("peak of an upload's memory, 4 at once, in a process of its own")
     for number in (count, arguments.most):
         with tempfile.TemporaryDirectory() as folder, _sandbox(Path(folder), 0.0) as http:
@@ -65,28 +71,44 @@ def main() -> None:
         )
 
 
-def _compare(http: httpx.Client, folder: Path, count: int, delay: float) -> None:
-    print(f"{count:,} orders of {_PRODUCTS} items, answers after {delay * 1000:.0f} ms", flush=True)
+def _compare(http: httpx.Client, folder: Path, count: int, turns: int) -> None:
     whose, items = _registries(http)
     # What is imported and opened at the first upload is no part of the others.
     _upload(_workbook(folder / "primeiro.xlsx", whose, items, 1, "0"), 1, 1)
-    begun, worked = time.perf_counter(), time.process_time()
+    loops: list[_Done] = []
+    uploads: dict[int, list[_Done]] = {at_once: [] for at_once in _WAYS}
+    for turn in range(turns):
+        loops.append(_loop(http, whose, items, count))
+        for at_once, done in uploads.items():
+            name = f"{turn}-{at_once}"
+            path = _workbook(folder / f"{name}.xlsx", whose, items, count, name)
+            done.append(_upload(path, count, at_once))
+    _tell("plain loop of posts", loops, loops)
+    for at_once, done in uploads.items():
+        _tell(f"upload, {at_once} at once", done, loops)
+
+
+def _tell(name: str, done: "list[_Done]", loops: "list[_Done]") -> None:
+    def middle(of: Callable[[_Done], float]) -> float:
+        return statistics.median(map(of, done))
+
+    ratio = statistics.median(one.rate / loop.rate for one, loop in zip(done, loops, strict=True))
+    print(
+        f"  {name:19} {middle(lambda one: one.rate):7.1f} orders/s  {ratio:5.2f} x the loop  "
+        f"processor ms each: client {middle(lambda one: one.client) * 1000:5.2f}, "
+        f"sandbox {middle(lambda one: one.sandbox) * 1000:5.2f}   "
+        f"journal {middle(lambda one: one.journal):.1%}",
+        flush=True,
+    )
+
+
+def _loop(http: httpx.Client, whose: int, items: list[Any], count: int) -> "_Done":
+    """Create orders one after another, and return what it took."""
+    spent = _Spent()
     for number in range(count):
         order = {"codigoDaFilial": 1, "codigoDoCliente": whose, "observacao": f"Laço {number}"}
         http.post(_PATH, json={**order, "produtos": items}).raise_for_status()
-    loop = count / (time.perf_counter() - begun)
-    took = (time.process_time() - worked) / count
-    print(
-        f"  plain loop of posts {loop:7.1f} orders/s{'':16}{took * 1000:6.2f} ms of processor each"
-    )
-    for at_once in _WAYS:
-        path = _workbook(folder / f"pedidos-{at_once}.xlsx", whose, items, count, str(at_once))
-        done = _upload(path, count, at_once)
-        ratio = f"{done.rate / loop:5.2f} x the loop"
-        took = f"{done.processor * 1000:6.2f} ms of processor each, journal {done.journal:.1%}"
-        print(
-            f"  upload, {at_once} at once   {done.rate:7.1f} orders/s  {ratio} {took}", flush=True
-        )
+    return spent.on(count)
 
 
 def _registries(http: httpx.Client) -> tuple[int, list[Any]]:
@@ -122,15 +144,35 @@ def _workbook(path: Path, client: int, items: list[Any], count: int, name: str) 
 
 @dataclass(frozen=True)
 class _Done:
-    """Upload: orders a second, its plan included, processor time of each, the journal's share of
-    the time, the peaks of the process's memory in MB, once validated, planned, and at the end."""
+    """Orders that were created: how many a second, the processor seconds of client and sandbox for
+    each, the journal's share of the time; the peaks of the process's memory in MB, once their sheet
+    was validated, planned, and at the end."""
 
     rate: float
-    processor: float
+    client: float
+    sandbox: float
     journal: float
-    validated: float
-    planned: float
-    peak: float
+    validated: float = 0.0
+    planned: float = 0.0
+    peak: float = 0.0
+
+
+class _Spent:
+    """Time that is spent from its making on."""
+
+    def __init__(self) -> None:
+        self._begun = self._now()
+
+    def on(self, count: int) -> _Done:
+        """Return what so many orders took."""
+        seconds, *others = (n - b for n, b in zip(self._now(), self._begun, strict=True))
+        client, sandbox, journal = others
+        return _Done(count / seconds, client / count, sandbox / count, journal / seconds)
+
+    @staticmethod
+    def _now() -> tuple[float, ...]:
+        sandbox = processor_seconds(int(os.environ["SANDBOX_PID"]))
+        return time.perf_counter(), time.process_time(), sandbox, _Journal.seconds
 
 
 class _Journal:
@@ -169,16 +211,12 @@ def _upload(path: Path, count: int, at_once: int) -> _Done:
         erp.client.system.info()
         erp.plan(report)
         planned = _peak()
-        in_journal, worked = _Journal.seconds, time.process_time()
-        begun = time.perf_counter()
+        spent = _Spent()
         outcome = erp.upload(report, mode="records", at_once=at_once, yes=True)
-        seconds = time.perf_counter() - begun
-        worked = time.process_time() - worked
-        in_journal = _Journal.seconds - in_journal
+        done = spent.on(count)
     if outcome.rows["accepted"] != count:
         raise SystemExit(f"{outcome.state}: {outcome.rows}")
-    share = in_journal / seconds
-    return _Done(count / seconds, worked / count, share, validated, planned, _peak())
+    return replace(done, validated=validated, planned=planned, peak=_peak())
 
 
 def _peak() -> float:
@@ -200,6 +238,7 @@ def _sandbox(folder: Path, delay: float) -> Iterator[httpx.Client]:
                 time.sleep(0.05)
             running = json.loads(ready.read_text("utf-8"))
             os.environ["XLBRIDGE_BASE_URL"] = running["base_url"]
+            os.environ["SANDBOX_PID"] = str(running["pid"])
             os.environ["XLBRIDGE_EMAIL"] = running["email"]
             os.environ["XLBRIDGE_PASSWORD"] = running["password"]
             login = {"email": running["email"], "password": running["password"]}

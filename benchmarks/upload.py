@@ -31,6 +31,7 @@ from pathlib import Path
 
 import httpx
 import xlsxwriter
+from processes import processor_seconds
 
 import xlbridge
 
@@ -207,12 +208,12 @@ def _posts_per_second(site: Site) -> float:
 
 def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
     """Run a command; return its cost, and the counts of rows where it reports any."""
-    began, own, sandbox = time.perf_counter(), _children_time(), _processor_time(site.sandbox)
+    began, own, sandbox = time.perf_counter(), _children_time(), processor_seconds(site.sandbox)
     told, memory = _run(site, *arguments)
     cost = Cost(
         time.perf_counter() - began,
         _children_time() - own,
-        _processor_time(site.sandbox) - sandbox,
+        processor_seconds(site.sandbox) - sandbox,
         memory,
     )
     return cost, json.loads(told)["rows"] if "json" in arguments else {}
@@ -222,15 +223,6 @@ def _children_time() -> float:
     """Return the processor time of ended commands and their processes; the sandbox runs on."""
     used = os.times()
     return used.children_user + used.children_system
-
-
-def _processor_time(process: int) -> float:
-    """Return the processor time of a running process; 0 where the system does not tell."""
-    stat = Path(f"/proc/{process}/stat")
-    if not stat.exists():
-        return 0.0
-    fields = stat.read_text("utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _run(site: Site, *arguments: object) -> tuple[str, float]:
