@@ -20,7 +20,7 @@ COUNTED = re.compile(
 )
 """A count followed by words that fit several only."""
 AGREEING = re.compile(r"\{\w+:[^|{}]*\|(?:[^{}]|\{[^{}]*\})*\}")
-ALWAYS_SEVERAL = {"filters.py", "proof_page.py", "report_page.py"}
+ALWAYS_SEVERAL = {"filters.py", "proof_forms.py", "report_page.py"}
 """They tell only of what passes a limit of hundreds."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))

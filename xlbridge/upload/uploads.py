@@ -60,7 +60,7 @@ class Uploads:
 
     @cached_property
     def _links(self) -> LinkResolver:
-        from xlbridge.upload.results.sheet_codes import SheetCodes
+        from xlbridge.upload.results.status_copy import SheetCodes
 
         codes = SheetCodes(self._context, self._client).of
         return LinkResolver(Registries(self._client), codes)

@@ -12,8 +12,9 @@ import pytest
 from browser import Page
 from proof_parts import HOSTILE
 
+from xlbridge.batch.proof.grids import MOST_LINES_OF_PAGE
 from xlbridge.batch.proof.model import Proof
-from xlbridge.batch.proof.proof_page import MOST_LINES, proof_report
+from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.i18n import set_language
 
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
@@ -127,8 +128,10 @@ def test_of_many_lines_a_part_is_shown_and_all_are_counted(
     path = written(tmp_path, many)
     assert path.stat().st_size < 1_000_000
     page.open(path, width=1200)
-    assert len(lines(page, "Differences")) == MOST_LINES
-    assert f"Showing {MOST_LINES} of 10,000" in page.run("document.querySelector('.cut').innerText")
+    assert len(lines(page, "Differences")) == MOST_LINES_OF_PAGE
+    assert f"Showing {MOST_LINES_OF_PAGE} of 10,000" in page.run(
+        "document.querySelector('.cut').innerText"
+    )
     assert "another value: 10,000" in page.run("document.querySelector('.verdict').innerText")
 
 
@@ -142,7 +145,7 @@ def test_totals_that_do_not_agree_are_shown_before_others(
     many = replace(month, totals=(replace(table, totals=totals),))
     page.open(written(tmp_path, many), width=1200)
     told = lines(page, "Control totals")
-    assert len(told) == MOST_LINES + 1
+    assert len(told) == MOST_LINES_OF_PAGE + 1
     assert (told[-2][-1], told[-1][0]) == ("0.01", "Total")
 
 

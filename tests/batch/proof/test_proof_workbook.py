@@ -16,7 +16,7 @@ from openpyxl.workbook import Workbook
 from proof_parts import HOSTILE
 
 from xlbridge.batch.proof.model import Proof
-from xlbridge.batch.proof.proof_workbook import write_proof_workbook
+from xlbridge.batch.proof.proof_forms import write_proof_workbook
 from xlbridge.i18n import override_language, set_language
 
 

@@ -29,9 +29,8 @@ from xlbridge.batch.proof.model import (
     ProofTitle,
     StepProof,
 )
-from xlbridge.batch.proof.proof_page import proof_report
-from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back
-from xlbridge.batch.proof.repeated_keys import mark_repeated_keys, repeated_key_breaches
+from xlbridge.batch.proof.proof_forms import proof_report
+from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back, repeated_key_breaches
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import STATUS_NAMES, StepOverview
 from xlbridge.client import Client
@@ -207,7 +206,7 @@ def build_proof(
     """
     files = _sent_files(context, client, steps)
     read = [
-        (resource, mark_repeated_keys(resource, read_back(context, client, resource, rows, tell)))
+        (resource, read_back(context, client, resource, rows, tell))
         for resource, rows in _rows_by_resource(context, files)
     ]
     by_file = _rows_by_file(files, [row for _, rows in read for row in rows])

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value
-from xlbridge.batch.proof.proof_page import page_sections
+from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, page_sections
 from xlbridge.batch.rehearsal.report import (
     ASSERTIONS,
     OUTCOME_NAMES,

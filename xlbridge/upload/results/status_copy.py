@@ -1,4 +1,6 @@
-"""Status copy: the analyst's own workbook with the status, reason and remote code of each row."""
+"""Status of each row that was sent, with the code of its record: in a copy of the analyst's
+workbook, and by the values of a column, by which later sheets name the records.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +10,9 @@ from typing import TYPE_CHECKING
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import KEY, Resource
+from xlbridge.resources import KEY, Resource, normalize_header
 from xlbridge.resources.findings import Severity
+from xlbridge.resources.references import SheetLink
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
@@ -22,8 +25,9 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
 from xlbridge.upload.records.writes import WriteState
+from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
-from xlbridge.validation import child_cells
+from xlbridge.validation import child_cells, display
 from xlbridge.validation.headers import find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.read import SheetCells, read_workbook
@@ -31,6 +35,7 @@ from xlbridge.workbook.write import as_xlsx
 
 if TYPE_CHECKING:
     from xlbridge.workbook.edit import RemarkColumns
+
 
 _ACCEPTED = Text(pt="aceita", en="accepted")
 _REJECTED = Text(pt="rejeitada", en="rejected")
@@ -255,3 +260,110 @@ def require_unchanged(job: Job, source: Path) -> None:
             en="What became of each row: xlbridge jobs {job}",
         ).format(job=job.id),
     )
+
+
+_MOST_ROWS_ABOVE = 50
+"""Rows above a header that are looked through for it."""
+
+
+class SheetCodes:
+    """Codes of the records of sheets that were sent to one system; each file is read once."""
+
+    def __init__(self, context: UploadContext, client: Client) -> None:
+        self._context = context
+        self._client = client
+        self._codes: dict[tuple[Path, str, str], list[tuple[str, str]]] = {}
+
+    def of(self, link: SheetLink) -> Mapping[str, str]:
+        """Return the codes of a sheet's records by the values of a column of it.
+
+        Values that stand in rows of different records lead to none of them. Raises ``UsageError``
+        where the sheet was never sent, or has no such column; ``WorkbookRefused`` where it cannot
+        be read.
+        """
+        found: dict[str, set[str]] = {}
+        files = [(file, file_hash(file)) for file in _files(link.file)]
+        sent = [(file, digest, self._jobs_of(digest)) for file, digest in files if digest]
+        if not any(jobs for _, _, jobs in sent):
+            raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
+        for file, digest, jobs in sent:
+            key = file, link.column, digest
+            if key not in self._codes:
+                self._codes[key] = self._read(file, link.column, jobs)
+            for value, code in self._codes[key]:
+                found.setdefault(value, set()).add(code)
+        return {value: codes.pop() for value, codes in found.items() if len(codes) == 1}
+
+    def _read(self, file: Path, column: str, jobs: Sequence[Job]) -> list[tuple[str, str]]:
+        """Return the values of a sheet's column, each with the code of its row's record."""
+        if not jobs:
+            return []
+        values = self._values(file, column, jobs[0])
+        found = []
+        # The newest first: an older job may have found nothing but what the newer one wrote.
+        for job in jobs:
+            for row, code in self._codes_of(job).items():
+                if row in values:
+                    found.append((values.pop(row), code))
+        return found
+
+    def _jobs_of(self, digest: str) -> list[Job]:
+        """Return the jobs that sent a file to this system, the newest first."""
+        system, profile = self._client.identity, self._client.target.profile
+        return [
+            job
+            for job in self._context.journal.jobs()
+            if job.file_hash == digest and job.is_of(system, profile) and job.undo_of is None
+        ]
+
+    def _codes_of(self, job: Job) -> dict[int, str]:
+        """Return the codes of the rows of a job and of its retries, by the rows of its sheet."""
+        codes: dict[int, str] = {}
+        for one, origins in with_retries(self._context.journal, job):
+            if not one.state.is_unsent:
+                store_remote_codes(self._context, self._client, one)
+            statuses = row_statuses(self._context, one)
+            codes |= {origins[row]: s.code for row, s in statuses.items() if s.code}
+        return codes
+
+    def _values(self, file: Path, column: str, job: Job) -> dict[int, str]:
+        """Return the values of a sheet's column by Excel's row numbers."""
+        limits = self._context.settings.limits
+        (cells,) = read_workbook(file, limits, job.spec.sheet).sheets
+        place = _place_of(cells, column)
+        if place is None:
+            raise UsageError(_NO_COLUMN.format(file=file, column=column))
+        header, position = place
+        found = cells.columns[position]
+        return {
+            at + 1: display(value).strip()
+            for at in range(header + 1, cells.height)
+            if (value := found.value(at)) is not None
+        }
+
+
+def _files(pattern: Path) -> list[Path]:
+    """Return the files that a link names, which may be a pattern; itself where none is there."""
+    return sorted(pattern.parent.glob(pattern.name)) or [pattern]
+
+
+def _place_of(cells: SheetCells, name: str) -> tuple[int, int] | None:
+    """Return the row of the header and the column that has a name, both from zero."""
+    wanted = normalize_header(name)
+    for row in range(min(cells.height, _MOST_ROWS_ABOVE)):
+        for column, value in enumerate(cells.row(row)):
+            if isinstance(value, str) and normalize_header(value) == wanted:
+                return row, column
+    return None
+
+
+_NEVER_SENT = Text(
+    pt="{file} não foi enviada a este sistema, ou mudou desde então: não há códigos dos seus "
+    "registros.",
+    en="{file} was not uploaded to this system, or was changed since: there are no codes of its "
+    "records.",
+)
+_SEND_FIRST = Text(
+    pt="Envie primeiro essa planilha, como está.", en="Upload that sheet first, as it is."
+)
+_NO_COLUMN = Text(pt="{file} não tem a coluna {column}.", en="{file} has no column {column}.")

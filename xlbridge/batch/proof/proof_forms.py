@@ -1,4 +1,7 @@
-"""The closing proof as a workbook: a cover with the verdict, and a sheet for each table, whole."""
+"""Forms of the closing proof: a workbook, and one page for browser and paper, without a script.
+
+The workbook has a cover with the verdict, and a sheet for each table, whole.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,7 +17,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
-from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value
+from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, page_sections
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.verdict import (
     ProofState,
@@ -24,6 +27,7 @@ from xlbridge.batch.proof.verdict import (
     verdict,
 )
 from xlbridge.i18n import Text
+from xlbridge.report_forms import ReportForms, render_page
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, WorkbookMark, style
 from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
@@ -31,6 +35,10 @@ from xlbridge.workbook.write import new_workbook, print_across_pages, write_plai
 MOST_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet; Excel holds few more."""
 
+_CUT = Text(
+    pt="Mostradas {n} de {all} linhas{first}; o arquivo da prova tem todas.",
+    en="Showing {n} of {all} lines{first}; the proof's workbook has them all.",
+)
 _COVER = Text(pt="Prova", en="Proof")
 _LABEL_WIDTH, _TEXT_WIDTH = 26, 96
 _LINE_HEIGHT = 15
@@ -49,6 +57,28 @@ _TONE_FORMATS: dict[Tone, dict[str, Any]] = {
     Tone.HEAD: {"bold": True, "bg_color": style.SOFT},
     Tone.SUM: {"bold": True, "top": 2},
 }
+
+
+def proof_report(proof: Proof) -> ReportForms:
+    """Return the forms of a proof, in the active language: a page, and a workbook."""
+    return ReportForms(
+        page=lambda: _proof_page(proof),
+        workbook=lambda target: write_proof_workbook(proof, target),
+    )
+
+
+def _proof_page(proof: Proof) -> str:
+    """Return a proof as an HTML page; a table of many lines is cut, and its counts stay exact."""
+    return render_page(
+        "xlbridge.batch.proof",
+        title=proof_title(proof),
+        verdict=verdict(proof),
+        state=proof_state(proof),
+        resource_lines=resource_lines(proof),
+        open_items=list(open_items(proof)),
+        facts=proof_facts(proof),
+        sections=page_sections(proof_grids(proof), _CUT),
+    )
 
 
 def write_proof_workbook(proof: Proof, path: Path, *, most_lines: int = MOST_LINES) -> None:
