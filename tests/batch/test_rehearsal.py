@@ -28,6 +28,7 @@ from sheets import GOOD, write_records
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.errors import UsageError
 
+PASSWORD = "canary-password-4711"
 PLANTED = """\
 name: month
 steps:
@@ -85,11 +86,15 @@ def test_a_month_is_rehearsed_apart_and_every_row_of_it_accounted_for(month: Mon
             f'default = "real"\n[profiles.real]\nbase_url = "{address}"\nemail = "a@b.example"\n'
         )
         (month.home / "profiles.toml").write_text(profile, "utf-8")
-        month.environment = {"XLBRIDGE_PASSWORD": "secret", "XLBRIDGE_PROFILE": "real"}
+        month.environment = {"XLBRIDGE_PASSWORD": PASSWORD, "XLBRIDGE_PROFILE": "real"}
         # None of these leaves a doubt that nothing can settle, whichever requests they strike.
         faults = "cut-after@0.15,throttle=0@0.1,expire@0.1"
-        found = month.report(0, "--faults", faults, "--seed-number", 1, "--stand-ins")
+        options = ["--faults", faults, "--seed-number", 1, "--stand-ins"]
+        done = month.rehearse("--format", "json", *options)
         assert asked == []
+    assert done.returncode == 0, done.stderr
+    assert PASSWORD not in done.stdout + done.stderr
+    found = json.loads(done.stdout)
     assert month.files() == before
     assert [path.name for path in month.home.iterdir()] == ["profiles.toml"]
     assert (found["faults"], found["state"]) == (f"{faults},seed=1", "passed")

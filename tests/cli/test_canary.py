@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from environment import ROOT, clean_environment
 from sandboxes import sandbox_process
-from sheets import write_rows
 
 from xlbridge.cli.main import _COMMANDS, main
 from xlbridge.sandbox import RunningSandbox
@@ -27,11 +26,11 @@ steps:
     export: clientes
     output: listing.xlsx
 """
-REHEARSED = "name: r\nsteps:\n  r:\n    upload: two.xlsx\n    resource: cliente\n"
 CRASHED = 70
 ELSEWHERE = "http://127.0.0.1:9"
 NOT_HERE = {"sandbox", "ui"}
-"""``sandbox`` shows its user the password that it made for them; ``ui`` has a test of its own."""
+"""``sandbox`` shows its user the password that it made for them; ``ui`` has a test of its own, and
+so has ``batch rehearse``, which takes processes: ``batch/test_rehearsal.py``."""
 
 
 @pytest.fixture
@@ -78,9 +77,6 @@ def command_lines(running: RunningSandbox, folder: Path) -> Iterator[list[str]]:
     yield ["batch", "resume", "--yes"]
     yield ["batch", "status", "canary"]
     yield ["batch", "proof"]
-    plan.write_text(REHEARSED, encoding="utf-8")
-    write_rows(folder / "two.xlsx", ["nomeComercial"], [["Padaria"], ["Mercado"]], sheet="cliente")
-    yield ["batch", "rehearse", str(plan), "--seed", "empty"]
     for form in ("xlsx", "csv", "jsonl"):
         manifest = str(folder / f"{form}.json")
         yield ["export", "clientes", "-o", str(folder / f"c.{form}"), "--manifest", manifest]

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 from environment import Xlbridge, clean_environment
+from sampling import every
 from sheets import write_records
 
 from xlbridge.cli.click_texts import BY_ENGLISH, EXAMPLES
@@ -114,7 +115,7 @@ for name in root.list_commands(Context(root)):
 """
 
 
-@pytest.mark.parametrize("language", ["pt-BR", "en"])
+@pytest.mark.parametrize("language", every(2, ["pt-BR", "en"]))
 def test_helps_fit_a_narrow_terminal_without_a_broken_word(tmp_path: Path, language: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _HELPS],

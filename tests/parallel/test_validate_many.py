@@ -51,7 +51,7 @@ def running(home: Path, *arguments: object) -> Iterator["subprocess.Popen[str]"]
 def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     xlbridge: Xlbridge, home: Path, every_kind: Sequence[Path], long_file: Path
 ) -> None:
-    files = [*every_kind, *[long_file] * 3]
+    files = [*every_kind, *[long_file] * 2]
     options = ["--format", "json", "--dates", "dmy"]
     alone = xlbridge("validate", *files, *options, "--workers", "1")
     with running(home, *files, *options, "--workers", "2") as process:

@@ -5,7 +5,6 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -347,10 +346,9 @@ def test_ten_thousand_cells_are_marked_in_few_ranges(tmp_path: Path, source: Pat
     (remarks,) = (content for content in written.values() if 'ref="D10009"' in content)
     assert remarks.count("<comment ") == 10_001
     assert 'ref="D10010"' not in remarks
-    with closing(openpyxl.load_workbook(path, read_only=True)) as book:
-        told = list(book[SUMMARY_SHEET].iter_rows(values_only=True))
-    assert "The first 10000 of 12001 findings" in str(told[2][0])
-    assert len(told) == 10_005
+    (summary,) = (content for content in written.values() if "of 12001 findings" in content)
+    assert "The first 10000 of 12001 findings" in summary
+    assert summary.count("<row ") == 10_004
 
 
 @pytest.mark.parametrize(("language", "word"), [("pt-BR", "O que fazer"), ("en", "What to do")])

@@ -38,7 +38,9 @@ LONG_ONES = LONG | LONG_KINDS
 OUTCOMES = {name: outcome for name, (outcome, _) in CASES.items()} | {
     name: outcome for name, (_, outcome, _) in FILES.items()
 }
-SOME = {*SAMPLE, *sorted(OUTCOMES.keys() - LONG_ONES)[::3]}
+SHORT_ONES = sorted(OUTCOMES.keys() - LONG_ONES)
+OF_EACH_OUTCOME = {OUTCOMES[name]: name for name in SHORT_ONES}
+SOME = {*SAMPLE, *OF_EACH_OUTCOME.values(), *SHORT_ONES[::6]}
 
 
 def test_there_are_cases_enough() -> None:

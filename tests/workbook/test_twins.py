@@ -58,10 +58,11 @@ def different(
 def test_twins_of_libreoffice_have_the_same_findings(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    kinds = ("xls", "ods") if len(sources) == len(SAMPLES) else ("ods",)
-    sources = [*sources, *write_made_sheets(tmp_path, count, seed=19)]
-    # It computes formulas when it opens a workbook: all twins are its own.
-    plain = save_with_libreoffice(sources, tmp_path / "xlsx")
+    kinds, are_all = ("ods",), len(sources) == len(SAMPLES)
+    plain = sources = [*sources, *write_made_sheets(tmp_path, count, seed=19)]
+    if are_all:
+        # It computes formulas when it opens a workbook: all twins are its own.
+        kinds, plain = ("ods", "xls"), save_with_libreoffice(sources, tmp_path / "xlsx")
     for kind in kinds:
         twins = save_with_libreoffice(sources, tmp_path / kind, kind)
         assert different(list(zip(plain, twins, strict=True)), catalogue) == {}
