@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain, islice, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
-from xlbridge.upload.lookup.row_table import MadeItems
+from xlbridge.upload.lookup.row_table import MadeItems, pieces_of
 
 Claimants = Mapping[str, Sequence[str]]
 """Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
@@ -21,7 +22,7 @@ _BYTES = 16
 _LENGTH = 2 * _BYTES
 
 _PIECE = 20_000
-"""Digests that are looked for at once."""
+"""Digests that are looked for, or added, at once."""
 
 
 def claim_digest(text: str) -> str:
@@ -114,6 +115,8 @@ class ClaimedRows:
 
     def holders(self, claims: RowClaims) -> frozenset[str]:
         """Return the jobs that claim any of the rows."""
+        if not self.digests and not self.keys:
+            return frozenset()
         rows = zip(claims.digests, claims.keys, strict=True)
         return frozenset(job for digest, keys in rows for job in self._all(digest, keys))
 
@@ -155,14 +158,16 @@ class Claims:
 
     def add(self, job_id: str, claims: RowClaims) -> None:
         """Claim the rows of a job, in order."""
-        self._db.executemany(
-            "INSERT INTO claims VALUES (?, ?, ?)",
-            ((job_id, position, digest) for position, digest in enumerate(claims.digests)),
-        )
-        self._db.executemany(
-            "INSERT OR IGNORE INTO claimed_keys VALUES (?, ?, ?)",
-            ((job_id, position, key) for position, keys in enumerate(claims.keys) for key in keys),
-        )
+        keys = ((at, key) for at, of_row in enumerate(claims.keys) for key in of_row)
+        self._insert("INSERT INTO claims", job_id, enumerate(claims.digests))
+        self._insert("INSERT OR IGNORE INTO claimed_keys", job_id, keys)
+
+    def _insert(self, into: str, job_id: str, claimed: Iterable[tuple[int, str]]) -> None:
+        for piece in pieces_of(claimed, _PIECE):
+            # In the order of the index: at random, each of its pages would be read many times.
+            piece.sort(key=itemgetter(1))
+            rows = ((job_id, position, digest) for position, digest in piece)
+            self._db.executemany(f"{into} VALUES (?, ?, ?)", rows)
 
     def free(self, job_id: str) -> None:
         """Free all rows of a job."""

@@ -325,7 +325,6 @@ class PlannedRow(NamedTuple):
         }
 
 
-@lru_cache(maxsize=1_000)
 class _Decision(NamedTuple):
     """Decision about rows that are alike."""
 
@@ -421,5 +420,6 @@ class PlannedRows(MadeItems[PlannedRow]):
             yield f'{begin}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 
+@lru_cache(maxsize=1_000)
 def _reason_text(reason: RowReason, job: str | None, why: Text | None) -> Text:
     return reason.text().format(job=job or "–", why=why or "–")
