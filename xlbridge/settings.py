@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from xlbridge.errors import ConfigError
 from xlbridge.i18n import Text
@@ -39,6 +39,22 @@ class CsvForm:
     def completed(self, usual: "CsvForm") -> "CsvForm":
         """Return this form, what it leaves open being as usual."""
         return CsvForm(self.delimiter or usual.delimiter, self.encoding or usual.encoding)
+
+
+DateOrder = Literal["dmy", "mdy"]
+NumberStyle = Literal["pt", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """Conventions that the user declared; None leaves them to the texts of each column.
+
+    ``dates``: the order of day and month in text dates. ``numbers``: ``pt`` for 1.234,56,
+    ``en`` for 1,234.56.
+    """
+
+    dates: DateOrder | None = None
+    numbers: NumberStyle | None = None
 
 
 def read_csv_form(environment: Mapping[str, str]) -> CsvForm:

@@ -12,7 +12,8 @@ from sheets import write_records, write_rows
 
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import ColumnMemo, ValidatedSheet, validate_workbook
+from xlbridge.validation import ValidatedSheet, validate_workbook
+from xlbridge.validation.cells import ColumnMemo
 from xlbridge.validation.mapping import SheetMapping, read_mapping
 from xlbridge.workbook.read import CellEncoder, WorkbookCells, read_workbook
 

@@ -14,13 +14,8 @@ from xlbridge.errors import UsageError
 from xlbridge.parallel import Executor, ValidationProgress, validate_files
 from xlbridge.parallel.local import LocalExecutor
 from xlbridge.resources import Catalogue
-from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import (
-    ParseOptions,
-    RefusedFile,
-    ValidatedSheet,
-    ValidationRequest,
-)
+from xlbridge.settings import ParseOptions, WorkbookLimits
+from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest
 from xlbridge.validation.reports import Report, report_forms
 
 _NAMES = (

@@ -14,9 +14,10 @@ from sampling import sampled
 from sheets import GOOD, ErrorCell, Formula, write_records
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.settings import ParseOptions
+from xlbridge.validation import validate_workbook
+from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.reports import Report, report_lines
-from xlbridge.validation.text import quoted
 
 CR, CP, NFS, END = "contasreceber", "contaspagar", "nota-fiscal-servico", "enderecamento-de-produto"
 SLIP = {"valorDoLancamento": 1.0, "ValorBruto": None}

@@ -10,7 +10,8 @@ from sampling import across
 from sheets import write_records, write_rows
 
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.settings import ParseOptions
+from xlbridge.validation import validate_workbook
 
 DUE = "dataDeVencimento"
 

@@ -27,7 +27,8 @@ from sheets import GOOD, Formula, write_records
 
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.settings import ParseOptions
+from xlbridge.validation import validate_workbook
 from xlbridge.validation.fixed_copy import write_fixed_copy
 from xlbridge.validation.reports.forms import fixes_json
 from xlbridge.validation.reports.text_report import fixes_text

@@ -9,7 +9,8 @@ from sampling import across, every
 from sheets import GOOD
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import ParseOptions, validate_workbook
+from xlbridge.settings import ParseOptions
+from xlbridge.validation import validate_workbook
 from xlbridge.workbook.formats import shown_number
 
 RESOURCES = {

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, strategies as st
 
-from xlbridge.validation import date_meanings, number_meanings
+from xlbridge.validation.cells import date_meanings, number_meanings
 from xlbridge.validation.cells.text_parsing import whole_meanings
 
 days = st.dates(min_value=date(1905, 1, 1), max_value=date(2199, 12, 31))

@@ -14,9 +14,8 @@ from xlbridge.export import Filters
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import registry_called, sheet_link
-from xlbridge.settings import CsvForm
+from xlbridge.settings import CsvForm, ParseOptions
 from xlbridge.upload import RequestedMode, is_rejects_name
-from xlbridge.validation import ParseOptions
 from xlbridge.workbook import WorkbookMark
 from xlbridge.workbook.read import LOCK_FILE_PREFIXES
 

@@ -39,8 +39,7 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
-from xlbridge.settings import CSV_DELIMITERS, CsvForm
-from xlbridge.validation import ParseOptions
+from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping

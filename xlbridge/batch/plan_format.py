@@ -24,10 +24,9 @@ from xlbridge.resources.yaml_files import (
     described,
     format_yaml_path,
 )
-from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS
+from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, DateOrder, NumberStyle
 from xlbridge.upload import RequestedMode
 from xlbridge.upload.processing import KINDS
-from xlbridge.validation import DateOrder, NumberStyle
 
 _NAME_SCHEMA: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
 _TEXT: Schema = {"type": "string", "minLength": 1}

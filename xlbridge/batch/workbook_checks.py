@@ -34,13 +34,13 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     ValidationResult,
-    first_occurrences,
     validate_file,
 )
 from xlbridge.validation.cross_sheet import (
     IntArray,
     cell_reference,
     compare_sheets,
+    first_occurrences,
     unique_keys,
 )
 from xlbridge.validation.reports import without_cells

@@ -19,7 +19,7 @@ from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.files import replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
-from xlbridge.validation import NumberStyle
+from xlbridge.settings import NumberStyle
 
 
 def _print_format(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -8,8 +8,8 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text, untranslated
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
-from xlbridge.settings import Settings
-from xlbridge.validation import NumberStyle, ValidatedSheet, ValidationResult
+from xlbridge.settings import NumberStyle, Settings
+from xlbridge.validation import ValidatedSheet, ValidationResult
 from xlbridge.validation.mapping import (
     CONFIDENCE_WORDS,
     MappingProposal,

@@ -18,8 +18,9 @@ from xlbridge.settings import (
     CSV_ENCODING_VARIABLE,
     CSV_ENCODINGS,
     SCHEMAS_VARIABLE,
+    DateOrder,
+    NumberStyle,
 )
-from xlbridge.validation import DateOrder, NumberStyle
 
 Decorated = Callable[..., Any]
 Decorator = Callable[[Decorated], Decorated]

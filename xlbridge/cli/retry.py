@@ -26,9 +26,10 @@ from xlbridge.cli.upload_options import (
     upload_options,
 )
 from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
+from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.upload import open_context
 from xlbridge.upload.results import ensure_evidence
-from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
+from xlbridge.validation import ValidationRequest
 
 
 @described_command(

@@ -31,9 +31,9 @@ from xlbridge.cli.upload_options import (
 from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
-from xlbridge.settings import Settings
+from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import open_context
-from xlbridge.validation import DateOrder, NumberStyle, ParseOptions, ValidationRequest
+from xlbridge.validation import ValidationRequest
 
 if TYPE_CHECKING:
     from xlbridge.validation import ValidatedSheet

@@ -32,7 +32,8 @@ from xlbridge.errors import UsageError
 from xlbridge.files import require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.parallel import ValidationProgress, executor_for, validate_files
-from xlbridge.validation import ParseOptions, ValidationRequest
+from xlbridge.settings import ParseOptions
+from xlbridge.validation import ValidationRequest
 from xlbridge.workbook import WorkbookMark
 
 if TYPE_CHECKING:

@@ -24,19 +24,14 @@ from xlbridge.settings import (
     CSV_DELIMITERS,
     CSV_ENCODINGS,
     CsvForm,
+    DateOrder,
+    NumberStyle,
+    ParseOptions,
     WorkbookLimits,
     read_settings,
 )
 from xlbridge.upload.planning import may_be_sent
-from xlbridge.validation import (
-    DateOrder,
-    NumberStyle,
-    ParseOptions,
-    ValidatedSheet,
-    ValidationRequest,
-    reports,
-    validate_sheets,
-)
+from xlbridge.validation import ValidatedSheet, ValidationRequest, reports, validate_sheets
 from xlbridge.validation.mapping import SheetMapping, read_mapping
 from xlbridge.workbook import WorkbookMark
 

@@ -25,7 +25,6 @@ from xlbridge.validation import (
     ValidatedSheet,
     ValidationRequest,
     ValidationResult,
-    catalogue_for,
     validate_file,
 )
 from xlbridge.workbook.read import WorkbookSource, file_content, read_in_process
@@ -150,7 +149,12 @@ def validate_with_executor(
         if isinstance(outcome, LostItem):
             yield [RefusedFile(request.file, _worker_lost_error())]
         else:
-            known = catalogue_for(request, catalogue)
+            known = catalogue
+            if request.all_links:
+                # Most requests have none, and the registries take their time to import.
+                from xlbridge.resources.references import linked_catalogue
+
+                known = linked_catalogue(request.all_links, catalogue)
             results = [part.whole(request.file, known) for part in outcome]
             _give_children(results)
             yield results

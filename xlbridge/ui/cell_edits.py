@@ -13,7 +13,7 @@ from typing import TypedDict
 from xlbridge.i18n import active_language, localized_number
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.validation import date_meanings, display, number_meanings
+from xlbridge.validation.cells import date_meanings, display, number_meanings
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 

@@ -15,19 +15,18 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue
-from xlbridge.settings import WorkbookLimits
+from xlbridge.resources.references import linked_catalogue
+from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, shown_text, typed_value
 from xlbridge.ui.row_remarks import REFUSED, Refusals, RowRemarks, ShownFindings
 from xlbridge.validation import (
-    ColumnMemo,
-    ParseOptions,
     ValidatedSheet,
     ValidationRequest,
     blank_children,
-    catalogue_for,
     row_numbers,
     validate_workbook,
 )
+from xlbridge.validation.cells import ColumnMemo
 from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
@@ -189,7 +188,7 @@ class SheetEditor:
         self.version += 1
         self._memo = ColumnMemo()
         asked = ValidationRequest(file=self.path, mapping=choice.mapping, links=choice.links)
-        self._catalogue = catalogue_for(asked, self._own_catalogue)
+        self._catalogue = linked_catalogue(asked.all_links, self._own_catalogue)
         try:
             self._validate()
         except UsageError:

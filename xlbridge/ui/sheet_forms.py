@@ -13,7 +13,7 @@ from xlbridge.settings import Settings
 from xlbridge.ui.cell_edits import shown_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
-from xlbridge.validation import number_meanings
+from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import normalise_header
 from xlbridge.validation.mapping import (
     MappingProposal,

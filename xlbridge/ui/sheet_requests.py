@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
+from xlbridge.settings import ParseOptions
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
@@ -26,7 +27,6 @@ from xlbridge.ui.sheet_forms import (
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
-from xlbridge.validation import ParseOptions
 from xlbridge.validation.headers import NoFittingResource
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template

@@ -17,10 +17,9 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.settings import Settings, WorkbookLimits
+from xlbridge.settings import ParseOptions, Settings, WorkbookLimits
 from xlbridge.ui.row_remarks import kept_refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
-from xlbridge.validation import ParseOptions
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
 

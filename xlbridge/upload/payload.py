@@ -22,13 +22,14 @@ import pandas as pd
 
 from xlbridge.files import make_private_folder
 from xlbridge.resources import KEY, Resource
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.upload.claims import Digests, claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.row_table import MadeItems, RowTable, RowValues, column_values
 from xlbridge.upload.results.verdict import ItemPlaces, parse_item_column
-from xlbridge.validation import ParseOptions, ValidatedSheet, positions_of_keys, type_rows
+from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
@@ -112,31 +113,26 @@ def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFram
 
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
     """Return the typed rows of a stored payload. Raises as ``UploadContext.load_payload`` does."""
-    frame, lists = _typed_payload(context, resource, content)
-    return _with_lists(frame, lists)
+    return frame_with_lists(_typed_payload(context, resource, content))
 
 
-def _typed_payload(
-    context: UploadContext, resource: Resource, content: str
-) -> "tuple[pd.DataFrame, Mapping[str, ItemLists]]":
-    """Return the typed main sheet of a stored payload, and its records' lists by their names."""
+def _typed_payload(context: UploadContext, resource: Resource, content: str) -> ValidatedSheet:
+    """Return the typed main sheet of a stored payload, with its child sheets."""
     payload, limits = context.load_payload(content), WorkbookLimits()
     # What was written here, and is still the same, does no harm.
     trusted = payload if len(payload) <= _PARSED_HERE else None
-    parsed = read_workbook(context.payload_path(content), limits, trusted=trusted)
+    path = context.payload_path(content)
+    parsed = read_workbook(path, limits, trusted=trusted)
     cells = {one.name: one for one in parsed.sheets}
-    frame, *children = (
-        type_rows(
-            one, match_header(cells[one.sheet], 0, one), cells[one.sheet], ParseOptions()
-        ).frame
+    main, *children = (
+        ValidatedSheet(path, one, one.sheet, frame=typed.frame, rows=typed.rows)
         for one in (resource, *resource.children)
         if one.sheet in cells
+        for found in [cells[one.sheet]]
+        for typed in [type_rows(one, match_header(found, 0, one), found, ParseOptions())]
     )
-    names = (child.sheet for child in resource.children if child.sheet in cells)
-    return frame, {
-        name: ItemLists(child, positions_of_keys(frame[KEY], child[KEY]), len(frame))
-        for name, child in zip(names, children, strict=True)
-    }
+    main.children = {child.sheet: child for child in children}
+    return main
 
 
 def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
@@ -146,8 +142,8 @@ def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) ->
     """
     resource = context.catalogue.named(job.spec.resource)
     content = job.spec.planned if with_unsent and job.spec.planned else job.spec.payload
-    frame, lists = _typed_payload(context, resource, content)
-    return RowTable.of(frame, lists=lists)
+    sheet = _typed_payload(context, resource, content)
+    return RowTable.of(sheet.frame, lists=_lists_of(sheet))
 
 
 def file_hash(path: Path) -> str:
@@ -161,10 +157,13 @@ ListItem = Mapping[str, Any]
 
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
     """Return the frame of a validated sheet with the lists of its records."""
-    count = len(sheet.frame)
-    children = sheet.children.items()
-    lists = {n: ItemLists(child.frame, sheet.parents_of(child), count) for n, child in children}
-    return _with_lists(sheet.frame, lists)
+    return _with_lists(sheet.frame, _lists_of(sheet))
+
+
+def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
+    """Return the lists of a sheet's records, by their names."""
+    count, children = len(sheet.frame), sheet.children.items()
+    return {n: ItemLists(child.frame, sheet.parents_of(child), count) for n, child in children}
 
 
 class ItemLists(MadeItems[list[ListItem] | None]):

@@ -1,22 +1,19 @@
-"""Child sheets: found beside their main sheet, and joined to it by the column ``chave``.
+"""Child sheets: joined to their main sheet by the column ``chave``.
 
 All comparisons are of whole columns; a ``Finding`` is made only for what is wrong.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from xlbridge.i18n import localized_number
-from xlbridge.resources import KEY, ChildSum, Resource
+from xlbridge.resources import KEY, ChildSum
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import Positions
-from xlbridge.validation.headers.header_matching import normalise_header
-from xlbridge.validation.headers.header_row import has_rows
-from xlbridge.validation.text import quoted
-from xlbridge.workbook.read import SheetCells
+from xlbridge.validation.cells.text import quoted
 
 if TYPE_CHECKING:
     from xlbridge.validation.results import ValidatedSheet
@@ -25,36 +22,6 @@ _HALF_A_CENT = 0.005
 _NOISE = 1e-6
 _MOST_STRAYS = 60
 """Rows without a record, one after another, that are taken for those of one record."""
-
-
-def child_cells(
-    sheets: Sequence[SheetCells], main: str, resource: Resource
-) -> dict[str, SheetCells]:
-    """Return the sheets that hold rows of a resource's lists, by the lists' names.
-
-    A sheet is named as the list or as its title; ``main`` is the name of the main sheet.
-    """
-    named = _sheets_of_lists(sheets, main, resource)
-    return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
-
-
-def blank_child_sheets(
-    sheets: Sequence[SheetCells], main: str, resource: Resource
-) -> dict[str, Resource]:
-    """Return the sheets of a resource's lists that have no rows below a header, by their names."""
-    named = _sheets_of_lists(sheets, main, resource)
-    return {cells.name: child for child, cells in named if not has_rows(child, cells)}
-
-
-def _sheets_of_lists(
-    sheets: Sequence[SheetCells], main: str, resource: Resource
-) -> Iterator[tuple[Resource, SheetCells]]:
-    named = {normalise_header(cells.name): cells for cells in sheets if cells.name != main}
-    for child in resource.children:
-        names = (child.sheet, child.title.pt, child.title.en)
-        cells = next((named[n] for n in map(normalise_header, names) if n in named), None)
-        if cells is not None:
-            yield child, cells
 
 
 def join_children(main: "ValidatedSheet") -> None:

@@ -12,8 +12,7 @@ import pandas as pd
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.code_shapes import folded_code
-from xlbridge.validation.sheet_findings import first_occurrences
-from xlbridge.validation.text import quoted
+from xlbridge.validation.cells.text import quoted
 from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
@@ -171,3 +170,11 @@ def _present_columns(sheet: "ValidatedSheet") -> Iterator[Column]:
     for column in sheet.resource.columns if sheet.resource else ():
         if column.name in sheet.columns:
             yield column
+
+
+def first_occurrences(keys: pd.DataFrame) -> IntArray:
+    """Return, for each row, the position of the first row with the same values."""
+    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    firsts: IntArray = first[group]
+    return firsts

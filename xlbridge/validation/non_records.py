@@ -19,8 +19,8 @@ from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 if TYPE_CHECKING:
     from xlbridge.validation.cells.displayed_cells import FormatLookup
+    from xlbridge.validation.cells.typed_rows import TypedRows
     from xlbridge.validation.headers.header_row import Header
-    from xlbridge.validation.typed_rows import TypedRows
 
 _COUNTED = r"(?:clientes|registros|linhas|itens)\b"
 _OF = r"(?:d[aeo]s?|em|por)\s"

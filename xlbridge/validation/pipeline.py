@@ -17,9 +17,17 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.resources import Catalogue, Column, Fingerprint, Kind, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding, Severity
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.child_sheets import blank_child_sheets, child_cells, join_children
+from xlbridge.validation.cells.text import list_sheet_names, quoted
+from xlbridge.validation.cells.typed_rows import (
+    ColumnMemo,
+    TypedRows,
+    fill_constants,
+    type_numbers,
+    type_rows,
+)
+from xlbridge.validation.child_sheets import join_children
 from xlbridge.validation.cross_sheet import compare_sheets
 from xlbridge.validation.headers.header_row import (
     Header,
@@ -32,22 +40,16 @@ from xlbridge.validation.headers.header_row import (
 )
 from xlbridge.validation.headers.sheet_choice import (
     SheetChoice,
+    blank_child_sheets,
+    child_cells,
     choose_sheet,
     choose_sheets,
 )
 from xlbridge.validation.non_records import note_non_records
-from xlbridge.validation.request import OnColumn, ParseOptions, ValidationRequest
+from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules, check_layout, note_misplaced_documents
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
-from xlbridge.validation.text import list_sheet_names, quoted
-from xlbridge.validation.typed_rows import (
-    ColumnMemo,
-    TypedRows,
-    fill_constants,
-    type_numbers,
-    type_rows,
-)
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,
@@ -338,17 +340,6 @@ def validate_all_sheets(
         return ValidatedWorkbook(sheets, skipped)
 
 
-def catalogue_for(request: ValidationRequest, catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue that a file is validated by, with linked forms of resources."""
-    links = request.all_links
-    if not links:
-        return catalogue
-    # Most requests have none, and the registries take their time to import.
-    from xlbridge.resources.references import linked_catalogue
-
-    return linked_catalogue(links, catalogue)
-
-
 def validate_sheets(
     request: ValidationRequest,
     catalogue: Catalogue,
@@ -363,7 +354,10 @@ def validate_sheets(
 
         named = request.mapping.resource if request.mapping else request.resource
         require_links(request.links, catalogue, named if named in catalogue else None)
-    catalogue = catalogue_for(request, catalogue)
+    if request.all_links:
+        from xlbridge.resources.references import linked_catalogue
+
+        catalogue = linked_catalogue(request.all_links, catalogue)
     if request.all_sheets:
         return validate_all_sheets(
             request.file,

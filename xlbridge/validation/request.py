@@ -7,26 +7,12 @@ numbers. ``ColumnProgress`` tells whoever waits how far it is.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from xlbridge.settings import ParseOptions
 
 if TYPE_CHECKING:
     from xlbridge.validation.mapping import SheetMapping
-
-DateOrder = Literal["dmy", "mdy"]
-NumberStyle = Literal["pt", "en"]
-
-
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
-    """Conventions that the user declared; None leaves them to the texts of each column.
-
-    ``dates``: the order of day and month in text dates. ``numbers``: ``pt`` for 1.234,56,
-    ``en`` for 1,234.56.
-    """
-
-    dates: DateOrder | None = None
-    numbers: NumberStyle | None = None
-
 
 _DEFAULT_OPTIONS = ParseOptions()
 

@@ -24,11 +24,11 @@ from xlbridge.resources import Column, Kind, Resource, column_checks, row_check
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.column_cells import Positions
+from xlbridge.validation.cells.text import display, quoted
+from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
+from xlbridge.validation.cross_sheet import first_occurrences
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header
-from xlbridge.validation.sheet_findings import first_occurrences
-from xlbridge.validation.text import display, quoted
-from xlbridge.validation.typed_rows import ColumnMemo, TypedRows
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
 

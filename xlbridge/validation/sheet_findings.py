@@ -12,16 +12,14 @@ from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.cells.column_cells import (
     FINDING_KINDS,
     CellProblems,
-    Positions,
     ProblemDetails,
 )
-from xlbridge.validation.text import display
+from xlbridge.validation.cells.text import display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
@@ -306,11 +304,3 @@ def _parts(findings: Sequence[Finding]) -> tuple[Sequence[Finding], CellFindings
     if isinstance(findings, SheetFindings):
         return findings.layout, findings.cells
     return ((), findings) if isinstance(findings, CellFindings) else (findings, CellFindings())
-
-
-def first_occurrences(keys: pd.DataFrame) -> Positions:
-    """Return, for each row, the position of the first row with the same values."""
-    groups = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
-    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    firsts: Positions = first[group]
-    return firsts

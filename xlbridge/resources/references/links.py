@@ -216,6 +216,8 @@ def _columns_of_list(sheet: str, columns: Collection[str] | None) -> set[str] | 
 
 def linked_catalogue(links: Links, catalogue: Catalogue) -> Catalogue:
     """Return the catalogue with the form of each of its resources that ``links`` gives it."""
+    if not links:
+        return catalogue
     return Catalogue(
         [linked_resource(resource, links, catalogue) for resource in catalogue.values()]
     )

@@ -23,8 +23,8 @@ from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, Link, Reference, SheetLink
 from xlbridge.upload.lookup.registries import NamedRecord, Registries, named_record
-from xlbridge.validation import ValidatedSheet, first_occurrences
-from xlbridge.validation.cross_sheet import unique_keys, values_of
+from xlbridge.validation import ValidatedSheet
+from xlbridge.validation.cross_sheet import first_occurrences, unique_keys, values_of
 from xlbridge.workbook import cell_address
 
 _NO_RECORD = "0"

@@ -27,8 +27,8 @@ from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
 from xlbridge.upload.records.writes import WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
-from xlbridge.validation import child_cells, display
-from xlbridge.validation.headers import find_header_row, normalise_header
+from xlbridge.validation.cells import display
+from xlbridge.validation.headers import child_cells, find_header_row, normalise_header
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx

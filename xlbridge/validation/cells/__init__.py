@@ -1,1 +1,5 @@
 """Cells of one column: typed, parsed, and what is wrong with them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

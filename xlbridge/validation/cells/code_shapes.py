@@ -18,7 +18,7 @@ import pandas as pd
 
 from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
-from xlbridge.validation.text import display, normalise_width, quoted, strip_invisible
+from xlbridge.validation.cells.text import display, normalise_width, quoted, strip_invisible
 from xlbridge.workbook.read import CellKind
 
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})

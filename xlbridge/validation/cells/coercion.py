@@ -19,7 +19,14 @@ import pandas as pd
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import has_decimal_places
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
+from xlbridge.validation.cells.text import (
+    display,
+    localised_number,
+    normalise_width,
+    strip_invisible,
+)
 from xlbridge.validation.cells.text_columns import coerce_text
 from xlbridge.validation.cells.text_parsing import (
     DATE_PARSER,
@@ -33,8 +40,6 @@ from xlbridge.validation.cells.text_parsing import (
     meanings_of,
     parse_texts,
 )
-from xlbridge.validation.request import ParseOptions
-from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
 from xlbridge.workbook.read import CellColumn, CellKind
 
 _MONTHS = 12

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.i18n import Text, localized_number
 from xlbridge.resources import Column, Kind, Resource
-from xlbridge.validation.text import display, quoted
+from xlbridge.validation.cells.text import display, quoted
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.formats import (
     DATE_PARTS,

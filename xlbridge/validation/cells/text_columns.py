@@ -16,9 +16,9 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, strip_accents
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS
 from xlbridge.resources.findings import Severity, character_name
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
-from xlbridge.validation.request import ParseOptions
-from xlbridge.validation.text import (
+from xlbridge.validation.cells.text import (
     composed,
     find_look_alike,
     find_non_code_character,

@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
-from xlbridge.validation.text import display, localised_number, normalise_width, strip_invisible
+from xlbridge.validation.cells.text import (
+    display,
+    localised_number,
+    normalise_width,
+    strip_invisible,
+)
 
 if TYPE_CHECKING:
-    from xlbridge.validation.request import ParseOptions
+    from xlbridge.settings import ParseOptions
 
 Value = TypeVar("Value", date, Decimal)
 """Value that a text may stand for."""

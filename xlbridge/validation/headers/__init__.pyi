@@ -3,4 +3,7 @@ from .header_row import (
     find_header_row as find_header_row,
     match_header as match_header,
 )
-from .sheet_choice import NoFittingResource as NoFittingResource
+from .sheet_choice import (
+    NoFittingResource as NoFittingResource,
+    child_cells as child_cells,
+)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xlbridge.resources import Column, Resource, normalize_header, strip_accents
-from xlbridge.validation.text import repair_mojibake, strip_invisible
+from xlbridge.validation.cells.text import repair_mojibake, strip_invisible
 
 _UNIT = re.compile(r"\s*\([^()]*\)\s*\**\s*$")
 _NUMBER_SIGN = re.compile(r"\bn(?:\.?[º°]\.?|o?\.)", re.IGNORECASE)

@@ -15,13 +15,13 @@ from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
+from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
-from xlbridge.validation.text import quoted
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
 if TYPE_CHECKING:
-    from xlbridge.validation.request import NumberStyle
+    from xlbridge.settings import NumberStyle
 
 SEARCHED_ROWS = 50
 """The header is looked for in so many rows."""

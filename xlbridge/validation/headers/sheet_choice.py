@@ -1,13 +1,14 @@
 """Choose the resource that a workbook is for, and the sheets that hold its data."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import are_fields_of_others
+from xlbridge.validation.cells.text import list_sheet_names
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import (
     MainSheet,
@@ -17,7 +18,6 @@ from xlbridge.validation.headers.header_row import (
     nearly_matched_columns,
     resource_of_joined,
 )
-from xlbridge.validation.text import list_sheet_names
 
 if TYPE_CHECKING:
     from xlbridge.resources import Catalogue, Resource
@@ -398,3 +398,33 @@ def _several_fit(resources: list[str], places: int, sheet: str) -> UsageError:
         ).format(sheet=sheet, names=", ".join(resources)),
         Text(pt="Diga qual com --resource.", en="Say which with --resource."),
     )
+
+
+def child_cells(
+    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
+) -> dict[str, "SheetCells"]:
+    """Return the sheets that hold rows of a resource's lists, by the lists' names.
+
+    A sheet is named as the list or as its title; ``main`` is the name of the main sheet.
+    """
+    named = _sheets_of_lists(sheets, main, resource)
+    return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
+
+
+def blank_child_sheets(
+    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
+) -> dict[str, "Resource"]:
+    """Return the sheets of a resource's lists that have no rows below a header, by their names."""
+    named = _sheets_of_lists(sheets, main, resource)
+    return {cells.name: child for child, cells in named if not has_rows(child, cells)}
+
+
+def _sheets_of_lists(
+    sheets: Sequence["SheetCells"], main: str, resource: "Resource"
+) -> Iterator[tuple["Resource", "SheetCells"]]:
+    named = {normalise_header(cells.name): cells for cells in sheets if cells.name != main}
+    for child in resource.children:
+        names = (child.sheet, child.title.pt, child.title.en)
+        cells = next((named[n] for n in map(normalise_header, names) if n in named), None)
+        if cells is not None:
+            yield child, cells

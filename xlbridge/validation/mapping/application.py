@@ -27,6 +27,7 @@ from xlbridge.resources.checks import CATALOGUE, RULES
 from xlbridge.resources.findings import Finding
 from xlbridge.resources.references import REFERENCES, registry_called
 from xlbridge.resources.yaml_files import Mistake, format_yaml_path, unknown_value
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
@@ -47,7 +48,6 @@ from xlbridge.validation.mapping.mapping_file import (
     SheetMapping,
     mapping_error,
 )
-from xlbridge.validation.request import ParseOptions
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
 

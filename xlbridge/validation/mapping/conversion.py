@@ -13,7 +13,9 @@ import pandas as pd
 
 from xlbridge.resources import Column, Kind, column_checks
 from xlbridge.resources.checks import DOCUMENTS, RULES, bare_document, is_email
+from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
+from xlbridge.validation.cells.text import display, quoted, strip_invisible
 from xlbridge.validation.headers.header_row import UnusableCell
 from xlbridge.validation.mapping.mapping_file import (
     DOCUMENT_KINDS,
@@ -23,8 +25,6 @@ from xlbridge.validation.mapping.mapping_file import (
     value_key,
 )
 from xlbridge.validation.non_records import is_total
-from xlbridge.validation.request import DateOrder, NumberStyle, ParseOptions
-from xlbridge.validation.text import display, quoted, strip_invisible
 from xlbridge.workbook.read import CellColumn, CellEncoder, CellKind, SheetCells
 
 _MOST_LISTED = 12

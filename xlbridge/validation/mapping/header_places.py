@@ -15,10 +15,10 @@ from pathlib import Path
 from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
+from xlbridge.validation.cells.text import display, list_sheet_names, quoted
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
-from xlbridge.validation.text import display, list_sheet_names, quoted
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 _MOST_NAMED = 8

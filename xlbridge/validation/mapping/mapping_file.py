@@ -24,9 +24,9 @@ from xlbridge.resources.yaml_files import (
     read_document,
     unknown_value,
 )
+from xlbridge.settings import NumberStyle
+from xlbridge.validation.cells.text import quoted
 from xlbridge.validation.headers.header_matching import normalise_header
-from xlbridge.validation.request import NumberStyle
-from xlbridge.validation.text import quoted
 
 Scalar = str | int | float | bool | None
 DocumentKind = Literal["cpf", "cnpj"]

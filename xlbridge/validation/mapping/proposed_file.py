@@ -11,7 +11,7 @@ import yaml
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Resource
-from xlbridge.settings import WorkbookLimits
+from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.headers.sheet_choice import is_of_other_records, no_import_of_exported
@@ -25,7 +25,6 @@ from xlbridge.validation.mapping.proposal import (
     propose,
 )
 from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
-from xlbridge.validation.request import NumberStyle
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2

@@ -10,6 +10,7 @@ from pathlib import Path
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
+from xlbridge.validation.cells.text import display, localised_number, quoted
 from xlbridge.validation.reports.model import (
     Report,
     ReportItem,
@@ -26,7 +27,6 @@ from xlbridge.validation.results import (
     ValidatedSheet,
 )
 from xlbridge.validation.sheet_findings import count_corrected
-from xlbridge.validation.text import display, localised_number, quoted
 
 DEFAULT_LIMIT = 5
 """Number of cells of each rule that are shown, unless told otherwise."""

@@ -16,6 +16,7 @@ import pandas as pd
 
 from xlbridge.i18n import untranslated
 from xlbridge.resources import Column, Kind, Resource
+from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.code_shapes import note_shapes
 from xlbridge.validation.cells.coercion import type_cells, typed_column
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
@@ -25,7 +26,7 @@ from xlbridge.validation.cells.displayed_cells import (
     significant_formats,
 )
 from xlbridge.validation.headers.header_row import Header, repeated_headers
-from xlbridge.validation.request import ColumnProgress, OnColumn, ParseOptions
+from xlbridge.validation.request import ColumnProgress, OnColumn
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellKind, SheetCells
 
