@@ -4,7 +4,7 @@ import json
 import socket
 
 import pytest
-from scripted_server import ScriptedServer, answer, ok, open_client, reset
+from scripted_server import ScriptedServer, Step, answer, ok, open_client, reset
 
 from xlbridge.client import (
     Client,
@@ -226,6 +226,19 @@ def test_an_expired_token_is_seen_elsewhere_and_not_used_again(
         "/v2/importacao/cliente",
     ]
     assert [r.headers["authorization"][-1] for r in server.requests] == ["1", "1", "2"]
+
+
+@pytest.mark.parametrize("trouble", [reset, answer(503, b"", "text/html")])
+def test_the_look_for_an_expired_token_is_repeated_where_its_answer_is_lost(
+    server: ScriptedServer, client: Client, pauses: list[float], trouble: Step
+) -> None:
+    client.login()
+    server.steps = [answer(401, b""), trouble, trouble, answer(401, b"")]
+    outcome = client.send(IMPORT, path=CLIENTE, file=FILE)
+    assert isinstance(outcome, Declined)
+    assert outcome.trusted
+    assert [request.method for request in server.requests] == ["POST", "GET", "GET", "GET"]
+    assert len(pauses) == 2
 
 
 def test_a_401_with_a_good_token_proves_nothing(server: ScriptedServer, client: Client) -> None:

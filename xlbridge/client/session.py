@@ -196,13 +196,16 @@ class Session:
         """Send a request that writes, once.
 
         A 401 alone does not tell that the token has expired: a gateway may answer so after the
-        commit. The same token is tried on a request that writes nothing. An expired one is not
-        used again. Raises what ``login`` raises: the request has not been sent then.
+        commit. The same token is tried on a request that writes nothing, which is repeated as all
+        reads are. An expired one is not used again. Raises what ``login`` raises: the request has not been sent then.
         """
         token = self._current_token()
         reply = self._transport.exchange(call, token)
         expired = is_unauthorized(reply) and is_unauthorized(
-            self._transport.exchange(call_of(SYSTEM_INFO, {}), token)
+            self._retry_policy.repeat(
+                lambda: self._transport.exchange(call_of(SYSTEM_INFO, {}), token),
+                pause_after_reply,
+            )
         )
         if expired:
             self._forget(token)
