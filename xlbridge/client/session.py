@@ -197,7 +197,8 @@ class Session:
 
         A 401 alone does not tell that the token has expired: a gateway may answer so after the
         commit. The same token is tried on a request that writes nothing, which is repeated as all
-        reads are. An expired one is not used again. Raises what ``login`` raises: the request has not been sent then.
+        reads are. An expired one is not used again. Raises what ``login`` raises: the request has
+        not been sent then.
         """
         token = self._current_token()
         reply = self._transport.exchange(call, token)
