@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,17 @@ from xlbridge.resources import load_catalogue
 
 @pytest.fixture
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel installed in it, without its dependencies.
+    """A folder with what the wheel installs, without its dependencies.
 
     It takes seconds, and workers share no fixture: one test tells all of it.
     """
     built = tmp_path_factory.mktemp("wheel")
-    environment = unmeasured_environment()
-    environment.pop("PIP_CONSTRAINT", None)
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", built, ROOT]
-    subprocess.run(build, check=True, capture_output=True, env=environment)
+    subprocess.run(build, check=True, capture_output=True, env=unmeasured_environment())
     (wheel,) = built.glob("*.whl")
     target = tmp_path_factory.mktemp("site")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target]
-    subprocess.run([*install, wheel], check=True, capture_output=True, env=environment)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
     return target
 
 
@@ -78,21 +77,14 @@ def carries_the_files_of_its_pages(installed: Path) -> None:
 
 def writes_and_judges_a_template(installed: Path, tmp_path: Path) -> None:
     run(installed, tmp_path, "template", "cliente", "-o", "c.xlsx")
-    done = judge(installed, tmp_path, "json")
-    (report,) = json.loads(done.stdout)["files"]
-    assert done.returncode == 1
-    assert (report["resource"], report["findings"][0]["code"]) == ("cliente", "sheet-empty")
-    page = judge(installed, tmp_path, "html").stdout
-    assert page.startswith("<!doctype html>")
-    assert "sheet-empty" in page
-
-
-def judge(installed: Path, folder: Path, form: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "xlbridge", "validate", "c.xlsx", "--format", form],
-        cwd=folder,
-        env=clean_environment(folder / "home", PYTHONPATH=str(installed)),
+    done = subprocess.run(
+        [sys.executable, "-m", "xlbridge", "validate", "c.xlsx", "--format", "html"],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path / "home", PYTHONPATH=str(installed)),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
+    assert done.returncode == 1
+    assert done.stdout.startswith("<!doctype html>")
+    assert "sheet-empty" in done.stdout

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sampling import across
 from scripted_server import ScriptedServer, answer, ok
 
 from xlbridge.client import Client
@@ -21,8 +22,11 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize("operation", WRITES, ids=lambda operation: operation.name)
-@pytest.mark.parametrize("data", [None, {}, True, "ok", {"novidade": [1]}])
+@pytest.mark.parametrize(
+    ("operation", "data"),
+    across(WRITES, [None, {}, True, "ok", {"novidade": [1]}]),
+    ids=lambda value: getattr(value, "name", str(value)),
+)
 def test_a_write_was_made_whatever_its_answer_carries(
     server: ScriptedServer, client: Client, operation, data: Any
 ) -> None:

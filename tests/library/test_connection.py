@@ -38,6 +38,17 @@ def production(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.C
             yield connection
 
 
+@pytest.fixture
+def new_system(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.Connection]:
+    """A connection to a system without records."""
+    folder = own_home.parent / "new"
+    with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
+        for name, value in credentials(running).items():
+            monkeypatch.setenv(name, value)
+        with xb.connect() as connection:
+            yield connection
+
+
 def save_production(home: Path, running: RunningSandbox) -> None:
     profile = Profile("producao", running.base_url, running.email, production=True)
     save_profile(home, profile)
@@ -47,30 +58,32 @@ def written_clients(erp: xb.Connection) -> int:
     return len(erp.export("clientes").frames["clientes"])
 
 
-def test_nothing_is_written_without_consent(erp: xb.Connection, report: xb.Report) -> None:
-    before = written_clients(erp)
-    preview = erp.upload(report, mode="preview")
+def test_nothing_is_written_without_consent(new_system: xb.Connection, report: xb.Report) -> None:
+    before = written_clients(new_system)
+    preview = new_system.upload(report, mode="preview")
     assert (preview.state, preview.ok, preview.rows["read"]) == ("previewed", True, 48)
     with pytest.raises(xb.errors.UsageError):
-        erp.upload(report)
+        new_system.upload(report)
     with pytest.raises(xb.errors.UsageError):
-        erp.upload(report, confirm="48:00000000")
+        new_system.upload(report, confirm="48:00000000")
     with pytest.raises(xb.errors.UsageError):
-        erp.upload(report, confirm=preview.token, yes=True)
-    assert written_clients(erp) == before
+        new_system.upload(report, confirm=preview.token, yes=True)
+    assert written_clients(new_system) == before
 
 
-def test_rows_that_are_confirmed_are_written_once(erp: xb.Connection, report: xb.Report) -> None:
-    before, told = written_clients(erp), list[str]()
-    token = erp.upload(report, mode="preview").token
-    outcome = erp.upload(report, confirm=token, on_progress=told.append)
+def test_rows_that_are_confirmed_are_written_once(
+    new_system: xb.Connection, report: xb.Report
+) -> None:
+    before, told = written_clients(new_system), list[str]()
+    token = new_system.upload(report, mode="preview").token
+    outcome = new_system.upload(report, confirm=token, on_progress=told.append)
     assert (outcome.state, outcome.ok, outcome.mode) == ("done", True, "queue")
     assert (outcome.rows["read"], outcome.rows["accepted"]) == (48, 48)
     assert told
-    assert written_clients(erp) == before + 48
-    again = erp.upload(report, yes=True)
+    assert written_clients(new_system) == before + 48
+    again = new_system.upload(report, yes=True)
     assert (again.state, again.ok, again.rows["unchanged"]) == ("done", True, 48)
-    assert written_clients(erp) == before + 48
+    assert written_clients(new_system) == before + 48
 
 
 def test_a_plan_names_the_action_of_each_row_and_confirms_it(
@@ -232,7 +245,7 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         httpx.get(address)
 
 
-@pytest.mark.usefixtures("own_home")
+@pytest.mark.usefixtures("demo_home")
 def test_own_resources_are_sent_by_a_connection_that_knows_them(tmp_path: Path) -> None:
     shipped = xb.available_resources()["cliente"].source.read_text("utf-8")
     own = shipped.replace("resource: cliente", "resource: parceiro")

@@ -3,6 +3,7 @@
 Inside: parallel.
 """
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -24,6 +25,13 @@ _NAMES = (
     "cliente.xlsx",
     "contasreceber-com-erros.xlsx",
 )
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Executor]:
+    """Two processes for all tests here: each takes most of a second to start."""
+    with LocalExecutor(2, "xlbridge.parallel.workbooks") as started:
+        yield started
 
 
 @pytest.fixture
@@ -49,12 +57,11 @@ def judged(
 
 
 def test_sheets_arrive_whole(
-    workbooks: list[ValidationRequest], home: Path, catalogue: Catalogue
+    workbooks: list[ValidationRequest], workers: Executor, home: Path, catalogue: Catalogue
 ) -> None:
     here = judged(workbooks, None, home, with_frames=True)
-    with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
-        there = judged(workbooks, workers, home, with_frames=True)
-        lean = judged(workbooks, workers, home, with_frames=False)
+    there = judged(workbooks, workers, home, with_frames=True)
+    lean = judged(workbooks, workers, home, with_frames=False)
     assert here[0].errors > 0
     for mine, theirs, without in zip(here, there, lean, strict=True):
         assert theirs.findings == without.findings == mine.findings
@@ -69,7 +76,9 @@ def test_sheets_arrive_whole(
             assert str(one.message) == str(other.message)
 
 
-def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> None:
+def test_what_is_asked_for_holds_for_workers(
+    workers: Executor, samples: Path, tmp_path: Path
+) -> None:
     own = tmp_path / "schemas"
     own.mkdir()
     shipped = (ROOT / "schemas" / "cliente.yaml").read_text(encoding="utf-8")
@@ -84,8 +93,7 @@ def test_what_is_asked_for_holds_for_workers(samples: Path, tmp_path: Path) -> N
     ]
     limits = WorkbookLimits(cells=300)
     here = list(validate_files(asked, own, limits))
-    with LocalExecutor(2, "xlbridge.parallel.workbooks") as workers:
-        there = list(validate_files(asked, own, limits, workers))
+    there = list(validate_files(asked, own, limits, workers))
     told_there, told_here = (
         report_forms(Report.of(chain(*found))).render("json") for found in (there, here)
     )
@@ -110,9 +118,10 @@ def test_progress_names_files_and_columns(workbooks: list[ValidationRequest], ho
     assert columns.keys() == set(files) - {workbooks[1].file}
 
 
-def test_an_executor_tells_each_file_once(workbooks: list[ValidationRequest], home: Path) -> None:
+def test_an_executor_tells_each_file_once(
+    workbooks: list[ValidationRequest], workers: Executor, home: Path
+) -> None:
     told: list[ValidationProgress] = []
-    with LocalExecutor(1, "xlbridge.parallel.workbooks") as worker:
-        list(validate_files(workbooks, home, executor=worker, on_progress=told.append))
-    assert [each.file for each in told] == [request.file for request in workbooks]
+    list(validate_files(workbooks, home, executor=workers, on_progress=told.append))
+    assert sorted(each.file for each in told) == sorted(request.file for request in workbooks)
     assert [each.done for each in told if each.finished] == [1, 2, 3, 4]

@@ -43,20 +43,6 @@ def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
         httpx.get(server.base_url)
 
 
-def test_one_that_the_user_runs_is_used_and_left_running(tmp_path: Path) -> None:
-    environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-        running = wait_for(default_ready_file(Settings(home=tmp_path)))
-        with embedded_sandbox(Settings(home=tmp_path)) as server:
-            assert server == running
-        with log_in(running) as http:
-            assert http.get("/v2/sistema/info").status_code == 200
-        process.terminate()
-        assert process.wait(20) == 130
-    assert not default_ready_file(Settings(home=tmp_path)).exists()
-
-
 def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path) -> None:
     known = []
     policy = RetryPolicy(tries=2)
@@ -159,7 +145,9 @@ def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, xlbridge: Xlb
     assert "choose another with --port" in ended.stderr
 
 
-def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:
+def test_one_that_the_user_runs_tells_how_to_use_it_and_is_used_and_left_running(
+    tmp_path: Path,
+) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path), "XLBRIDGE_LANG": "en"}
     environment |= {"XLBRIDGE_EMAIL": "me@example.com", "XLBRIDGE_PASSWORD": "my own"}
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
@@ -169,11 +157,14 @@ def test_it_listens_on_loopback_and_tells_how_to_use_it(tmp_path: Path) -> None:
         running = wait_for(default_ready_file(Settings(home=tmp_path)))
         assert running.base_url.startswith("http://127.0.0.1:")
         assert (running.email, running.password) == ("me@example.com", "my own")
+        with embedded_sandbox(Settings(home=tmp_path)) as server:
+            assert server == running
         with log_in(running) as http:
             assert http.get("/v2/sistema/info").json()["data"]["email"] == "me@example.com"
         process.terminate()
         printed, told = process.communicate(timeout=20)
-    assert printed == ""
+    assert (process.returncode, printed) == (130, "")
+    assert not default_ready_file(Settings(home=tmp_path)).exists()
     for line in ("XLBRIDGE_BASE_URL=", "XLBRIDGE_EMAIL=", "XLBRIDGE_PASSWORD="):
         assert line in told
 

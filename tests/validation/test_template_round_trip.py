@@ -173,7 +173,7 @@ def codes_of(judged: ValidatedSheet) -> set[str]:
     return {finding.kind.code for finding in judged.findings}
 
 
-@pytest.mark.parametrize("resource", every(2, RESOURCES), ids=lambda resource: resource.name)
+@pytest.mark.parametrize("resource", every(3, RESOURCES), ids=lambda resource: resource.name)
 def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Resource) -> None:
     @examples(3)
     @given(rows=rows_of(resource))
