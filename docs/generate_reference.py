@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from sheets_table import sheets
 
-from xlbridge.batch import plan_format
+from xlbridge.batch.plan import plan_format
 from xlbridge.cli.click_texts import translate_click
 from xlbridge.cli.main import root
 from xlbridge.errors import UsageError

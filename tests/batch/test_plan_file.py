@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from batch_parts import WritePlan
 
-from xlbridge.batch import read_plan
-from xlbridge.batch.plan import BatchPlan, ExportStep, WorkbookStep, workbooks_of
-from xlbridge.batch.plan_format import fill_in, resolve_months
+from xlbridge.batch.plan import read_plan
+from xlbridge.batch.plan.format import fill_in, resolve_months
+from xlbridge.batch.plan.steps import BatchPlan, ExportStep, WorkbookStep, workbooks_of
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter
 from xlbridge.resources import Catalogue

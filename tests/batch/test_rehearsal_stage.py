@@ -14,8 +14,8 @@ from rehearsal_parts import Month, make_database
 from sheets import GOOD
 from sqlalchemy import select
 
-from xlbridge.batch import read_plan
-from xlbridge.batch.plan import BatchPlan
+from xlbridge.batch.plan import read_plan
+from xlbridge.batch.plan.steps import BatchPlan
 from xlbridge.batch.rehearsal.workspace import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue

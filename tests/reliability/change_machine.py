@@ -28,8 +28,9 @@ from subjects import PAYABLE
 from trials import judged, quick_client
 from upload_machine import OPTIONS
 
-from xlbridge.batch import Batch, BatchRunOptions, open_ledger, read_plan
+from xlbridge.batch import Batch, BatchRunOptions, open_ledger
 from xlbridge.batch.batch import Environments
+from xlbridge.batch.plan import read_plan
 from xlbridge.batch.run import BatchRun
 from xlbridge.client import Client
 from xlbridge.errors import ApiError, UsageError

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from xlbridge.batch.ledger import CheckRecord, ExportRecord, Ledger
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
     ExportStep,
@@ -99,6 +99,27 @@ class UnitStatus(StrEnum):
     INCOMPLETE = "incomplete"
     EDITED = "edited"
     DONE = "done"
+
+    @property
+    def text(self) -> Text:
+        """The status in words for a person."""
+        return _STATUS_TEXTS[self]
+
+
+_STATUS_TEXTS: Mapping[UnitStatus, Text] = {
+    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
+    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
+    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
+    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
+    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
+    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
+    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
+    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
+    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
+    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
+    UnitStatus.EDITED: Text(pt="editada", en="edited"),
+    UnitStatus.DONE: Text(pt="feito", en="done"),
+}
 
 
 @dataclass(frozen=True, slots=True)

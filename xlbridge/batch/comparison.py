@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.plan import ComparedListing
+from xlbridge.batch.plan.steps import ComparedListing
 from xlbridge.client import Client
 from xlbridge.export import LISTINGS, ExportRequest, Listing, export_frames, find_listing
 from xlbridge.i18n import Text

@@ -10,7 +10,7 @@ from typing import Any
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.comparison import EnvironmentComparison, ListingComparison
 from xlbridge.batch.ledger import ExportRecord
-from xlbridge.batch.plan import CompareStep, ExportStep, file_digest, relative_name
+from xlbridge.batch.plan.steps import CompareStep, ExportStep, file_digest, relative_name
 from xlbridge.batch.status import export_files, prepared_export
 from xlbridge.errors import XlbridgeError
 from xlbridge.export import ExportProgress, ExportResult, PreparedExport

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
-from xlbridge.batch.plan_file import read_plan
+from xlbridge.batch.plan.reader import read_plan
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue

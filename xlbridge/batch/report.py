@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
-from xlbridge.batch.plan import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
+from xlbridge.batch.plan.steps import AnyStep, CompareStep, ExportStep, ProcessStep, WorkbookStep
 from xlbridge.batch.proof.verdict import proof_json, proof_text
-from xlbridge.batch.status import STATUS_NAMES, StepOverview
+from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import ReportForms
@@ -96,7 +96,7 @@ def _step_line(head: str, state: StepOverview) -> Text:
     if state.waits_for and not state.done:
         summary = _WAITS_FOR.format(names=", ".join(state.waits_for))
     else:
-        summary = STATUS_NAMES[state.status]
+        summary = state.status.text
     if isinstance(state.step, ExportStep):
         detail = untranslated("{listing} → {o}").format(
             listing=state.step.listing, o=state.step.output
@@ -163,9 +163,7 @@ def _rows_text(rows: RowCounts, workbooks: int) -> Text:
 
 
 def _unit_text(unit: UnitOverview) -> Iterator[Text]:
-    yield untranslated("      {name}: {status}").format(
-        name=unit.name, status=STATUS_NAMES[unit.status]
-    )
+    yield untranslated("      {name}: {status}").format(name=unit.name, status=unit.status.text)
     if unit.problem is not None:
         yield untranslated("        {p}").format(p=unit.problem)
     if unit.actions is not None:

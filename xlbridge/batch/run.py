@@ -19,7 +19,7 @@ from xlbridge.batch.exports import (
     run_exports_on_cluster,
 )
 from xlbridge.batch.ledger import FailureRecord
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
     ExportStep,

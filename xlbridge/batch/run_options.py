@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from xlbridge.batch.batch import Batch
-from xlbridge.batch.plan import WorkbookStep
+from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.status import StepOverview
 from xlbridge.errors import LocalFailure, XlbridgeError
 from xlbridge.i18n import Text
@@ -111,7 +110,3 @@ class BatchOutcome:
     def proofs_settled(self) -> bool:
         """True if the proofs leave nothing open."""
         return all(proof.settled for proof in self.proofs)
-
-
-RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
-"""Runs a batch, as ``run_batch`` does."""

@@ -18,7 +18,7 @@ from xlbridge.batch.batch import (
     workbook_overview,
 )
 from xlbridge.batch.ledger import JobRecord
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.steps import (
     ProcessStep,
     SendOptions,
     WorkbookFile,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
 from xlbridge.batch.ledger import ExportRecord
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.steps import (
     AnyStep,
     CompareStep,
     ExportStep,
@@ -80,22 +80,6 @@ _NOT_EXPORTED = Text(
     pt="{patterns} ainda não foi exportada por este lote",
     en="{patterns} was not exported by this batch yet",
 )
-
-STATUS_NAMES: Mapping[UnitStatus, Text] = {
-    UnitStatus.NEW: Text(pt="a fazer", en="to do"),
-    UnitStatus.CHANGED: Text(pt="mudou", en="changed"),
-    UnitStatus.INVALID: Text(pt="com erros", en="has errors"),
-    UnitStatus.REFUSED: Text(pt="recusada", en="refused"),
-    UnitStatus.HELD: Text(pt="não enviada", en="not sent"),
-    UnitStatus.FAILED: Text(pt="falhou", en="failed"),
-    UnitStatus.UNDER_WAY: Text(pt="em andamento", en="under way"),
-    UnitStatus.PARTIAL: Text(pt="em parte", en="in part"),
-    UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
-    UnitStatus.EDITED: Text(pt="editada", en="edited"),
-    UnitStatus.DONE: Text(pt="feito", en="done"),
-}
-"""Names of the statuses."""
 
 
 def overview(batch: Batch) -> list[StepOverview]:

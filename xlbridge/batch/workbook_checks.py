@@ -15,7 +15,7 @@ import pandas as pd
 
 from xlbridge.batch.batch import Batch
 from xlbridge.batch.ledger import CheckRecord
-from xlbridge.batch.plan import WorkbookFile, WorkbookStep, relative_name
+from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import untranslated

@@ -18,8 +18,8 @@ from xlbridge.batch import (
     open_batch,
     open_ledger,
     overview,
-    plan_format,
 )
+from xlbridge.batch.plan import plan_format
 from xlbridge.cli.batch_common import (
     HOW_TO_BEGIN,
     NO_BATCH_YET,
@@ -99,9 +99,9 @@ def status_command(batch_id: str | None, form: str) -> ExitCode:
     if batch_id is None:
         return _list_batches(form)
     with open_batch_named(batch_id) as batch:
-        steps = overview(batch)
-        print_report(batch_report(batch, BatchOutcome(steps)), form)
-        return batch_exit_code(steps)
+        outcome = BatchOutcome(overview(batch))
+        print_report(batch_report(batch, outcome), form)
+        return batch_exit_code(outcome)
 
 
 def _list_batches(form: str) -> ExitCode:
@@ -229,7 +229,7 @@ def _print_outcome(batch: Batch, outcome: BatchOutcome, form: str) -> ExitCode:
     if outcome.failure is not None and not is_settled(batch):
         return ExitCode.IN_DOUBT
     errors = (outcome.findings_error, outcome.failure, outcome.proof_error)
-    done = batch_exit_code(outcome.steps) or _proof_exit_code(outcome)
+    done = batch_exit_code(outcome) or _proof_exit_code(outcome)
     return gravest([done, *(exit_code_of(error) for error in errors if error is not None)])
 
 

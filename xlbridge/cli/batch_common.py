@@ -1,16 +1,10 @@
 """Shared by the commands of ``xlbridge batch``: options, opening of a batch, report, exit codes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from xlbridge.batch import (
-    Batch,
-    StepOverview,
-    UnitStatus,
-    open_known_batch,
-    open_ledger,
-    with_month,
-)
+from xlbridge.batch import Batch, BatchOutcome, UnitStatus, open_known_batch, open_ledger
+from xlbridge.batch.plan import with_month
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.cli.options import (
@@ -111,8 +105,9 @@ def open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
     return open_known_batch(batch_id, settings, remark)
 
 
-def batch_exit_code(steps: Sequence[StepOverview]) -> ExitCode:
+def batch_exit_code(outcome: BatchOutcome) -> ExitCode:
     """Return the exit code of a batch: the gravest of its steps'."""
+    steps = outcome.steps
     statuses = {unit.status for state in steps for unit in state.units}
     statuses |= {state.status for state in steps}
     for status, code in _EXIT_CODE_BY_STATUS.items():

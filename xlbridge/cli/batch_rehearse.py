@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from xlbridge.batch import read_plan
+from xlbridge.batch.plan import read_plan
 from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.exit_codes import ExitCode

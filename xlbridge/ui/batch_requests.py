@@ -18,17 +18,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from xlbridge.batch import (
-    STATUS_NAMES,
     Batch,
+    BatchOutcome,
     BatchRunOptions,
     ConsentRequest,
-    RunBatch,
-    RunProgress,
+    UnitStatus,
     batch_json,
     open_known_batch,
     open_ledger,
     overview,
-    workbook_named,
 )
 from xlbridge.errors import XlbridgeError
 from xlbridge.i18n import Text
@@ -43,6 +41,9 @@ from xlbridge.upload.planning import ApproveAll
 from xlbridge.validation.mapping import read_mapping
 
 _MOST_BATCHES = 12
+
+RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
+"""Runs a batch, as ``xlbridge.batch.run_batch`` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class BatchRequests:
 
     async def batches(self, _request: Request) -> Response:
         """Answer the batches with their steps, as they are now. No system is asked."""
-        names = {status.value: str(name) for status, name in STATUS_NAMES.items()}
+        names = {status.value: str(status.text) for status in UnitStatus}
         return await json_of(lambda: {"batches": self._batches(), "names": names})
 
     def _batches(self) -> list[dict[str, Any]]:
@@ -113,7 +114,7 @@ class BatchRequests:
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
         with self._opened(name) as batch:
-            step, book = workbook_named(batch.plan, step_name, unit)
+            step, book = batch.plan.workbook_named(step_name, unit)
             settings = batch.environments.settings
         folder = self._workspace.new_folder()
         path = folder / book.path.name
@@ -149,7 +150,7 @@ class BatchRequests:
         with remote.following("batch", changed, name):
             tell = remote.progress(changed)
 
-            def progress(title: Text, _total: int) -> AbstractContextManager[RunProgress]:
+            def progress(title: Text, _total: int) -> AbstractContextManager[_Telling]:
                 tell(title)
                 return nullcontext(_Telling(tell))
 

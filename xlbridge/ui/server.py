@@ -30,7 +30,6 @@ from starlette.responses import (
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xlbridge.batch import RunBatch
 from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
@@ -38,7 +37,7 @@ from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import Settings
 from xlbridge.ui.answers import posting
-from xlbridge.ui.batch_requests import BatchRequests
+from xlbridge.ui.batch_requests import BatchRequests, RunBatch
 from xlbridge.ui.exports_and_profiles import SideRequests, environments_json, listings_json
 from xlbridge.ui.remote import Following, Remote
 from xlbridge.ui.sending import SheetUploads

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
 from xlbridge.batch.ledger import ExportRecord
-from xlbridge.batch.plan import AnyStep, ExportStep, WorkbookStep, file_digest
+from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
 from xlbridge.batch.proof.figures import (
     cell_differences,
     count_rows,
@@ -32,7 +32,7 @@ from xlbridge.batch.proof.model import (
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back, repeated_key_breaches
 from xlbridge.batch.proof.verdict import WrittenProof
-from xlbridge.batch.status import STATUS_NAMES, StepOverview
+from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client
 from xlbridge.files import report_write_errors
 from xlbridge.i18n import Text
@@ -136,7 +136,7 @@ def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
     left_out = unit.status is not UnitStatus.DONE and not unit.jobs
     because = None
     if left_out or unit.status is UnitStatus.CHANGED:
-        because = unit.problem or STATUS_NAMES[unit.status]
+        because = unit.problem or unit.status.text
     return ProofFile(
         batch.plan.folder / unit.name,
         _sent_content(unit),
@@ -170,7 +170,7 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
 
 def _export_problem(unit: UnitOverview, done: ExportRecord | None) -> Text | None:
     if done is None:
-        return unit.problem or STATUS_NAMES[unit.status]
+        return unit.problem or unit.status.text
     return unit.problem if unit.status is UnitStatus.EDITED else None
 
 

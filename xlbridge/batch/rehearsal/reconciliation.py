@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch, UnitOverview
-from xlbridge.batch.plan import WorkbookStep
+from xlbridge.batch.plan.steps import WorkbookStep
 from xlbridge.batch.proof.inputs import SentFile, SentRow, UploadHistory
 from xlbridge.batch.proof.model import ProofFile
 from xlbridge.batch.rehearsal.result import (
@@ -20,7 +20,7 @@ from xlbridge.batch.rehearsal.result import (
     ViolationKind,
     WorkbookResult,
 )
-from xlbridge.batch.status import STATUS_NAMES, overview
+from xlbridge.batch.status import overview
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox.rehearsal import (
@@ -287,7 +287,7 @@ def reconcile_trial(
         refusals=tuple(refusal for unit, file in files for refusal in _refusals(unit, file)),
         tally=replace(counted, violations=(*counted.violations, *contradictions)),
         open_steps={
-            state.step.name: state.problem or STATUS_NAMES[state.status]
+            state.step.name: state.problem or state.status.text
             for state in states
             if not state.done
         },

@@ -11,7 +11,7 @@ from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
 from xlbridge.batch.opening import open_batch
-from xlbridge.batch.plan import BatchPlan, WorkbookStep, workbooks_of
+from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
 from xlbridge.batch.rehearsal.result import (

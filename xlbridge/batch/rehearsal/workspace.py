@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.steps import (
     BatchPlan,
     CompareStep,
     ExportStep,

@@ -157,6 +157,23 @@ class BatchPlan:
         """The folder that the plan's paths start from."""
         return self.path.parent
 
+    def workbook_named(self, step: str, name: str) -> "tuple[WorkbookStep, WorkbookFile]":
+        """Return a step and a workbook of it by their names.
+
+        Raises ``UsageError`` where it is gone.
+        """
+        for one in self.steps:
+            if one.name == step and isinstance(one, WorkbookStep):
+                for book in workbooks_of(self, one):
+                    if book.name == name:
+                        return one, book
+        raise UsageError(
+            Text(
+                pt="{unit} não está mais entre os arquivos do passo {step}.",
+                en="{unit} is no longer among the workbooks of the step {step}.",
+            ).format(unit=name, step=step)
+        )
+
     def written(self) -> Iterator[tuple[tuple[str, ...], Path]]:
         """Yield the files that the batch writes, each after its key in the plan."""
         for step in self.steps:
@@ -311,21 +328,6 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     return [
         WorkbookFile(path, relative_name(plan.folder, path), file_digest(path)) for path in found
     ]
-
-
-def workbook_named(plan: BatchPlan, step: str, name: str) -> tuple[WorkbookStep, WorkbookFile]:
-    """Return a step and a workbook of it by their names. Raises ``UsageError`` where it is gone."""
-    for one in plan.steps:
-        if one.name == step and isinstance(one, WorkbookStep):
-            for book in workbooks_of(plan, one):
-                if book.name == name:
-                    return one, book
-    raise UsageError(
-        Text(
-            pt="{unit} não está mais entre os arquivos do passo {step}.",
-            en="{unit} is no longer among the workbooks of the step {step}.",
-        ).format(unit=name, step=step)
-    )
 
 
 def file_digest(path: Path) -> str:

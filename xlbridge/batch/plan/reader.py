@@ -5,7 +5,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.plan import (
+from xlbridge.batch.plan.format import STEP_KINDS, PlanDocument, plan_format
+from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
     ComparedListing,
@@ -19,7 +20,6 @@ from xlbridge.batch.plan import (
     referenced_steps,
     steps_of_files,
 )
-from xlbridge.batch.plan_format import STEP_KINDS, PlanDocument, plan_format
 from xlbridge.errors import PlanFileError, UsageError
 from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
 from xlbridge.i18n import Text, untranslated

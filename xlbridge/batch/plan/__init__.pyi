@@ -1,0 +1,5 @@
+from .format import (
+    plan_format as plan_format,
+    with_month as with_month,
+)
+from .reader import read_plan as read_plan
