@@ -13,7 +13,7 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder
+from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder, has_short_wholes
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
@@ -245,7 +245,8 @@ def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
 def parse_json(reply: httpx.Response) -> Any:
     """Parse a body with every decimal number exact. Raises ``ValueError``."""
     try:
-        return exact_decoder().decode(reply.content.decode(json.detect_encoding(reply.content)))
+        text = reply.content.decode(json.detect_encoding(reply.content))
+        return exact_decoder(short_wholes=has_short_wholes(text)).decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -16,8 +16,6 @@ from xlbridge.resources import Mode, Resource
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
-from xlbridge.upload.lookup.links import LinkResolver
-from xlbridge.upload.lookup.registries import Registries
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.payload import has_lists, sheet_digest, store_payload
 from xlbridge.upload.planning.corrected_rows import CorrectedRows, require_changed_rows
@@ -32,6 +30,9 @@ from xlbridge.upload.planning.plan_builder import (
 from xlbridge.upload.planning.planned_row import RowAction
 from xlbridge.upload.planning.row_actions import RowPlan
 from xlbridge.validation import ValidatedSheet
+
+if TYPE_CHECKING:
+    from xlbridge.upload.lookup.links import LinkResolver
 
 _PLANNING = Text(
     pt="Linhas: {rows} · procurando os registros no sistema",
@@ -59,7 +60,9 @@ class Uploads:
         self._client = client
 
     @cached_property
-    def _links(self) -> LinkResolver:
+    def _links(self) -> "LinkResolver":
+        from xlbridge.upload.lookup.links import LinkResolver
+        from xlbridge.upload.lookup.registries import Registries
         from xlbridge.upload.results.status_copy import SheetCodes
 
         codes = SheetCodes(self._context, self._client).of

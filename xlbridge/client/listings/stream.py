@@ -106,6 +106,11 @@ def exact_decoder(
     )
 
 
+def has_short_wholes(text: str) -> bool:
+    """Tell whether no whole number of a JSON text can be too long, by a sample of its digits."""
+    return _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
+
+
 class _KnownNumbers(dict[str, Any]):
     """Values of numbers by their text: most numbers of a listing come many times."""
 
@@ -281,7 +286,7 @@ class JsonReader:
 
     def _decoded_list(self, text: str) -> list[Any] | None:
         """Decode a list, None where the text is none."""
-        short = _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
+        short = has_short_wholes(text)
         if self._quick is None:
             self._quick = _quick_decoder(self._numbers)
         if short:
