@@ -215,3 +215,91 @@ def test_a_step_of_a_plan_takes_a_mapping(tmp_path: Path, xlbridge: Xlbridge) ->
     done = xlbridge("batch", "run", "plan.yaml")
     assert done.returncode == 2
     assert "plan.yaml:4: steps.titulos.map: There is no mapping" in done.stderr
+
+
+_DAY = date(2026, 10, 1)
+_SALES = ["Nº Pedido", "Data", "Cliente", "CNPJ", "Produto", "Qtd", "Valor Unit.", "Total"]
+_SALES_ROW = [1001, _DAY, "Padaria Estrela", "11.222.333/0001-81", "P-1", 10, 2.5, 25]
+_MONTHS = ["Centro de Custo", "Descrição", "Jan", "Fev", "mar/26", "Total"]
+_ADDRESSED = ["Filial", "Depósito", "Código", "Produto", "Endereço", "Contagem 1"]
+_COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada"]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "told"),
+    [
+        (_SALES, _SALES_ROW, "Sales orders (pedido); an import"),
+        (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
+        (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
+        (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
+    ],
+    ids=["flat orders", "counts at addresses", "counts", "months"],
+)
+def test_a_sheet_whose_rows_are_no_records_is_told(
+    tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], told: str
+) -> None:
+    """Never proposed for other records, which have a few of its columns."""
+    write_rows(tmp_path / "t.xlsx", header, [row, row])
+    done = xlbridge("map", "t.xlsx")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("resource", "row", "columns"),
+    [
+        (
+            "entrada",
+            {"Filial": 1, "Data": _DAY, "NF": "4512", "Fornecedor": "Aços SA", "Código": 2001,
+             "Qtd entrada": 10, "Custo unit.": 1.1},
+            {"dataDaEntrada": "Data", "documento": "NF", "quantidade": "Qtd entrada",
+             "valorUnitario": "Custo unit.", "idProd": "Código"},
+        ),
+        (
+            "clientecontato",
+            {"Cliente": "Padaria", "Contato": "Maria", "Cargo": "Gerente", "E-mail": "a@b.com.br"},
+            {"nome": "Contato", "cargo": "Cargo", "email": "E-mail"},
+        ),
+        (
+            "planejamento",
+            {"Filial": 1, "Centro de custo": "01.001", "Categoria": "2.01.001", "Ano": 2026,
+             "Mês": 1, "Valor mensal": 1000},
+            {"valorLimite": "Valor mensal"},
+        ),
+        (
+            "nota-fiscal-servico",
+            {"Filial": 1, "Cliente": 1001, "Serviço": "14.01", "Valor": 1500, "ISS retido": 5},
+            {"aliquotaISSRetido": "ISS retido"},
+        ),
+        (
+            "produto",
+            {"ID": 16000123451, "Código": "PAR-1", "Descrição": "Parafuso", "NCM": "7318.15.00"},
+            {"codigoInterno": "Código"},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_the_resource_is_told_by_what_it_has_and_what_others_have(
+    tmp_path: Path,
+    xlbridge: Xlbridge,
+    resource: str,
+    row: dict[str, object],
+    columns: dict[str, str],
+) -> None:
+    write_rows(tmp_path / "t.xlsx", list(row), [list(row.values())] * 2)
+    content = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)
+    assert content["resource"] == resource
+    told = {name: body.get("from") for name, body in content["columns"].items()}
+    assert columns.items() <= told.items()
+
+
+def test_a_group_above_the_header_tells_what_its_columns_are(
+    tmp_path: Path, xlbridge: Xlbridge
+) -> None:
+    rows = [["Código", "Nome", "Número", "Vencimento", "Valor", "Filial"]]
+    rows += [[1001, "Padaria", f"NF-{n}", date(2026, 10, n), 10.5, 1] for n in (1, 2)]
+    write_rows(tmp_path / "t.xlsx", ["Cliente", "", "Título", "", "", "Empresa"], rows)
+    content = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)
+    assert content["resource"] == "contasreceber"
+    assert content["columns"]["codigoDoCliente"] == {"from": "Código"}
+    assert content["columns"]["numeroDoDocumento"] == {"from": "Número"}

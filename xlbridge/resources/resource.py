@@ -295,6 +295,11 @@ class Resource:
         """The names of the columns that every sheet must have."""
         return tuple(column.name for column in self.columns if column.required)
 
+    @cached_property
+    def names_with_lists(self) -> frozenset[str]:
+        """The names of the columns of the resource and of its lists."""
+        return frozenset(c.name for one in (self, *self.children) for c in one.columns)
+
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that a sheet of the resource can be sent in."""

@@ -169,20 +169,24 @@ _KNOWN_VALUES: dict[str, dict[str, Scalar]] = {
 class ForeignColumn:
     """A column of a foreign sheet: its header, the first of its filled cells, and the share of the
     sheet's rows in which it is filled; ``declared`` is how the user says that its numbers are
-    written."""
+    written, ``group`` the text above the header that stands for several columns."""
 
     header: str
     cells: CellColumn
     filled: float
     declared: NumberStyle | None = None
+    group: str = ""
 
     @classmethod
-    def of(cls, header: str, cells: SheetCells, place: int, rows: Sequence[int]) -> "ForeignColumn":
+    def of(
+        cls, header: str, cells: SheetCells, place: int, rows: Sequence[int], group: str
+    ) -> "ForeignColumn":
         """Take the cells of a column in some rows of a sheet, counted from zero."""
         own = cells.columns[place]
         filled = [row for row in rows if own.kind(row) is not CellKind.EMPTY]
         values = [own.value(row) for row in filled[:_SAMPLE_ROWS]]
-        return cls(header, CellEncoder().encode(values), len(filled) / max(1, len(rows)))
+        share = len(filled) / max(1, len(rows))
+        return cls(header, CellEncoder().encode(values), share, group=group)
 
     @property
     def values(self) -> list[object]:

@@ -32,10 +32,16 @@ from xlbridge.validation.mapping.mapping_file import (
     DocumentKind,
     SheetMapping,
 )
-from xlbridge.validation.mapping.synonyms import NameFit, NameMatcher, mapping_words
+from xlbridge.validation.mapping.synonyms import (
+    NameFit,
+    NameMatcher,
+    columns_called,
+    mapping_words,
+)
 
 _TOLD, _HIGH, _MEDIUM, _LEAST, _FITS, _CLOSE = 0.88, 0.86, 0.6, 0.42, 0.85, 0.06
 _LINKED = 0.7
+_AGAINST = 0.5
 _PARTIES = frozenset({"cliente", "fornecedor"})
 _DOCUMENT_WORDS = frozenset({"cnpj", "cpf", "cgc"})
 _CALLED = frozenset({"nome", "razao", "fantasia", "name"})
@@ -98,7 +104,16 @@ class MappingProposal:
         if self.resource.needs_children and KEY not in told:
             return -math.inf
         lacking = sum(name not in told for name in required) / max(1, len(required))
-        return sum(told.values()) + len(used) / max(1, len(self.header)) - 2 * lacking
+        share = len(used) / max(1, len(self.header))
+        return sum(told.values()) + share - 2 * lacking - _AGAINST * len(self.other_things)
+
+    @property
+    def other_things(self) -> Mapping[str, frozenset[str]]:
+        """The unused headers that are usual names of columns which the resource has not, with these
+        columns."""
+        called = {header: columns_called(header) for header in self.ignore}
+        own = self.resource.names_with_lists
+        return {header: names for header, names in called.items() if names and not names & own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,7 @@ def _candidates(
 ) -> Iterator[_Candidate]:
     """Yield the columns that a header may be, by its words and its values."""
     for column in resource.columns:
-        named = matcher.fit(foreign.header, column)
+        named = _named(matcher, foreign, column)
         if named is None:
             if _tells_by_values(column, foreign):
                 alone = {"from": foreign.header}
@@ -190,6 +205,12 @@ def _candidates(
         score, reason = _by_values(named, _score(named, column, foreign), fits, body)
         if reason is not None:
             yield _Candidate(foreign, column, score, reason.format(reason=named.reason), body)
+
+
+def _named(matcher: NameMatcher, foreign: ForeignColumn, column: Column) -> NameFit | None:
+    """Return how well a header fits a column by itself, or with the text above its group."""
+    texts = [foreign.header, f"{foreign.group} {foreign.header}"][: 1 + bool(foreign.group)]
+    return max(filter(None, (matcher.fit(text, column) for text in texts)), default=None)
 
 
 def _by_values(
@@ -237,7 +258,7 @@ def _links(
             # A document is that of one record; several may bear a name.
             yield _Candidate(foreign, column, _LINKED + 0.01, _BY_DOCUMENT, body)
         elif _names_records(column, foreign):
-            named = matcher.fit(foreign.header, column)
+            named = _named(matcher, foreign, column)
             if named is not None and named.score >= _MEDIUM:
                 yield _Candidate(foreign, column, _LINKED, _BY_NAME, body)
             elif is_party and words & _CALLED:

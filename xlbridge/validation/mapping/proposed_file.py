@@ -1,7 +1,7 @@
 """Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,12 @@ from xlbridge.validation.mapping.proposal import (
     ProposedColumn,
     propose,
 )
-from xlbridge.validation.mapping.synonyms import mapping_words, vocabulary
+from xlbridge.validation.mapping.synonyms import (
+    COUNTED,
+    columns_called,
+    mapping_words,
+    vocabulary,
+)
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
 _FEWEST_HEADERS = 2
@@ -76,7 +81,7 @@ def propose_mapping(
     columns, repeated = foreign_columns(cells, position)
     columns = [replace(column, declared=numbers) for column in columns]
     headers = [column.header for column in columns]
-    asked = catalogue.values() if wanted is None else [wanted]
+    asked = list(catalogue.values()) if wanted is None else [wanted]
     fitting = [each for each in asked if wanted or not is_of_other_records(headers, each)]
     if not fitting:
         raise no_import_of_exported()
@@ -90,6 +95,10 @@ def propose_mapping(
         )
         for each in fitting
     ]
+    if wanted is None:
+        counting = [each for each in proposals if not _lacks_counts(each)]
+        _require_rows_of_records(headers, asked, [each.resource for each in counting])
+        proposals = counting or proposals
     named = _named_resources(catalogue.values(), path, cells, position)
     weighed = [(each.weight + _NAMED * (each.resource.name in named), each) for each in proposals]
     ranked = sorted(weighed, key=lambda each: -each[0])
@@ -143,15 +152,30 @@ def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColum
     headers = [" ".join(text.split()) for text in header_texts(cells, position)]
     counted = Counter(map(normalise_header, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
+    groups = _groups(cells, position)
     for place, header in enumerate(headers):
         key = normalise_header(header)
         if not key or key in REMARK_HEADERS:
             continue
         if counted[key] == 1:
-            columns.append(ForeignColumn.of(header, cells, place, rows))
+            columns.append(ForeignColumn.of(header, cells, place, rows, groups[place]))
         else:
             repeated.append(header)
     return columns, repeated
+
+
+def _groups(cells: SheetCells, position: int) -> list[str]:
+    """Return for each column the text in the row above the header that stands for it and for those
+    to its right; a title alone is none."""
+    above = [text.strip() for text in header_texts(cells, position - 1)] if position else []
+    below = header_texts(cells, position)
+    if not 1 < sum(map(bool, above)) < sum(map(bool, below)):
+        return [""] * len(below)
+    groups, group = [], ""
+    for text in above:
+        group = text or group
+        groups.append(group)
+    return groups
 
 
 def confirmed_mapping_text(
@@ -220,6 +244,75 @@ def _no_header(path: Path) -> UsageError:
             en="Check that the sheet has names of columns; say another sheet with --sheet.",
         ),
     )
+
+
+def _lacks_counts(proposal: MappingProposal) -> bool:
+    """Tell whether the sheet counts something, and the resource has no quantities."""
+    return any(names & COUNTED for names in proposal.other_things.values())
+
+
+def _require_rows_of_records(
+    headers: Sequence[str], resources: Iterable[Resource], fitting: Iterable[Resource]
+) -> None:
+    """Raise ``UsageError`` for a sheet whose rows are no records: one with a column for each month,
+    or with lists of records in their rows, where no ``fitting`` resource knows as many columns."""
+    months = [header for header in headers if mapping_words(header) & _MONTHS]
+    if len(months) >= _FEWEST_MONTHS:
+        raise UsageError(_MONTHS_ASIDE.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+    called = [columns_called(header) for header in headers]
+
+    def known(columns: Set[str]) -> int:
+        return sum(not names.isdisjoint(columns) for names in called)
+
+    with_lists = [
+        (known(one.names_with_lists), one)
+        for one in resources
+        if known(one.names_with_lists - one.by_name.keys()) >= _FEWEST_OF_LIST
+    ]
+    best = max((known(one.by_name.keys()) for one in fitting), default=0)
+    most = max((count for count, _ in with_lists), default=0)
+    if most > best:
+        likely = [one for count, one in with_lists if count == most]
+        pt, en = (
+            ", ".join(f"{getattr(one.title, lang)} ({one.name})" for one in likely)
+            for lang in ("pt", "en")
+        )
+        raise UsageError(
+            _ROWS_OF_LISTS.format(titles=Text(pt=pt, en=en)),
+            _HOW_TO_PART.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
+        )
+
+
+_ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
+_FEWEST_MONTHS = 3
+_FEWEST_OF_LIST = 2
+_MONTHS = frozenset(
+    {"jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"}
+    | {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro"}
+    | {"outubro", "novembro", "dezembro", "feb", "apr", "may", "aug", "sep", "oct", "dec"}
+)
+_MONTHS_ASIDE = Text(
+    pt="A planilha tem uma coluna para cada mês ({months}); na importação cada mês é uma linha.",
+    en="The sheet has a column for each month ({months}); an import has a row for each.",
+)
+_HOW_TO_UNPIVOT = Text(
+    pt="Passe os meses para linhas (no Excel: Dados > Da Tabela/Intervalo > Transformar Colunas em "
+    "Linhas), ou diga o recurso com --resource.",
+    en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or say "
+    "the resource with --resource.",
+)
+_ROWS_OF_LISTS = Text(
+    pt="A planilha parece ter em cada linha um item, com os dados do registro repetidos, como em "
+    "{titles}; na importação os registros e os itens ficam em planilhas separadas.",
+    en="The sheet seems to have an item in each row, with the data of its record repeated, as in "
+    "{titles}; an import has records and items in sheets of their own.",
+)
+_HOW_TO_PART = Text(
+    pt="Distribua as colunas pelas planilhas do modelo, unidas por chave: "
+    "xlbridge template {name}; se as linhas são outra coisa, diga o recurso com --resource.",
+    en="Part the columns between the sheets of the template, joined by chave: xlbridge template "
+    "{name}; if the rows are something else, say the resource with --resource.",
+)
 
 
 def _no_resource(path: Path, names: Sequence[str]) -> UsageError:

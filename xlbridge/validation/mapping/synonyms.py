@@ -55,6 +55,10 @@ _SHORT_FORMS: Mapping[str, str] = {
     "serv": "servico",
     "servicos": "servico",
     "tit": "titulo",
+    "unit": "unitario",
+    "qtde": "quantidade",
+    "qty": "quantidade",
+    "quant": "quantidade",
     "val": "valor",
     "vct": "vencimento",
     "venc": "vencimento",
@@ -69,6 +73,7 @@ _FILLERS = frozenset(
 )
 """Words that tell the kind of a column, and not which one it is."""
 
+_PRODUCT = ("produto", "sku", "id produto", "item", "product")
 USUAL: Mapping[str, tuple[str, ...]] = {
     "codigoDaFilial": ("filial", "empresa", "loja", "estabelecimento", "branch", "company"),
     "codigoDoCliente": ("cliente", "customer", "client", "sacado", "codigo do pagador"),
@@ -147,7 +152,21 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "ValorCBS": ("valor cbs", "cbs"),
     "codigoDoAlmoxarifado": ("almoxarifado", "deposito", "estoque", "armazem", "warehouse"),
     "codigoDaSecao": ("secao", "endereco", "localizacao", "posicao", "location", "bin"),
-    "idProd": ("produto", "sku", "id produto", "item", "product"),
+    "idProd": _PRODUCT,
+    "idProduto": _PRODUCT,
+    "quantidade": (
+        *("quantidade", "quantidade entrada", "quantidade saida", "quantidade pedida"),
+        *("quantidade vendida", "quantidade recebida"),
+    ),
+    "contagem": ("contagem", "quantidade contada", "contado", "quantidade fisica"),
+    "dataDaEntrada": ("data da entrada", "data de entrada", "data de recebimento", "entrada"),
+    "documento": ("documento", "nota fiscal", "nf", "numero da nota", "numero do documento"),
+    "valorLimite": (
+        *("valor limite", "limite", "valor mensal", "valor orcado", "orcado", "orcamento"),
+        *("budget", "verba", "valor planejado"),
+    ),
+    "nome": ("contato", "nome do contato", "pessoa de contato"),
+    "cargo": ("cargo", "funcao"),
     "ativo": ("ativo", "habilitado", "active", "ativa"),
     "descricaoDoProduto": ("descricao do produto", "nome do produto", "produto", "mercadoria"),
     "codigoInterno": ("codigo interno", "sku", "codigo do produto", "referencia", "part number"),
@@ -156,7 +175,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "descricaoDoCentroDeCusto": ("nome do centro de custo", "descricao do centro de custo"),
 }
 POSSIBLE: Mapping[str, tuple[str, ...]] = {
-    "codigoDaFilial": ("unidade", "matriz filial", "store", "unit"),
+    "codigoDaFilial": ("unidade", "matriz filial", "store", "business unit"),
     "codigoDoCliente": ("codigo", "tomador", "codigo do tomador", "conta do cliente", "parceiro"),
     "codigoDoFornecedor": ("codigo", "prestador", "parceiro", "credor"),
     "codigoDoItemDeLancamento": ("item", "natureza", "classificacao", "conta de resultado"),
@@ -175,14 +194,20 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "nomeComercial": ("razao social", "nome", "cliente", "nome do cliente", "name", "apelido"),
     "cnpj": ("documento", "cnpj cpf", "cpf cnpj"),
     "cpf": ("documento",),
-    "seuCodigo": ("codigo", "cliente", "id", "parceiro", "matricula", "cod empresa"),
+    "seuCodigo": ("codigo", "cliente", "parceiro", "matricula", "cod empresa", "id"),
     "telefone": ("contato",),
     "codigoDaSecao": ("rua", "local", "endereco estoque"),
     "valorDoServico": ("total", "valor total", "preco"),
     "ativo": ("status", "situacao"),
     "idProd": ("codigo", "id"),
+    "dataDaEntrada": ("data", "data da nota", "data de emissao", "emissao"),
+    "documento": ("numero", "pedido"),
+    "valorLimite": ("valor", "total", "previsto"),
+    "nome": ("nome", "responsavel"),
+    "aliquotaISSRetido": ("aliquota", "iss retido"),
+    "observacao": ("observacao", "historico"),
     "descricaoDoProduto": ("descricao", "nome", "item"),
-    "codigoInterno": ("codigo", "id", "cod fabricante"),
+    "codigoInterno": ("codigo", "cod fabricante", "id"),
     "valorUnitario": ("preco", "custo unitario", "custo medio", "valor"),
     "descricaoDoCentroDeCusto": ("descricao", "nome", "centro de custo", "departamento"),
 }
@@ -194,7 +219,19 @@ OTHER_THINGS = frozenset(
     {"pago", "paga", "pagamento", "baixa", "real", "saldo", "juros", "multa", "desconto"}
     | {"nascimento", "cadastro", "created", "updated", "situacao", "status", "nosso", "prorrogado"}
     | {"recebido", "recebimento", "abatimento", "quantidade", "cidade", "uf", "cep", "bairro"}
-    | {"inscricao", "estadual", "rg", "ie", "alteracao", "inclusao", "descricao", "obs"}
+    | {
+        "contagem",
+        "contada",
+        "contado",
+        "inscricao",
+        "estadual",
+        "rg",
+        "ie",
+        "alteracao",
+        "inclusao",
+        "descricao",
+        "obs",
+    }
 )
 """Words that make of a header something else than its other words."""
 
@@ -245,6 +282,10 @@ _ALIKE = Text(
 _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's name")
 
 
+COUNTED = frozenset({"quantidade", "contagem"})
+"""Columns of quantities: without one a resource has nothing to do with a sheet that counts."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class NameFit:
     """Fit of a header to a column, from 0 to 1, and the reason."""
@@ -282,11 +323,24 @@ class NameMatcher:
         return None if _is_other_thing(words, column) else best
 
 
+@cache
+def columns_called(header: str) -> frozenset[str]:
+    """Return the columns, of whatever resource, of which a header is a usual name."""
+    words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
+    return frozenset(
+        column
+        for column in USUAL
+        if any(phrase <= words <= phrase | _FILLERS for phrase, usual in phrases(column) if usual)
+    )
+
+
 def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
     """Compare a header with one of a column's names: the same, the same but for words such as
     "código", or with words more."""
     if words == phrase:
-        return NameFit(0.92, _USUAL) if usual else NameFit(0.7, _POSSIBLE)
+        # "ID" is the other system's own number, before it is a code that people know.
+        possible = 0.69 if words == {"id"} else 0.7
+        return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
     telling, wanted = words - _FILLERS, phrase - _FILLERS
     if not wanted or not telling:
         return None
