@@ -22,8 +22,9 @@ from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
 from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, STRUCK_RUN, QuickScan, with_known_errors
 
-_SIZE = 3 << 20
-"""Bytes of a chunk: enough for what each costs besides to be little."""
+_SIZE = 2 << 20
+"""Bytes of a chunk: enough for what each costs besides to be little, and few for what is still to
+be done once the last is unpacked."""
 
 _AT_ONCE = 2
 _ROW = b"<row"
