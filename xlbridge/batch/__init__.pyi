@@ -13,9 +13,9 @@ from .report import (
 )
 from .run import prove_batch as prove_batch, run_batch as run_batch
 from .run_options import (
+    BatchConsentRequest as BatchConsentRequest,
     BatchOutcome as BatchOutcome,
     BatchRunOptions as BatchRunOptions,
-    ConsentRequest as ConsentRequest,
 )
 from .sender import plan_batch as plan_batch
 from .status import (

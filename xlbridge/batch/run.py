@@ -30,9 +30,9 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.proof.builder import require_proof_folder, write_proofs
 from xlbridge.batch.run_options import (
+    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
-    ConsentRequest,
     OpenProgress,
 )
 from xlbridge.batch.sender import WorkbookSender, run_processing
@@ -45,7 +45,6 @@ from xlbridge.batch.status import (
     workbook_overviews,
 )
 from xlbridge.batch.workbook_checks import (
-    CheckResult,
     JudgedFile,
     StepWorkbook,
     check_all,
@@ -74,14 +73,14 @@ _NOT_TOUCHED = frozenset({UnitStatus.DONE, UnitStatus.EDITED})
 class BatchRun:
     """One run of a batch, from where ledger and journal have it.
 
-    ``checked`` is the result of its checks; ``worked`` says that something was sent or exported in
-    it, ``failure`` how this computer failed at one of the units, if it did.
+    ``refused`` are the workbooks that its checks do not let be sent; ``worked`` says that something
+    was sent or exported in it, ``failure`` how this computer failed at one of the units, if it did.
     """
 
     def __init__(self, batch: Batch, options: BatchRunOptions) -> None:
         self._batch = batch
         self._options = options
-        self.checked = CheckResult()
+        self.refused: Sequence[JudgedFile] = ()
         self.worked = False
         self.failure: LocalFailure | None = None
         self._failed: set[tuple[str, str]] = set()
@@ -98,10 +97,10 @@ class BatchRun:
         self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.own_schemas)
         self._batch.ledger.forget_failures(self._batch.id)
         self._export_sources()
-        self.checked = self._check()
+        self.refused = self._check()
         self._blocked = frozenset(blocked_steps(overview(self._batch)))
         request = self._consent_request()
-        held = self._options.all_or_nothing and bool(self.checked.failed)
+        held = self._options.all_or_nothing and bool(self.refused)
         if not held and (not request.total or self._options.consent(request)):
             self._do_steps()
         return overview(self._batch)
@@ -125,7 +124,8 @@ class BatchRun:
                 progress.advance()
                 before[step.name] = step_overview(self._batch, step, before)
 
-    def _check(self) -> CheckResult:
+    def _check(self) -> Sequence[JudgedFile]:
+        """Check the workbooks that are not sent yet; return those that may not be sent."""
         all_targets = self._targets()
         targets = [
             target for target, state in all_targets if state.status in _TO_CHECK and not state.jobs
@@ -136,7 +136,7 @@ class BatchRun:
             if state.jobs and state.status is not UnitStatus.DONE
         ]
         if not targets:
-            return CheckResult()
+            return ()
         for target in targets:
             if target.step.sending is not None:
                 # Remarks about the environment are shown before the phase begins.
@@ -157,7 +157,7 @@ class BatchRun:
             for workbook, state in workbook_overviews(self._batch, step)
         ]
 
-    def _consent_request(self) -> ConsentRequest:
+    def _consent_request(self) -> BatchConsentRequest:
         digest = hashlib.sha256()
         rows: dict[str, tuple[WorkbookStep, int, int]] = {}
         for target, state in self._targets():
@@ -169,8 +169,8 @@ class BatchRun:
             digest.update(f"{target.step.name}\0{target.workbook.sha256}\0{unit_rows}\n".encode())
             _, files, before = rows.get(target.step.name, (target.step, 0, 0))
             rows[target.step.name] = target.step, files + 1, before + unit_rows
-        failed = len(self.checked.failed)
-        return ConsentRequest(tuple(rows.values()), failed, digest.hexdigest())
+        failed = len(self.refused)
+        return BatchConsentRequest(tuple(rows.values()), failed, digest.hexdigest())
 
     def _do_steps(self) -> None:
         steps = self._batch.plan.ordered
@@ -301,7 +301,7 @@ def run_batch(batch: Batch, options: BatchRunOptions) -> BatchOutcome:
         run = BatchRun(batch, options)
         outcome = BatchOutcome(run.run(), failure=run.failure)
     try:
-        outcome.findings_page = _write_findings_page(batch, run.checked)
+        outcome.findings_page = _write_findings_page(batch, run.refused)
     except (UsageError, LocalFailure) as error:
         outcome.findings_error = error
     if run.worked:
@@ -327,16 +327,16 @@ def _write_proofs(batch: Batch, outcome: BatchOutcome, progress: OpenProgress) -
         outcome.proof_error = error
 
 
-def _write_findings_page(batch: Batch, checked: CheckResult) -> Path | None:
+def _write_findings_page(batch: Batch, refused: Sequence[JudgedFile]) -> Path | None:
     """Write a page with all errors of the workbooks and return its path, None without errors."""
     page = batch.plan.folder / f"{batch.plan.proof}-findings.html"
-    if not checked.failed:
+    if not refused:
         with report_write_errors(page):
             page.unlink(missing_ok=True)
         return None
     with report_write_errors(page):
         page.parent.mkdir(parents=True, exist_ok=True)
-    report_forms(Report.of(checked.failed)).write("html", page)
+    report_forms(Report.of(refused)).write("html", page)
     return page
 
 

@@ -49,7 +49,7 @@ def _no_progress(_text: Text, _total: int) -> AbstractContextManager[RunProgress
 
 
 @dataclass(frozen=True, slots=True)
-class ConsentRequest:
+class BatchConsentRequest:
     """Request for consent before anything is sent: the rows of each step, and a token.
 
     ``failed`` counts the workbooks that stay out because they have errors.
@@ -81,7 +81,7 @@ class BatchRunOptions:
     runs the exports. ``progress`` opens the display of a phase with a number of steps.
     """
 
-    consent: Callable[[ConsentRequest], bool]
+    consent: Callable[[BatchConsentRequest], bool]
     upload: UploadOptions
     consent_to_processing: Consent = lambda _request: False
     all_or_nothing: bool = False

@@ -21,7 +21,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
-from xlbridge.upload import Job
+from xlbridge.upload import Job, State
 
 if TYPE_CHECKING:
     from xlbridge.export import PreparedExport
@@ -360,7 +360,7 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
         counts["read"], counts["processed"], counts["already"], 0, unknown, unsent=waiting
     )
     if not job.state.is_final:
-        doubtful = job.state.value == "in_doubt"
+        doubtful = job.state is State.IN_DOUBT
         status = UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
     elif unknown:
         status = UnitStatus.IN_DOUBT

@@ -5,7 +5,7 @@ repeated keys, repeated rows, references.
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -240,24 +240,17 @@ class StepWorkbook:
     workbook: WorkbookFile
 
 
-@dataclass(slots=True)
-class CheckResult:
-    """Result of the checks: ``passed`` may be sent; ``failed`` are the others, with findings."""
-
-    passed: list[StepWorkbook] = field(default_factory=list)
-    failed: list[JudgedFile] = field(default_factory=list, repr=False)
-
-
 def check_all(
     batch: Batch,
     judged: Iterable[tuple[StepWorkbook, JudgedFile]],
     advance: Callable[[], None],
     unsettled: Sequence[StepWorkbook] = (),
-) -> CheckResult:
+) -> list[JudgedFile]:
     """Check workbooks that were ``judged`` by themselves against one another; record the results.
 
-    Records that the ``unsettled`` workbooks may still bring are not reported as missing. Raises
-    what ``Client.records`` raises, and records nothing then.
+    Return those that may not be sent, with their findings. Records that the ``unsettled`` workbooks
+    may still bring are not reported as missing. Raises what ``Client.records`` raises, and records
+    nothing then.
     """
     gathered = _GatheredSheets(batch)
     for target in unsettled:
@@ -265,15 +258,13 @@ def check_all(
     for target, found in judged:
         gathered.add(target, found)
         advance()
-    checked = CheckResult()
+    failed = []
     for target, found in gathered.with_findings():
         check = _check_record(target, found)
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
-        if check.ok:
-            checked.passed.append(target)
-        else:
-            checked.failed.append(found)
-    return checked
+        if not check.ok:
+            failed.append(found)
+    return failed
 
 
 class _GatheredSheets:

@@ -10,9 +10,9 @@ import click
 
 from xlbridge.batch import (
     Batch,
+    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
-    ConsentRequest,
     batch_report,
     is_settled,
     open_batch,
@@ -42,7 +42,7 @@ from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import (
     ApproveAll,
-    ConsentRequest as JobConsentRequest,
+    ConsentRequest,
 )
 
 
@@ -237,7 +237,7 @@ def _proof_exit_code(outcome: BatchOutcome) -> ExitCode:
     return ExitCode.GOOD if outcome.proofs_settled else ExitCode.DATA_ERRORS
 
 
-def _consent_to_sending(batch: Batch, given: GivenConsent, request: ConsentRequest) -> bool:
+def _consent_to_sending(batch: Batch, given: GivenConsent, request: BatchConsentRequest) -> bool:
     """Show what will be sent and ask for consent."""
     for line in _request_lines(batch, request):
         remark(line)
@@ -250,7 +250,7 @@ def _consent_to_sending(batch: Batch, given: GivenConsent, request: ConsentReque
     )
 
 
-def _consent_to_processing(given: GivenConsent, request: JobConsentRequest) -> bool:
+def _consent_to_processing(given: GivenConsent, request: ConsentRequest) -> bool:
     """Show the records that a step will process, and ask for consent as ``process`` does."""
     for line in request.lines():
         remark(line)
@@ -263,7 +263,7 @@ _PROCESSING_HINT = Text(
 )
 
 
-def _request_lines(batch: Batch, request: ConsentRequest) -> Iterator[Text]:
+def _request_lines(batch: Batch, request: BatchConsentRequest) -> Iterator[Text]:
     for step, files, rows in request.rows:
         yield Text(
             pt="  {step} · {resource} para {profile} · arquivos: {files} · linhas: {rows}",
@@ -285,7 +285,7 @@ def _request_lines(batch: Batch, request: ConsentRequest) -> Iterator[Text]:
     )
 
 
-def _is_token(request: ConsentRequest, given: str) -> bool:
+def _is_token(request: BatchConsentRequest, given: str) -> bool:
     """Return True. Raises ``UsageError`` where what was given confirms another batch."""
     if given.strip().casefold() == request.token:
         return True
@@ -298,7 +298,7 @@ def _is_token(request: ConsentRequest, given: str) -> bool:
     )
 
 
-def _token_hint(request: ConsentRequest) -> Text:
+def _token_hint(request: BatchConsentRequest) -> Text:
     return Text(
         pt="Nada foi enviado. Confira o plano acima; a confirmação dele é --confirm {token}",
         en="Nothing was sent. Check the plan above; its confirmation is --confirm {token}",

@@ -19,9 +19,9 @@ from starlette.routing import Route
 
 from xlbridge.batch import (
     Batch,
+    BatchConsentRequest,
     BatchOutcome,
     BatchRunOptions,
-    ConsentRequest,
     UnitStatus,
     batch_json,
     open_known_batch,
@@ -141,9 +141,9 @@ class BatchRequests:
 
     def _run(self, name: str, token: str, changed: Changed) -> None:
         remote = self._remote
-        asked: list[ConsentRequest] = []
+        asked: list[BatchConsentRequest] = []
 
-        def consent(request: ConsentRequest) -> bool:
+        def consent(request: BatchConsentRequest) -> bool:
             asked.append(request)
             return request.token == token
 
@@ -173,7 +173,7 @@ class BatchRequests:
         return open_known_batch(name, self._remote.base, announce)
 
 
-def _asked_json(batch: Batch, request: ConsentRequest) -> dict[str, Any]:
+def _asked_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
     """Return what a run would send, to be confirmed."""
     targets = {
         step.profile: batch.environments.client(step.profile).target for step, _, _ in request.rows

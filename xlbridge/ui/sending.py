@@ -81,9 +81,7 @@ class SheetUploads:
             uploads, given = Uploads(context, client), _options(options, "")
             sheet = _with_codes(uploads, sheet, editor)
             again = _retried(context, sheet, editor)
-            planned = (
-                uploads.plan(sheet, given) if again is None else uploads.plan_retry(again, given)
-            )
+            planned = uploads.plan(sheet if again is None else again, given)
             target = client.target
         rows = [row for row in planned.plan.rows if not row.is_created]
         columns = {} if sheet.resource is None else sheet.resource.by_name

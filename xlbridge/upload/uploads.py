@@ -82,23 +82,17 @@ class Uploads:
         """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
         return self.run(self.create(sheet, options), options)
 
-    def plan(self, sheet: ValidatedSheet, options: UploadOptions) -> PlannedSheet:
-        """Return the action of each row, as ``create`` would record it; nothing is written.
+    def plan(self, given: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
+        """Return the action of each row of a sheet, or of corrected rows; nothing is written.
 
-        Raises ``UsageError`` as ``create`` does; ``TransportError`` or ``AuthenticationFailed``
-        when the system cannot be asked.
+        It is as ``create`` or ``create_retry`` would record it. Raises ``UsageError`` as they do;
+        ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
         """
-        options.progress(_PLANNING.format(rows=len(sheet.rows)))
-        source = _source(sheet, options)
-        return plan_source(self._context, self._client, source, options)
-
-    def plan_retry(self, corrected: CorrectedRows, options: UploadOptions) -> PlannedSheet:
-        """Return the action of each row, as ``create_retry`` would record it; nothing is written.
-
-        Raises as ``plan`` does.
-        """
-        options.progress(_PLANNING.format(rows=len(corrected.sheet.rows)))
-        source, options = _retried_source(corrected, options)
+        if isinstance(given, CorrectedRows):
+            source, options = _retried_source(given, options)
+        else:
+            source = _source(given, options)
+        options.progress(_PLANNING.format(rows=len(source.rows)))
         return plan_source(self._context, self._client, source, options)
 
     def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:

@@ -84,10 +84,6 @@ class UploadHistory:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._retries: dict[str, list[Job]] = {}
-        for job in journal.jobs():
-            if (retried := job.retry_of) is not None:
-                self._retries.setdefault(retried, []).append(job)
 
     def of(self, step: str, file: ProofFile) -> SentFile:
         """Return the outcome of each row of a workbook that was sent.
@@ -131,7 +127,7 @@ class UploadHistory:
             job = waiting.pop()
             if job.id not in found:
                 found[job.id] = job
-                waiting += self._retries.get(job.id, ())
+                waiting += self._journal.retries_of(job.id)
         yield from sorted(found.values(), key=lambda job: (job.created_at, job.id))
 
     def _origins(self, job: Job) -> Mapping[int, int]:

@@ -135,10 +135,9 @@ def _with_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:
     unique = [set(columns) for _, columns in unique_keys(resource)]
     for number, lookup in enumerate(lookups):
         before = {name for each in lookups[:number] for name in each.key}.difference(lookup.key)
-        filled = all(row.get(name) is not None for name in lookup.key)
-        fits = all(row.get(name) in allowed for name, allowed in lookup.when.items())
         found_otherwise = any(row.get(name) is not None for name in before)
-        if filled and fits and found_otherwise and any(map(set(lookup.key).issubset, unique)):
+        is_unique = any(map(set(lookup.key).issubset, unique))
+        if lookup.serves(row) and found_otherwise and is_unique:
             yield {**row, **dict.fromkeys(before)}
 
 

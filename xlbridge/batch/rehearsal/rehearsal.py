@@ -72,7 +72,7 @@ def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> Re
     plan = parse_faults(options.faults)
     seed = plan.seed if options.seed_number is None else options.seed_number
     disturbed = TrialConditions(
-        _fault_specification(options, plan), options.kills, seed, options.stand_ins
+        _fault_specification(options.faults, plan, seed), options.kills, seed, options.stand_ins
     )
     with _workspace_folder(options.keep) as folder:
 
@@ -97,12 +97,11 @@ def run_rehearsal(options: RehearsalOptions, tell: Callable[[Text], None]) -> Re
     )
 
 
-def _fault_specification(options: RehearsalOptions, plan: FaultPlan) -> str | None:
+def _fault_specification(faults: str, plan: FaultPlan, seed: int) -> str | None:
     """Return the faults with the seed that holds, None where there are no faults."""
     if not plan.faults:
         return None
-    seed = plan.seed if options.seed_number is None else options.seed_number
-    parts = (part for part in options.faults.split(",") if not part.strip().startswith("seed="))
+    parts = (part for part in faults.split(",") if not part.strip().startswith("seed="))
     return ",".join([*parts, f"seed={seed}"])
 
 

@@ -11,6 +11,7 @@ from xlbridge.batch.rehearsal.result import (
     RowDifference,
     RowId,
     TrialCounts,
+    TrialResult,
     Violation,
     ViolationKind,
     WorkbookResult,
@@ -36,7 +37,7 @@ ASSERTIONS: dict[str, tuple[Text, tuple[ViolationKind, ...]]] = {
 }
 """Assertions of a rehearsal, by its key in JSON, and its violations."""
 
-OUTCOME_NAMES = {
+_OUTCOME_NAMES = {
     RowOutcome.ACCEPTED: Text(pt="aceita", en="accepted"),
     RowOutcome.REJECTED: Text(pt="rejeitada", en="rejected"),
     RowOutcome.NOT_WRITTEN: Text(pt="não gravada", en="not written"),
@@ -47,7 +48,7 @@ OUTCOME_NAMES = {
     None: Text(pt="não enviada", en="not sent"),
 }
 
-PLACE_IN_DATABASE = {
+_PLACE_IN_DATABASE = {
     True: Text(pt="está no sistema", en="is in the system"),
     False: Text(pt="não está no sistema", en="is not in the system"),
 }
@@ -204,16 +205,19 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
         faults=rehearsed.faults or Text(pt="nenhuma", en="none")
     )
-    yield Text(
-        pt="  execuções: {faulty} sob falhas, {killed} delas "
-        "{killed:interrompida|interrompidas} no meio; {calm} sem falhas",
-        en="  runs: {faulty} under faults, {killed} of them killed in the middle; {calm} without",
+    yield Text(pt="  execuções: {runs}", en="  runs: {runs}").format(runs=runs_text(trial))
+
+
+def runs_text(trial: TrialResult) -> Text:
+    """Return how many runs a trial took, and how."""
+    return Text(
+        pt="{faulty} sob falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
+        "{calm} sem falhas",
+        en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
     ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
 
 
 def _workbook_text(workbook: WorkbookResult) -> Text:
-    rows = row_counts([workbook])
-    good = rows["accepted"] + rows["unchanged"] == rows["read"]
     text = Text(
         pt="{mark} {step} · {name}: {read} {read:linha|linhas} = {accepted} "
         "{accepted:aceita|aceitas} + {rejected} {rejected:rejeitada|rejeitadas} + "
@@ -222,7 +226,12 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
         en="{mark} {step} · {name}: {read} {read:row|rows} = {accepted} accepted + {rejected} "
         "rejected + "
         "{unknown} in doubt + {unsent} not sent + {unchanged} unchanged + {held} held",
-    ).format(mark="  ✓" if good else "  ✗", step=workbook.step, name=workbook.name, **rows)
+    ).format(
+        mark="  ✓" if workbook.settled else "  ✗",
+        step=workbook.step,
+        name=workbook.name,
+        **row_counts([workbook]),
+    )
     if workbook.problem is None:
         return text
     return untranslated("{text} ({why})").format(text=text, why=workbook.problem)
@@ -237,27 +246,25 @@ def _tables_text(counted: TrialCounts) -> Iterator[Text]:
 
 
 def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    tally = rehearsed.counted.tally
-    refused = (_row_text(r.row_id, r.reason) for r in rehearsed.counted.refusals)
-    yield from _limited_list(Text(pt="Rejeitadas", en="Rejected"), refused)
-    doubts = (
-        _row_text(
-            doubt.row_id,
-            PLACE_IN_DATABASE[doubt.there],
-        )
-        for doubt in tally.doubts
-    )
-    yield from _limited_list(Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts)
+    for title, rows in row_lists(rehearsed):
+        yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
+
+
+def row_lists(rehearsed: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:
+    """Yield the rows that somebody has to look at, list by list, with what is said of each."""
+    counted = rehearsed.counted
+    refused = ((one.row_id, one.reason) for one in counted.refusals)
+    yield Text(pt="Rejeitadas", en="Rejected"), refused
+    doubts = ((one.row_id, _PLACE_IN_DATABASE[one.there]) for one in counted.tally.doubts)
+    yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
     again = Text(pt="agora está mais de uma vez", en="is there more than once now")
-    yield from _limited_list(
-        Text(pt="Já estavam no banco antes", en="In the database before the run"),
-        (_row_text(row_id, again) for row_id in tally.preexisting),
+    there = ((row_id, again) for row_id in counted.tally.preexisting)
+    yield Text(pt="Já estavam no banco antes", en="In the database before the run"), there
+    differing = ((one.row_id, _difference_text(one)) for one in rehearsed.differences or ())
+    yield (
+        Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
+        differing,
     )
-    if rehearsed.differences is not None:
-        yield from _limited_list(
-            Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
-            (_row_text(d.row_id, _difference_text(d)) for d in rehearsed.differences),
-        )
 
 
 def _limited_list(title: Text, lines: Iterable[Text]) -> Iterator[Text]:
@@ -306,7 +313,7 @@ def _row_text(row_id: RowId, text: Text) -> Text:
 
 def _difference_text(difference: RowDifference) -> Text:
     return Text(pt="sem falhas {calm}, aqui {now}", en="{calm} without faults, {now} here").format(
-        calm=OUTCOME_NAMES[difference.undisturbed], now=OUTCOME_NAMES[difference.disturbed]
+        calm=_OUTCOME_NAMES[difference.undisturbed], now=_OUTCOME_NAMES[difference.disturbed]
     )
 
 

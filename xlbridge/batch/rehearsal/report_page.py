@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, page_sections
 from xlbridge.batch.rehearsal.report import (
     ASSERTIONS,
-    OUTCOME_NAMES,
-    PLACE_IN_DATABASE,
     no_fault_remark,
     rehearsal_json,
     rehearsal_text,
     row_counts,
+    row_lists,
+    runs_text,
     verdict_lines,
 )
 from xlbridge.batch.rehearsal.result import RehearsalResult, RehearsalState, RowId, WorkbookResult
@@ -67,16 +67,11 @@ _BROKEN = Text(pt="Quebrado: {what}", en="Broken: {what}")
 def _facts(rehearsed: RehearsalResult) -> list[tuple[Text, object]]:
     trial = rehearsed.trial
     none = Text(pt="nenhuma", en="none")
-    runs = Text(
-        pt="{faulty} sob falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
-        "{calm} sem falhas",
-        en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
-    ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
     return [
         (Text(pt="Plano", en="Plan"), rehearsed.plan),
         (Text(pt="Arquivos copiados", en="Workbooks copied"), trial.copied),
         (Text(pt="Falhas", en="Faults"), rehearsed.faults or none),
-        (Text(pt="Execuções", en="Runs"), runs),
+        (Text(pt="Execuções", en="Runs"), runs_text(trial)),
     ]
 
 
@@ -95,10 +90,9 @@ def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
     )
     lines = []
     for workbook in workbooks:
-        counts = row_counts([workbook])
-        good = counts["accepted"] + counts["unchanged"] == counts["read"]
-        values: tuple[Value, ...] = (workbook.step, workbook.name, *counts.values())
-        tone = Tone.PLAIN if good else Tone.OPEN
+        counts = row_counts([workbook]).values()
+        values: tuple[Value, ...] = (workbook.step, workbook.name, *counts)
+        tone = Tone.PLAIN if workbook.settled else Tone.OPEN
         lines.append(Line((*values, workbook.problem), tone))
     return _grid(Text(pt="Arquivos", en="Workbooks"), titles, lines)
 
@@ -111,25 +105,7 @@ def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
             Text(pt="Garantias quebradas", en="Broken assertions"),
             ((one.row_id, one.message) for one in counted.tally.violations),
         ),
-        (
-            Text(pt="Rejeitadas", en="Rejected"),
-            ((one.row_id, one.reason) for one in counted.refusals),
-        ),
-        (
-            Text(pt="Em dúvida até o fim", en="In doubt to the end"),
-            ((one.row_id, PLACE_IN_DATABASE[one.there]) for one in counted.tally.doubts),
-        ),
-        (
-            Text(pt="Já estavam no banco antes", en="In the database before the run"),
-            ((row_id, None) for row_id in counted.tally.preexisting),
-        ),
-        (
-            Text(pt="Diferenças do ensaio sem falhas", en="Differences from one without faults"),
-            (
-                (one.row_id, f"{OUTCOME_NAMES[one.undisturbed]} → {OUTCOME_NAMES[one.disturbed]}")
-                for one in rehearsed.differences or ()
-            ),
-        ),
+        *row_lists(rehearsed),
         (
             Text(pt="Passos não concluídos", en="Steps that are not done"),
             ((RowId(name, "", 0), text) for name, text in counted.open_steps.items()),

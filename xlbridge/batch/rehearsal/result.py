@@ -75,6 +75,11 @@ class WorkbookResult:
         return sum(outcome in outcomes for outcome in self.outcomes.values())
 
     @property
+    def settled(self) -> bool:
+        """True if every row is in the system."""
+        return self.count(RowOutcome.ACCEPTED, RowOutcome.UNCHANGED) == self.rows
+
+    @property
     def unsent(self) -> int:
         """Number of rows that were never sent, though no plan left them out."""
         return self.rows - len(self.outcomes) + self.count(RowOutcome.UNSENT)
@@ -121,19 +126,10 @@ class TrialCounts:
     tally: TableComparison
     open_steps: Mapping[str, Text]
 
-    def count(self, *outcomes: RowOutcome) -> int:
-        """Return how many rows have one of these outcomes."""
-        return sum(workbook.count(*outcomes) for workbook in self.workbooks)
-
     @property
     def rows(self) -> int:
         """Number of rows of the workbooks."""
         return sum(workbook.rows for workbook in self.workbooks)
-
-    @property
-    def unsent(self) -> int:
-        """Number of rows that were never sent."""
-        return sum(workbook.unsent for workbook in self.workbooks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,12 +196,12 @@ def copy_month(plan: BatchPlan, folder: Path) -> tuple[Path, int]:
     """
     _require_relative(plan)
     workbooks = dict.fromkeys(
-        _normalized(workbook.path)
+        plan.file(str(workbook.path))
         for step in plan.steps
         if isinstance(step, WorkbookStep)
         for workbook in workbooks_of(plan, step)
     )
-    written = [_normalized(plan.folder / path).parent for _, path in _outputs(plan)]
+    written = [path.parent for _, path in plan.written()]
     folders = [plan.folder, *(path.parent for path in workbooks), *written]
     top = Path(os.path.commonpath(folders))
     for path in (plan.path, *workbooks):
@@ -258,11 +258,6 @@ def _require_relative(plan: BatchPlan) -> None:
                     en="Write the path from the plan's folder on, such as ../month/*.xlsx.",
                 ),
             )
-
-
-def _normalized(path: Path) -> Path:
-    """Return a path without ``..``; links stay as they are named."""
-    return Path(os.path.normpath(path))
 
 
 @dataclass(slots=True)

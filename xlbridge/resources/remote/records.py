@@ -80,6 +80,14 @@ class Lookup:
         """The operations that list the records."""
         return tuple(map(operation_named, self.operation_names))
 
+    def serves(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether the records of a row can be found by it."""
+        return all(row.get(name) is not None for name in self.key) and self.is_meant_for(row)
+
+    def is_meant_for(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether ``when`` holds for a row or a record."""
+        return all(row.get(name) in allowed for name, allowed in self.when.items())
+
 
 @dataclass(frozen=True)
 class ReadBack:
@@ -232,7 +240,7 @@ class RecordToRow:
     def _filled_by(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from self.fields.items()
         for lookup in self.lookups:
-            if all(record.get(name) in allowed for name, allowed in lookup.when.items()):
+            if lookup.is_meant_for(record):
                 pairs = lookup.key.items()
                 yield from ((c, f) for c, f in pairs if c in self.renamed and c != f)
 

@@ -95,7 +95,7 @@ def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     if declared is None:
         return []
     number = () if declared.by_number is None else (declared.by_number,)
-    return [way for way in (*number, *declared.lookups) if _serves(way, row)]
+    return [way for way in (*number, *declared.lookups) if way.serves(row)]
 
 
 def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
@@ -115,13 +115,6 @@ def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup
             serving = known[case] = lookups_for(resource, rows[at])
         found.append(serving)
     return found
-
-
-def _serves(way: Lookup, row: RowValues) -> bool:
-    for name in way.key:
-        if row.get(name) is None:
-            return False
-    return not way.when or all(row.get(name) in allowed for name, allowed in way.when.items())
 
 
 _AskForItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
