@@ -1,6 +1,6 @@
 """Linked columns: what a plan may link, how the cells are judged, how the codes are filled in.
 
-Inside: resources, upload.
+Inside: upload.
 """
 
 from collections.abc import Mapping
@@ -20,12 +20,7 @@ from xlbridge.resources import (
     load_catalogue,
 )
 from xlbridge.resources.checks import DOCUMENTS
-from xlbridge.resources.references import (
-    REFERENCES,
-    link_mistakes,
-    linked_catalogue,
-)
-from xlbridge.resources.references.links import linked_resource
+from xlbridge.resources.references import REFERENCES, link_mistakes, linked_catalogue
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
 from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
@@ -147,7 +142,7 @@ def test_rows_are_repeated_by_what_they_name(tmp_path: Path, catalogue: Catalogu
 
 def test_only_the_linked_column_differs(catalogue: Catalogue) -> None:
     real = catalogue["contasreceber"]
-    form = linked_resource(real, BY_OWN_CODE, catalogue)
+    form = linked_catalogue(BY_OWN_CODE, catalogue)[real.name]
     assert (form.base, form.fingerprint) == (real, real.fingerprint)
     assert [c.name for c in form.columns] == [c.name for c in real.columns]
     assert [c.name for c in form.columns if c != real.by_name[c.name]] == ["codigoDoCliente"]
@@ -305,9 +300,8 @@ def test_a_resource_of_ones_own_is_linked_by_what_its_listing_has(tmp_path: Path
     assert list(link_mistakes({"codigoDoFornecedor": "cnpj"}, catalogue, "contaspagar")) == []
     [(_, what)] = link_mistakes({"codigoDoFornecedor": "apelido"}, catalogue, "contaspagar")
     assert what.en.endswith("allowed here: cnpj, fornecedor.")
-    column = linked_resource(
-        catalogue["contaspagar"], {"codigoDoFornecedor": "cnpj"}, catalogue
-    ).by_name["codigoDoFornecedor"]
+    linked = linked_catalogue({"codigoDoFornecedor": "cnpj"}, catalogue)["contaspagar"]
+    column = linked.by_name["codigoDoFornecedor"]
     assert column.link is not None
     assert column.link.fields == ("cnpjcpf",)
     assert "no_repeats" not in column.checks

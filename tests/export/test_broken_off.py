@@ -21,15 +21,14 @@ from typing import Any
 
 import pytest
 from environment import clean_environment, credentials, without_coverage
+from exporting import export
 from forked import Zygote
 from sandboxes import sandbox_process
 
 from xlbridge.client import Client, RetryPolicy, Target
 from xlbridge.client.listings import Window
 from xlbridge.errors import TransportError
-from xlbridge.export import LISTINGS, ExportProgress, ExportResult, Filters
-from xlbridge.export.export import export_listing
-from xlbridge.export.formats.text import open_jsonl
+from xlbridge.export import ExportProgress, ExportResult
 from xlbridge.export.part_store import PartStore, ResumeStore
 from xlbridge.export.parts import FINISHED_FILE
 from xlbridge.sandbox import RunningSandbox
@@ -48,19 +47,15 @@ def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
 
 
 def exported(
-    running: RunningSandbox, output: Path, unfinished: ResumeStore | None, **options: Any
+    running: RunningSandbox,
+    output: Path,
+    unfinished: ResumeStore | None,
+    at_once: int = 2,
+    **run: Any,
 ) -> tuple[ExportResult, list[dict[str, Any]]]:
     target = Target("t", running.base_url, running.email, running.password)
     with Client(target, retry_policy=RetryPolicy(tries=1)) as client:
-        done = export_listing(
-            client,
-            LISTINGS["pedidos"],
-            Filters(),
-            output,
-            open_jsonl,
-            unfinished=unfinished,
-            **options,
-        )
+        done = export(client, "pedidos", output, run={"resume": unfinished, **run}, at_once=at_once)
     return done, [json.loads(line) for line in output.read_text("utf-8").splitlines()]
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exporting import export
 from sampling import every
 from sheets import write_workbook
 
 from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Filters
-from xlbridge.export.export import export_listing
-from xlbridge.export.formats.template import template_opener
-from xlbridge.export.layout import Layout, require_records_of
+from xlbridge.export.layout import require_records_of
 from xlbridge.export.listing import Listing, children_of
 from xlbridge.resources import (
     Catalogue,
@@ -149,11 +148,10 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
 ) -> None:
     resource = catalogue.named(name)
     assert resource.read_back is not None
-    layout = Layout(template=resource, settled=LISTINGS[listing].is_settled)
     path = tmp_path / "sheet.xlsx"
     filters = filters_of(listing, client)
-    opener = template_opener(resource)
-    export_listing(client, LISTINGS[listing], filters, path, opener, layout=layout)
+    settled = LISTINGS[listing].is_settled
+    export(client, listing, path, filters, as_template=resource.name, settled=settled)
     sheet = validate_workbook(path, catalogue)
     assert sheet.resource == resource
     # Nothing is counted in the inventories of the demo company.

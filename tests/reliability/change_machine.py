@@ -5,7 +5,7 @@ and changes, undoes and sends them again in whatever order, while requests are s
 at writes of the journal, and somebody else changes records by other means. The oracle asks after
 each step who did what: no record twice, no change lost, nothing undone that is not the job's own.
 
-Inside: batch, upload.
+Inside: batch.
 """
 
 import itertools
@@ -44,7 +44,6 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.upload.planning import (
     RowAction,
     RowReason,
@@ -55,6 +54,7 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 
 _TEXTS = ("", ", revisto", ", de novo")
 _SETTLE = timedelta(seconds=900)
+_OLD_PLAN = timedelta(minutes=2)
 _RUNS_TO_THE_END = 12
 _RECORDS = ("financeiro/contaspagar",)
 _PLAN = "name: home-{home}\nsteps:\n  pagar:\n    upload: lote-*.xlsx\n    resource: contaspagar\n"
@@ -171,7 +171,7 @@ class ChangeMachine(Courses):
         self._count()
         self.site.proxy.reset()
 
-    @rule(passed=st.sampled_from([timedelta(seconds=1), MAX_PLAN_AGE * 2, _SETTLE]))
+    @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
     def pass_time(self, passed: timedelta) -> None:
         """Time passes."""
         self._count()
@@ -333,7 +333,7 @@ class ChangeMachine(Courses):
         """Do something as a process of a home would, and ask the oracle what it has done."""
         if home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
-            self.time += 2 * MAX_PLAN_AGE
+            self.time += _OLD_PLAN
         self.last_home = home
         self.time += timedelta(seconds=1)
         with (

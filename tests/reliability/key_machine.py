@@ -4,8 +4,6 @@ Every workbook has some of a few keys, each with a text of the workbook's own ch
 one system, each with its journal, send them in whatever order; requests are struck, the process
 ends at writes of the journal, the server goes away. The sandbox's database tells which promise was
 broken: no key twice, nothing accepted that is not there, nothing there that no job has sent.
-
-Inside: upload.
 """
 
 import itertools
@@ -38,7 +36,6 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.job import MAX_PLAN_AGE
 from xlbridge.upload.results import RowOutcome
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
@@ -46,6 +43,7 @@ KEYS = 3
 HOMES = 2
 _TEXTS = ("", ", revisto", ", de novo")
 _SETTLE = timedelta(seconds=900)
+_OLD_PLAN = timedelta(minutes=2)
 _RUNS_TO_THE_END = 12
 Death = tuple[int, bool]
 """Write of the journal at which a process ends, and whether that is before it is made."""
@@ -130,7 +128,7 @@ class KeyMachine(Courses):
         self._count()
         self.site.proxy.reset()
 
-    @rule(passed=st.sampled_from([timedelta(seconds=1), MAX_PLAN_AGE * 2, _SETTLE]))
+    @rule(passed=st.sampled_from([timedelta(seconds=1), _OLD_PLAN, _SETTLE]))
     def pass_time(self, passed: timedelta) -> None:
         """Time passes."""
         self._count()
@@ -228,7 +226,7 @@ class KeyMachine(Courses):
         """Do something as a process of the book's home would, and look what it has left."""
         if book.home != self.last_home:
             # Writers at the same moment elsewhere cannot be excluded.
-            self.time += 2 * MAX_PLAN_AGE
+            self.time += _OLD_PLAN
         self.last_home = book.home
         self.time += timedelta(seconds=1)
         with (

@@ -1,11 +1,12 @@
 """A sheet in parts: each a job of its own, all one verdict.
 
-Inside: batch, upload.
+Inside: batch.
 """
 
+import hashlib
 from contextlib import closing
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,6 @@ from xlbridge.upload import (
     Uploads,
     resolve_job,
 )
-from xlbridge.upload.job import MAX_PLAN_AGE
-from xlbridge.upload.payload import file_hash
 from xlbridge.upload.planning import (
     ConsentRequest,
     RowAction,
@@ -148,7 +147,7 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
     assert all(registered(client, document) for document in corrected_cnpj.values())
     with pytest.raises(UsageError, match="not sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
-    whole = ProofFile(path, file_hash(path), 4, job_ids=(job.id,))
+    whole = ProofFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_ids=(job.id,))
     sent = UploadHistory(context.journal).of("clientes", whole)
     assert (sent.breaches, [row.origin for row in sent.rows]) == ((), list(job.spec.rows))
     assert {row.outcome for row in sent.rows} == {RowOutcome.ACCEPTED}
@@ -310,7 +309,7 @@ def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be
         if method == "POST" and "importacao" in asked and "preview=true" not in asked and not met:
             met.append(asked)
             assert send(tmp_path / "other-home", colleague).state is State.DONE
-            clock[0] += 2 * MAX_PLAN_AGE
+            clock[0] += timedelta(minutes=2)
         return "pass"
 
     proxy.decide = decide

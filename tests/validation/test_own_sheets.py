@@ -1,7 +1,4 @@
-"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read.
-
-Inside: validation.
-"""
+"""Sheets that xlbridge adds are passed over; an analyst's own of the same name is read."""
 
 from pathlib import Path
 
@@ -21,14 +18,19 @@ from sheets import (
 )
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation import validate_workbook
-from xlbridge.validation.pipeline import validate_all_sheets
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ValidationRequest, validate_sheets, validate_workbook
 from xlbridge.validation.reports import Report, report_forms
 from xlbridge.workbook import COVER_SHEET
 from xlbridge.workbook.write import write_template
 
+LIMITS = WorkbookLimits()
 NAMES = [COVER_SHEET.pt, COVER_SHEET.en, INSTRUCTIONS_SHEET, LISTS_SHEET, SUMMARY_SHEET]
 CLIENT = GOOD["cliente"]
+
+
+def all_of(path: Path) -> ValidationRequest:
+    return ValidationRequest(file=path, all_sheets=True)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +38,10 @@ def test_an_analysts_sheet_of_such_a_name_is_read(
     tmp_path: Path, catalogue: Catalogue, name: str
 ) -> None:
     path = write_rows(tmp_path / "a.xlsx", list(CLIENT), [list(CLIENT.values())], sheet=name)
-    for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
+    for sheet in (
+        validate_workbook(path, catalogue),
+        *validate_sheets(all_of(path), catalogue, LIMITS).sheets,
+    ):
         assert (sheet.sheet, list(sheet.rows), sheet.findings) == (name, [2], [])
 
 
@@ -57,7 +62,7 @@ def test_what_a_template_adds_is_passed_over_whether_its_mark_is_there_or_lost(
     book.save(path)
     sheet = validate_workbook(path, catalogue)
     assert (sheet.sheet, list(sheet.rows), sheet.findings) == (resource, [2], [])
-    judged = validate_all_sheets(path, catalogue)
+    judged = validate_sheets(all_of(path), catalogue, LIMITS)
     assert ([each.sheet for each in judged.sheets], judged.skipped) == ([resource], [])
 
 
@@ -74,7 +79,10 @@ def test_an_analysts_lists_in_a_workbook_made_from_a_template_are_read(
     page.append(list(GOOD[resource]))
     page.append(list(GOOD[resource].values()))
     book.save(path)
-    for sheet in (validate_workbook(path, catalogue), *validate_all_sheets(path, catalogue).sheets):
+    for sheet in (
+        validate_workbook(path, catalogue),
+        *validate_sheets(all_of(path), catalogue, LIMITS).sheets,
+    ):
         assert (sheet.sheet, list(sheet.rows), sheet.findings) == (LISTS_SHEET, [2], [])
 
 
@@ -93,7 +101,7 @@ def test_the_list_of_findings_is_passed_over_by_its_name_within_or_by_its_title(
     else:
         book[SUMMARY_SHEET].defined_names.clear()
     book.save(copy)
-    judged = validate_all_sheets(copy, catalogue)
+    judged = validate_sheets(all_of(copy), catalogue, LIMITS)
     assert (len(judged.sheets), judged.skipped) == (1, [])
 
 
@@ -104,5 +112,5 @@ def test_the_cover_of_an_export_is_known_by_its_second_row(
     with xlsxwriter.Workbook(path) as book:
         write_page(book, COVER_SHEET.pt, ["Clientes"], [["Exportado em"], ["cliente"]])
         write_page(book, "Dados", list(CLIENT), [list(CLIENT.values())])
-    judged = validate_all_sheets(path, catalogue)
+    judged = validate_sheets(all_of(path), catalogue, LIMITS)
     assert ([sheet.sheet for sheet in judged.sheets], judged.skipped) == (["Dados"], [])

@@ -1,7 +1,4 @@
-"""Judging gets ready while a workbook is read, which changes nothing of what is found.
-
-Inside: workbook.
-"""
+"""Judging gets ready while a workbook is read, which changes nothing of what is found."""
 
 from pathlib import Path
 
@@ -11,7 +8,7 @@ from sheets import write_records
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import validate_workbook, warm_up
-from xlbridge.workbook.read.reader import start_reading
+from xlbridge.workbook.read import prefetch_workbook
 
 MANY = 3_000
 
@@ -32,14 +29,14 @@ def test_what_was_got_ready_finds_the_same(
 
 
 def test_a_small_workbook_is_not_waited_for(samples: Path) -> None:
-    with start_reading(samples / "cliente.xlsx", WorkbookLimits()) as workbook:
+    with prefetch_workbook(samples / "cliente.xlsx", WorkbookLimits(), None) as workbook:
         assert workbook.is_here()
         assert workbook().sheets
 
 
 def test_a_large_workbook_tells_when_it_is_there(tmp_path: Path) -> None:
     path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
-    with start_reading(path, WorkbookLimits()) as workbook:
+    with prefetch_workbook(path, WorkbookLimits(), None) as workbook:
         assert not workbook.is_here()
         assert workbook().sheets[0].height == MANY + 1
         assert workbook.is_here()
