@@ -42,7 +42,7 @@ def kill_batches(
 
 
 def test_killed_batches_end_as_an_undisturbed_one(workshop: Workshop, undisturbed: Left) -> None:
-    kill_batches(workshop, undisturbed, SMALL, kills=3, seed=1, longest=0.75)
+    kill_batches(workshop, undisturbed, SMALL, kills=2, seed=1, longest=0.75)
 
 
 @pytest.mark.slow
