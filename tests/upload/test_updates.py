@@ -66,9 +66,11 @@ def test_an_edited_payable_is_changed_and_nothing_else(
     assert (code, report["plan"]["unchanged"], writes(proxy)) == (0, 3, [])
 
 
+@pytest.mark.parametrize("fate", ["lose answer", "lose request"])
 def test_a_product_keeps_what_its_sheet_has_no_column_for(
-    client: Client, run: Run, tmp_path: Path
+    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate
 ) -> None:
+    """A price that ``--clear`` empties is proven by reading it back where the answer is lost."""
     row = {"codigoInterno": f"PAR-{new_cnpj()}", "descricaoDoProduto": "Parafuso"}
     priced = [{**row, "valorUnitario": 2.5, "Peso": 0.045}]
     path = write_records(tmp_path / "com-preco.xlsx", "produto", priced)
@@ -83,11 +85,25 @@ def test_a_product_keeps_what_its_sheet_has_no_column_for(
     empty = write_workbook(tmp_path / "sem-preco.xlsx", produto=priceless)
     code, report = run("upload", empty, "--update", "--yes")
     assert (code, report["plan"]["held"]) == (1, 1)
+    lost: list[str] = []
+
+    def decide(method: str, path: str) -> Fate:
+        if method == "PUT" and not lost:
+            lost.append(path)
+            return fate
+        return "pass"
+
+    proxy.decide = decide
     code, report = run("upload", empty, "--update", "--clear", "--yes")
+    assert len(lost) == 1
     (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
     assert (code, now["valorUnitario"], now["Peso"]) == (0, 0, was["Peso"])
+    job = report["job"]
     code, report = run("upload", empty, "--update", "--yes")
     assert (code, report["plan"]["unchanged"]) == (0, 1)
+    code, report = run("undo", job, "--yes")
+    (now,) = client.records(PRODUCT_GET, path={"idProduto": was["idProduto"]})
+    assert (code, now["valorUnitario"]) == (0, was["valorUnitario"]), report
 
 
 def test_new_and_changed_rows_go_together(

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from xlbridge.client import Client
@@ -20,6 +21,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import read_records
+from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import (
     CODE_SEPARATOR,
@@ -29,7 +31,8 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
-from xlbridge.upload.records.writes import RecordTask, WriteState
+from xlbridge.upload.records.changes import PresentRecord, blank_values
+from xlbridge.upload.records.writes import RecordTask, Values, WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import RowOutcome
 
@@ -263,7 +266,7 @@ class _ChangedRecords(_JudgedRows):
             return LeftRow(one.row, LeftReason.CHANGED)
         if self._settled(found[0]):
             return LeftRow(one.row, LeftReason.SETTLED)
-        if any(found[0].values.get(name) != value for name, value in wanted.items()):
+        if not PresentRecord(found[0].values, None, self._blank).has(wanted):
             return LeftRow(one.row, LeftReason.CHANGED)
         emptied = [name for name, value in task.expected.items() if value is None]
         if change is None or not all(map(change.can_empty, emptied)):
@@ -271,6 +274,11 @@ class _ChangedRecords(_JudgedRows):
         claim = (self._job.id, one.position)
         back = RecordTask(task.record, wanted, task.expected, before, claim)
         return UndoneRow(one.row, one.values, back)
+
+    @cached_property
+    def _blank(self) -> Values:
+        declared = self._resource.read_back
+        return {} if declared is None else blank_values(RowMatcher(self._resource, declared))
 
     def _number(self, code: str) -> dict[str, str]:
         declared = self._resource.read_back

@@ -44,7 +44,13 @@ from xlbridge.upload.records.dispatch import (
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.writes import RecordTask, RecordWrite, WriteState, plain_json
+from xlbridge.upload.records.writes import (
+    RecordTask,
+    RecordWrite,
+    Values,
+    WriteState,
+    plain_json,
+)
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery
 
@@ -77,14 +83,23 @@ _NEITHER = Text(
 
 @dataclass(frozen=True, slots=True)
 class PresentRecord:
-    """Record as it is now: its comparable values by column; its JSON where it was read whole."""
+    """Record as it is now: its comparable values by column; its JSON where it was read whole.
+
+    ``blank`` are those that an empty cell means.
+    """
 
     values: Mapping[str, str | None]
     whole: Record | None
+    blank: Values
 
-    def has(self, values: Mapping[str, str | None]) -> bool:
-        """Tell whether the record has these comparable values."""
-        return all(self.values.get(name) == value for name, value in values.items())
+    def has(self, values: Values) -> bool:
+        """Tell whether the record has these comparable values; an emptied one may be shown so."""
+        return all(
+            (self.blank.get(name) if there is None else there)
+            == (self.blank.get(name) if value is None else value)
+            for name, value in values.items()
+            for there in (self.values.get(name),)
+        )
 
     def has_other_parts(self, resource: Resource, row: RowValues) -> bool:
         """Tell whether the record has lists that its row has not: files, or another split."""
@@ -118,6 +133,7 @@ class RecordReader:
         self._change = change
         self._matcher = RowMatcher(resource, declared)
         self._as_row = declared.as_row
+        self._blank = blank_values(self._matcher)
 
     def read(self, code: str, row: RowValues) -> PresentRecord | None:
         """Return the record with that code, None where it is not there.
@@ -141,7 +157,7 @@ class RecordReader:
     def _present(self, record: Record) -> PresentRecord:
         there = self._as_row(record)
         values = {name: self._matcher.comparable(name, value) for name, value in there.items()}
-        return PresentRecord(values, record)
+        return PresentRecord(values, record, self._blank)
 
     def _found_in_listing(
         self, operation: Operation, code: str, row: RowValues
@@ -168,8 +184,14 @@ class RecordReader:
             (one,), _ = look_up_rows(self._client, self._resource, [wanted], most=None)
             for record in () if one is None else one.found:
                 if record.code == code:
-                    return PresentRecord(record.values, None)
+                    return PresentRecord(record.values, None, self._blank)
         return None
+
+
+def blank_values(matcher: RowMatcher) -> Values:
+    """Return the comparable values that empty cells mean, as the system shows an emptied field."""
+    blank = matcher.declared.blank
+    return {name: matcher.comparable(name, value) for name, value in blank.items()}
 
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
@@ -345,6 +367,6 @@ def _what_changed(task: RecordTask, present: PresentRecord | None) -> tuple[Text
     """Return how a record differs from what was expected, and the first column of it."""
     if present is None:
         return _GONE, None
-    column = next(n for n, value in task.expected.items() if present.values.get(n) != value)
+    column = next(n for n, value in task.expected.items() if not present.has({n: value}))
     before, now = task.expected[column], present.values.get(column)
     return _CHANGED.format(before=before or "–", now=now or "–"), column
