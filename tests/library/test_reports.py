@@ -12,6 +12,7 @@ import pytest
 from environment import ROOT, Xlbridge
 
 import xlbridge as xb
+from xlbridge.errors import UsageError
 from xlbridge.i18n import override_language
 
 pytestmark = pytest.mark.usefixtures("own_home")
@@ -106,6 +107,24 @@ def test_findings_of_a_frame_bear_its_labels() -> None:
     ]
     assert list(report.good.index) == ["a"]
     assert list(frame.loc[report.findings["row"]].index) == ["b"]
+
+
+def test_bytes_are_refused_and_not_sent_as_their_text() -> None:
+    frame = titles(title(), title(historico=b"Mensalidade"), index=["a", "b"])
+    with pytest.raises(UsageError, match="historico has bytes at b"):
+        xb.validate(frame, "contasreceber")
+
+
+def test_names_of_columns_on_several_levels_are_told() -> None:
+    frame = titles(title())
+    frame.columns = pd.MultiIndex.from_tuples([("outubro", name) for name in frame.columns])
+    with pytest.raises(UsageError, match="several levels"):
+        xb.validate(frame, "contasreceber")
+
+
+def test_sparse_columns_hold_what_they_show() -> None:
+    frame = titles(title(), title()).astype({"codigoDaFilial": pd.SparseDtype("int64", 1)})
+    assert xb.validate(frame, "contasreceber").frame["codigoDaFilial"].tolist() == [1, 1]
 
 
 def test_findings_of_a_frame_with_two_levels_bear_both() -> None:

@@ -47,6 +47,9 @@ class FrameWorkbook:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
+        """Raise ``UsageError`` for names of columns on several levels, and for bytes in a cell."""
+        if frame.columns.nlevels > 1:
+            raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
         self._labels: pd.Index[Any] = frame.index
         self._columns = [
             [str(name), *_cell_values(frame.iloc[:, place])]
@@ -99,6 +102,8 @@ class FrameWorkbook:
 def _cell_values(series: pd.Series) -> list[CellValue]:
     """Return what the cells of a column hold; columns of one dtype are converted as a whole."""
     dtype = series.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return _cell_values(series.astype(dtype.subtype))
     if isinstance(dtype, pd.StringDtype):
         return _filled(series)
     if pd.api.types.is_datetime64_dtype(dtype):
@@ -106,7 +111,29 @@ def _cell_values(series: pd.Series) -> list[CellValue]:
         return ["" if moment is None else _date_value(moment) for moment in moments]
     if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_float_dtype(dtype):
         return _number_values(series)
-    return list(map(_cell_value, _filled(series)))
+    values = _filled(series)
+    for value, label in zip(values, series.index, strict=True):
+        if isinstance(value, bytes):
+            raise UsageError(_BYTES.format(column=series.name, label=label), _DECODE)
+    return list(map(_cell_value, values))
+
+
+_BYTES = Text(
+    pt="A coluna {column} do DataFrame tem em {label} bytes, e não um texto.",
+    en="The DataFrame's column {column} has bytes at {label} and no text.",
+)
+_DECODE = Text(
+    pt="Decodifique a coluna: frame[coluna].str.decode('utf-8').",
+    en="Decode the column: frame[column].str.decode('utf-8').",
+)
+_SEVERAL_LEVELS = Text(
+    pt="Os nomes das colunas do DataFrame têm vários níveis (MultiIndex).",
+    en="The names of the DataFrame's columns have several levels (MultiIndex).",
+)
+_HOW_TO_FLATTEN = Text(
+    pt="Deixe um só: frame.columns = frame.columns.get_level_values(-1).",
+    en="Keep one of them: frame.columns = frame.columns.get_level_values(-1).",
+)
 
 
 def _filled(series: pd.Series) -> list[Any]:
