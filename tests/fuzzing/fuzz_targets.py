@@ -31,7 +31,7 @@ from xlbridge.wire.sales import SalesOrderInput
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.file_kind import FileKind, is_zip
 from xlbridge.workbook.read.messages import assemble_workbook
-from xlbridge.workbook.read.parsing import SCANS, is_safe_to_parse, parse_file, refuse_damage
+from xlbridge.workbook.read.parsing import is_safe_to_parse, open_scan, parse_file, refuse_damage
 
 PARTS = (SHEET, STRINGS, STYLES, WORKBOOK, RELATIONS, TYPES)
 """Parts that a workbook's input may take the place of; any other number means the whole file."""
@@ -81,8 +81,7 @@ def read_other_kind(attempt: bytes) -> None:
         if part is not None:
             content = packed({**_good_parts_of(kind), part: content})
         with refuse_damage():
-            scan = SCANS[kind](BytesIO(content), _LIMITS)
-            scan.sheet("Plan1")
+            open_scan(kind, content, _LIMITS).sheet("Plan1")
 
 
 OTHER_PARTS: tuple[tuple[FileKind, str | None], ...] = (

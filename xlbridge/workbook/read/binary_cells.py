@@ -4,10 +4,14 @@ Both write the same things in records of different widths: styles, errors, formu
 """
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xlbridge.workbook.formats.number_formats import scaling_styles, telling_formats
+from xlbridge.workbook.formats.number_formats import (
+    format_code,
+    scaling_styles,
+    telling_formats,
+)
 from xlbridge.workbook.read.cells import RawSheet
 
 ERRORS: Mapping[int, str] = {
@@ -37,9 +41,16 @@ class BookStyles:
     scaling: dict[int, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, codes: Iterable[str], fonts: Sequence[int], struck: set[int]) -> "BookStyles":
-        """Take the format and the font of each style, and which fonts strike cells through."""
-        formats = telling_formats(codes)
+    def of(
+        cls,
+        numbers: Iterable[int],
+        codes: Mapping[int, str],
+        fonts: Sequence[int],
+        struck: Collection[int],
+    ) -> "BookStyles":
+        """Take the number of each style's format and font, the formats' codes that the file has,
+        and which fonts strike cells through."""
+        formats = telling_formats(format_code(str(one), codes.get(one, "")) for one in numbers)
         marked = frozenset(style for style, font in enumerate(fonts) if font in struck)
         return cls(formats, marked, scaling_styles(formats))
 

@@ -219,10 +219,6 @@ def _datetime_to_int(value: dt.datetime) -> int:
     return (value - _ORIGIN) // _MICROSECOND
 
 
-def _time_to_int(value: dt.time) -> int:
-    return _datetime_to_int(dt.datetime.combine(_ORIGIN, value))
-
-
 _KINDS: Mapping[type, CellKind] = {
     str: CellKind.TEXT,
     float: CellKind.NUMBER,
@@ -238,7 +234,9 @@ _CONTENTS: "Mapping[CellKind, Callable[[Iterable[Any]], array[int]]]" = {
     CellKind.BOOLEAN: lambda values: array("q", values),
     CellKind.DATE: lambda values: array("q", map(dt.date.toordinal, values)),
     CellKind.DATETIME: lambda values: array("q", map(_datetime_to_int, values)),
-    CellKind.TIME: lambda values: array("q", map(_time_to_int, values)),
+    CellKind.TIME: lambda values: array(
+        "q", (_datetime_to_int(dt.datetime.combine(_ORIGIN, value)) for value in values)
+    ),
     CellKind.DURATION: lambda values: array("q", (value // _MICROSECOND for value in values)),
 }
 _FROM_INT: Mapping[int, Callable[[int], object]] = {

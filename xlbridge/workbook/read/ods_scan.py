@@ -9,13 +9,13 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO
-from xml.etree import ElementTree as ET
+from io import BytesIO
 from xml.parsers import expat
 
 from xlbridge.workbook.address import MAX_ROWS, column_letters
 from xlbridge.workbook.formats.number_formats import scaling_styles, telling_formats
 from xlbridge.workbook.read.cells import RawSheet
+from xlbridge.workbook.read.package import parsed_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
@@ -191,10 +191,10 @@ _PREFIX = re.compile(r"^\w+:=")
 class OdsScan:
     """The XML of an .ods workbook that passed the gate."""
 
-    def __init__(self, stream: BinaryIO, most_cells: int) -> None:
+    def __init__(self, content: bytes, most_cells: int) -> None:
         """Raise ``WorkbookRefused`` when a part is not well-formed, or the filled cells of a sheet
         span more than ``most_cells``."""
-        self._archive = zipfile.ZipFile(stream)
+        self._archive = zipfile.ZipFile(BytesIO(content))
         self.fingerprint = self._read_fingerprint()
         handler = _ContentHandler(OdsStyles(), most_cells)
         if _STYLES in self._archive.namelist():
@@ -222,12 +222,7 @@ class OdsScan:
     def _read_fingerprint(self) -> str | None:
         if _META not in self._archive.namelist():
             return None
-        try:
-            # The gate refused definitions and bounded the size.
-            root = ET.fromstring(self._archive.read(_META))  # noqa: S314
-        except ET.ParseError as error:
-            raise unreadable() from error
-        for element in root.iter():
+        for element in parsed_part(self._archive.read(_META)).iter():
             if TEMPLATE_PROPERTY in element.attrib.values():
                 return "".join(element.itertext()).strip() or None
         return None
@@ -361,14 +356,12 @@ class _ContentHandler:
         if formula is not None and formula not in _CONSTANTS:
             raw.layout.note_formula(row, column)
             raw.layout.note_sum(row, column_letters(column), _excel_formula(formula))
-        style = self._styles.number(cell.get("table:style-name") or self._default(column))
+        default = next((style for last, style in self._defaults if column <= last), "")
+        style = self._styles.number(cell.get("table:style-name") or default)
         if style in self._scaling:
             raw.scaled[row, column] = self._scaling[style]
         if style in raw.formats or style in raw.struck:
             raw.note_style(row, column, style)
-
-    def _default(self, column: int) -> str:
-        return next((style for last, style in self._defaults if column <= last), "")
 
 
 def _repeated(attributes: Mapping[str, str], name: str) -> int:

@@ -85,7 +85,7 @@ class Package:
         folder, _, file = self._sheet_parts.get(sheet, "").rpartition("/")
         relations = self._parsed(f"{folder}/_rels/{file}.rels")
         targets = (e.get("Target", "") for e in relations if e.get("Type", "").endswith("/table"))
-        tables = (self._parsed(_part_name(target, folder)) for target in targets)
+        tables = (self._parsed(part_name(target, folder)) for target in targets)
         return {row for table in tables for row in _totals_rows(table)}
 
     def parser_parts(self) -> dict[str, bytes]:
@@ -93,10 +93,9 @@ class Package:
         needed = (_RELATIONS, _WORKBOOK, _WORKBOOK_RELATIONS, _STYLES)
         return {self._names[name]: self._read(name) for name in needed if name in self._names}
 
-    def shared_size(self) -> int:
-        """Return the size of the part that holds the shared texts, in bytes."""
-        name = self.shared_part
-        return 0 if name is None else self._archive.size(name)
+    def size(self, part: str | None) -> int:
+        """Return the size of a part in bytes, 0 where there is none."""
+        return 0 if part is None else self._archive.size(part)
 
     @property
     def shared_part(self) -> str | None:
@@ -112,22 +111,15 @@ class Package:
         """Return the name of a sheet's part; None where there is no such part."""
         return self._names.get(self._sheet_parts.get(sheet, ""))
 
-    def sheet_size(self, sheet: str) -> int:
-        """Return the size of a sheet's part, in bytes."""
-        name = self.sheet_part(sheet)
-        return 0 if name is None else self._archive.size(name)
-
     def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
         """Yield a sheet's part, ``size`` bytes at once; nothing where there is no such part."""
-        yield from self._pieces(self.sheet_part(sheet), size)
+        if (name := self.sheet_part(sheet)) is not None:
+            yield from self._archive.pieces(name, size)
 
     def shared_pieces(self) -> Iterator[bytes]:
         """Yield the part of the shared texts piece by piece; nothing where there is none."""
-        yield from self._pieces(self.shared_part)
-
-    def _pieces(self, name: str | None, size: int = _CHUNK) -> Iterator[bytes]:
-        if name is not None:
-            yield from self._archive.pieces(name, size)
+        if self.shared_part is not None:
+            yield from self._archive.pieces(self.shared_part)
 
     def _read_sheet_parts(self) -> Mapping[str, str]:
         targets = {
@@ -140,7 +132,7 @@ class Package:
             if element.get("name", "") in parts:
                 # Which of the two a name stands for differs from reader to reader.
                 raise unreadable()
-            parts[element.get("name", "")] = _part_name(targets.get(identity, ""))
+            parts[element.get("name", "")] = part_name(targets.get(identity, ""))
         return parts
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
@@ -154,21 +146,31 @@ class Package:
                 yield from self.sheets[int(place) : int(place) + 1]
 
     def _properties(self) -> Mapping[str, str]:
-        return {
-            element.get("name", ""): text
-            for element in self._parsed(_CUSTOM)
-            if (text := "".join(element.itertext()).strip())
-        }
+        return document_properties(self._read(_CUSTOM))
 
     def _read(self, name: str) -> bytes:
         return self._archive.read(self._names[name]) if name in self._names else b""
 
     def _parsed(self, name: str) -> ET.Element:
-        try:
-            # The archive refuses definitions and bounds the size.
-            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
-        except ET.ParseError as error:
-            raise damaged() from error
+        return parsed_part(self._read(name))
+
+
+def parsed_part(content: bytes) -> ET.Element:
+    """Return a part's tree, an empty one where there is none. Raise ``WorkbookRefused``."""
+    try:
+        # The archive refuses definitions and bounds the size.
+        return ET.fromstring(content or b"<none/>")  # noqa: S314
+    except ET.ParseError as error:
+        raise damaged() from error
+
+
+def document_properties(content: bytes) -> Mapping[str, str]:
+    """Return the custom properties of a workbook that are filled, from their part."""
+    return {
+        element.get("name", ""): text
+        for element in parsed_part(content)
+        if (text := "".join(element.itertext()).strip())
+    }
 
 
 def packed(parts: Mapping[str, bytes]) -> io.BytesIO:
@@ -185,7 +187,7 @@ def _is_hidden(sheet: ET.Element) -> bool:
     return sheet.get("state", "visible") != "visible"
 
 
-def _part_name(target: str, folder: str = "xl") -> str:
+def part_name(target: str, folder: str = "xl") -> str:
     """Return the part that a relation of a part in ``folder`` points to, in lower case."""
     if target.startswith("/"):
         return target.removeprefix("/").lower()

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import BytesIO
 from itertools import islice
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 from python_calamine import (
@@ -40,6 +40,7 @@ from xlbridge.workbook.read.messages import (
 )
 from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.refusals import (
+    damaged,
     duration_too_long,
     too_many_sheets,
     unreadable,
@@ -52,6 +53,11 @@ from xlbridge.workbook.signature import (
     is_name_of_ours,
     starts_like_ours,
 )
+
+if TYPE_CHECKING:
+    from xlbridge.workbook.read.ods_scan import OdsScan
+    from xlbridge.workbook.read.xls_scan import XlsScan
+    from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
 _MAX_EXACT_SIZE = 1 << 16
 """Size in bytes up to which the exact scan takes less time than to set up the quick one."""
@@ -92,7 +98,7 @@ class _WorkbookParser:
 
     def parse(self, sheet: str, *, may_be_ours: bool) -> Iterator[ParserMessage]:
         """Yield a sheet; nothing where it may be one that xlbridge adds, and begins like it."""
-        is_large = self._package.sheet_size(sheet) > _MAX_EXACT_SIZE
+        is_large = self._package.size(self._package.sheet_part(sheet)) > _MAX_EXACT_SIZE
         if is_large and not (may_be_ours and is_name_of_ours(sheet)):
             with suppress(UnusualSheet):
                 yield from self._in_chunks(sheet)
@@ -253,46 +259,26 @@ def _is_safe_sheet(package: Package, sheet: str) -> bool:
         scan.in_order
         and scan.dates_parse
         and near
-        and scan.cells * package.shared_size() <= _MAX_SAFE_TEXT
+        and scan.cells * package.size(package.shared_part) <= _MAX_SAFE_TEXT
     )
 
 
-class _Scan(Protocol):
-    """Facts of a workbook that its parser does not tell."""
+def open_scan(
+    kind: FileKind, content: bytes, limits: WorkbookLimits
+) -> "XlsScan | XlsbScan | OdsScan":
+    """Return the facts of a file that is no .xlsx, which its parser does not tell."""
+    # Each is imported late: most files are of none of these kinds.
+    if kind is FileKind.XLS:
+        from xlbridge.workbook.read.xls_scan import XlsScan
 
-    fingerprint: str | None
+        return XlsScan(content)
+    if kind is FileKind.XLSB:
+        from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
-    def sheet(self, name: str) -> RawSheet:
-        """Return the facts of a sheet."""
-
-
-# Each is imported late: most files are of none of these kinds.
-
-
-def _scan_xls(stream: BinaryIO, _: WorkbookLimits) -> _Scan:
-    from xlbridge.workbook.read.xls_scan import XlsScan
-
-    return XlsScan(stream.read())
-
-
-def _scan_xlsb(stream: BinaryIO, _: WorkbookLimits) -> _Scan:
-    from xlbridge.workbook.read.xlsb_scan import XlsbScan
-
-    return XlsbScan(stream)
-
-
-def _scan_ods(stream: BinaryIO, limits: WorkbookLimits) -> _Scan:
+        return XlsbScan(content)
     from xlbridge.workbook.read.ods_scan import OdsScan
 
-    return OdsScan(stream, limits.cells)
-
-
-SCANS: Mapping[FileKind, Callable[[BinaryIO, WorkbookLimits], _Scan]] = {
-    FileKind.XLS: _scan_xls,
-    FileKind.XLSB: _scan_xlsb,
-    FileKind.ODS: _scan_ods,
-}
-"""Scans of the kinds whose facts are read beside their parser."""
+    return OdsScan(content, limits.cells)
 
 
 def parse_file(
@@ -311,13 +297,13 @@ def parse_file(
         return _parse_other(content, kind, sheet, limits)
     archive = WorkbookArchive(content, limits)
     kind = kind_of_archive(archive)
-    if kind in SCANS:
+    if kind in {FileKind.XLSB, FileKind.ODS}:
         archive.unpack()
         return _parse_other(content, kind, sheet, limits)
     return parse_workbook(archive, sheet, limits)
 
 
-_DAMAGE = (OSError, ValueError, LookupError, EOFError, struct.error, zlib.error, BadZipFile)
+_DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)
 """Exceptions that reading a damaged file fails with."""
 
 
@@ -326,6 +312,8 @@ def refuse_damage() -> Iterator[None]:
     """Let what reading a damaged file fails with become a ``WorkbookRefused``."""
     try:
         yield
+    except struct.error as error:
+        raise damaged() from error
     except _DAMAGE as error:
         raise unreadable() from error
 
@@ -334,7 +322,7 @@ def _parse_other(
     content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
     with refuse_on_failure(), refuse_damage():
-        scan = SCANS[kind](BytesIO(content), limits)
+        scan = open_scan(kind, content, limits)
         book = CalamineWorkbook.from_filelike(BytesIO(content))
         if len(book.sheets_metadata) > limits.entries:
             raise too_many_sheets()

@@ -7,7 +7,6 @@ Runs only where memory and time are limited.
 import struct
 from collections.abc import Iterator
 
-from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.refusals import damaged, encrypted, other_ole_file
@@ -121,26 +120,20 @@ class XlsScan:
     """The records of an .xls workbook."""
 
     def __init__(self, content: bytes) -> None:
-        """Raise ``WorkbookRefused`` when the records are damaged or encrypted."""
+        """Raise ``WorkbookRefused`` or ``struct.error`` when the records are damaged."""
         # The format keeps the template's mark where no reader looks.
         self.fingerprint: str | None = None
         self._stream = OleFile(content).stream("Workbook")
         self._from_1904 = False
         self._places: dict[str, int] = {}
         self._styles = BookStyles()
-        try:
-            self._read_globals()
-        except struct.error as error:
-            raise damaged() from error
+        self._read_globals()
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         facts = SheetFacts(self._styles, counts_from_1904=self._from_1904)
-        try:
-            for kind, data in self._records(self._places.get(name, len(self._stream))):
-                _note_record(facts, kind, data)
-        except struct.error as error:
-            raise damaged() from error
+        for kind, data in self._records(self._places.get(name, len(self._stream))):
+            _note_record(facts, kind, data)
         return facts.raw
 
     def _records(self, start: int) -> Iterator[_Record]:
@@ -171,11 +164,10 @@ class XlsScan:
                 formats.append(number)
             else:
                 self._read_global(kind, data)
-        written = (format_code(str(number), codes.get(number, "")) for number in formats)
         marked = {
             font + (font >= _SKIPPED_FONT) for font, is_struck in enumerate(struck) if is_struck
         }
-        self._styles = BookStyles.of(written, fonts, marked)
+        self._styles = BookStyles.of(formats, codes, fonts, marked)
 
     def _read_global(self, kind: int, data: bytes) -> None:
         """Read a record about the workbook as a whole."""

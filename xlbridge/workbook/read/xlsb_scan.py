@@ -3,17 +3,15 @@
 Runs only where memory and time are limited.
 """
 
-import posixpath
 import struct
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO
-from xml.etree import ElementTree as ET
+from io import BytesIO
 
-from xlbridge.workbook.formats.number_formats import format_code
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.refusals import damaged, unreadable
+from xlbridge.workbook.read.package import document_properties, parsed_part, part_name
+from xlbridge.workbook.read.refusals import damaged
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
 _WORKBOOK, _RELATIONS = "xl/workbook.bin", "xl/_rels/workbook.bin.rels"
@@ -33,33 +31,27 @@ _Record = tuple[int, bytes]
 class XlsbScan:
     """The records of an .xlsb workbook that passed the gate."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        """Raise ``WorkbookRefused`` when the records are damaged."""
-        self._archive = zipfile.ZipFile(stream)
+    def __init__(self, content: bytes) -> None:
+        """Raise ``WorkbookRefused`` or ``struct.error`` when the records are damaged."""
+        self._archive = zipfile.ZipFile(BytesIO(content))
         self._names = {entry.filename.lower(): entry.filename for entry in self._archive.infolist()}
         self._from_1904 = False
         self._parts: dict[str, str] = {}
-        try:
-            self._read_workbook()
-            self._styles = self._read_styles()
-        except struct.error as error:
-            raise damaged() from error
-        self.fingerprint = self._read_fingerprint()
+        self._read_workbook()
+        self._styles = self._read_styles()
+        self.fingerprint = document_properties(self._read(_CUSTOM)).get(TEMPLATE_PROPERTY)
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
         facts = SheetFacts(self._styles, counts_from_1904=self._from_1904)
         row = 0
-        try:
-            for kind, data in self._records(self._parts.get(name, "")):
-                if kind == _ROW:
-                    row, height, flags = struct.unpack_from("<I4xHxB", data)
-                    if flags & _HIDDEN_ROW or not height:
-                        facts.raw.layout.hidden_rows.add(row + 1)
-                else:
-                    _note_record(facts, row, kind, data)
-        except struct.error as error:
-            raise damaged() from error
+        for kind, data in self._records(self._parts.get(name, "")):
+            if kind == _ROW:
+                row, height, flags = struct.unpack_from("<I4xHxB", data)
+                if flags & _HIDDEN_ROW or not height:
+                    facts.raw.layout.hidden_rows.add(row + 1)
+            else:
+                _note_record(facts, row, kind, data)
         return facts.raw
 
     def _read(self, name: str) -> bytes:
@@ -75,16 +67,15 @@ class XlsbScan:
             at += size
 
     def _read_workbook(self) -> None:
-        targets = {e.get("Id", ""): e.get("Target", "") for e in self._parsed(_RELATIONS)}
+        relations = parsed_part(self._read(_RELATIONS))
+        targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
         for kind, data in self._records(_WORKBOOK):
             if kind == _PROPERTIES:
                 self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
             elif kind == _SHEET:
                 relation, at = _text(data, 8)
                 name, _ = _text(data, at)
-                target = targets.get(relation, "")
-                path = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-                self._parts[name] = posixpath.normpath(path).lower()
+                self._parts[name] = part_name(targets.get(relation, ""))
 
     def _read_styles(self) -> BookStyles:
         codes: dict[int, str] = {}
@@ -103,21 +94,7 @@ class XlsbScan:
                 number, font = struct.unpack_from("<2xHH", data)
                 formats.append(number)
                 fonts.append(font)
-        written = (format_code(str(number), codes.get(number, "")) for number in formats)
-        return BookStyles.of(written, fonts, struck)
-
-    def _read_fingerprint(self) -> str | None:
-        for element in self._parsed(_CUSTOM):
-            if element.get("name") == TEMPLATE_PROPERTY:
-                return "".join(element.itertext()).strip() or None
-        return None
-
-    def _parsed(self, name: str) -> ET.Element:
-        try:
-            # The gate refused definitions and bounded the size.
-            return ET.fromstring(self._read(name) or b"<none/>")  # noqa: S314
-        except ET.ParseError as error:
-            raise unreadable() from error
+        return BookStyles.of(formats, codes, fonts, struck)
 
 
 def _variable(content: bytes, at: int, most: int) -> tuple[int, int]:
