@@ -10,6 +10,8 @@ from xlsb_writer import write_xlsb
 import xlbridge
 from xlbridge.cli.main import main
 from xlbridge.errors import WorkbookRefused
+from xlbridge.settings import WorkbookLimits
+from xlbridge.workbook.read import read_workbook
 
 HEADER = ("nomeComercial", "natureza", "cnpj")
 
@@ -41,6 +43,15 @@ def test_values_and_formats_come_over(tmp_path: Path) -> None:
     assert [cell.value for cell in sheet[2]] == ["São", True, 0.125, "#N/A"]
     assert sheet["C2"].number_format == "0.0%"
     assert sheet.row_dimensions[2].hidden
+
+
+@pytest.mark.parametrize("text", ["<r><t>x</t></r>", "<r>&</r>", "_x0041_x0042_"])
+def test_a_text_that_looks_like_markup_stays_a_text(text: str, tmp_path: Path) -> None:
+    path, copy = tmp_path / "clientes.csv", tmp_path / "marcada.xlsx"
+    path.write_text(f"{';'.join(HEADER)}\n{text};J;11.222.333/0001-81\n", encoding="utf-8")
+    assert main(["validate", str(path), "--annotate", str(copy)]) == 0
+    assert xlbridge.validate(copy).ok
+    assert next(iter(read_workbook(copy, WorkbookLimits()).sheets)).row(1)[0] == text
 
 
 def test_numbers_and_dates_of_a_csv_are_fixed(tmp_path: Path) -> None:

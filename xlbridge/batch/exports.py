@@ -19,7 +19,7 @@ from xlbridge.i18n import Text
 from xlbridge.parallel import Executor, ExportTask, export_all
 from xlbridge.upload import known_numbers
 from xlbridge.workbook import WorkbookMark
-from xlbridge.workbook.write import new_workbook, write_plain_text
+from xlbridge.workbook.write import new_workbook
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _write_report(
                     if isinstance(value, int):
                         sheet.write_number(place, column, value)
                     else:
-                        write_plain_text(sheet, place, column, str(value), plain)
+                        sheet.write_string(place, column, str(value), plain)
             sheet.set_column(0, len(header) - 1, _WIDTH)
             sheet.freeze_panes(1, 0)
 

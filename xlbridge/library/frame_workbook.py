@@ -22,7 +22,6 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder
 from xlbridge.i18n import Text
 from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
-from xlbridge.workbook.write import new_workbook, write_plain_text
 
 CellValue = str | float | bool | dt.date | dt.datetime
 """Content of a cell; an empty one holds ``""``."""
@@ -74,6 +73,9 @@ class FrameWorkbook:
 
     def write(self, path: Path) -> None:
         """Write the workbook. Raises ``UsageError`` where Excel or the folder cannot hold it."""
+        # Late: most frames are only looked at.
+        from xlbridge.workbook.write import new_workbook
+
         with new_workbook(path) as book:
             sheet: Worksheet = book.add_worksheet(_SHEET_NAME)
             plain = book.add_format({})
@@ -194,7 +196,7 @@ def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form:
     """Write a cell; returns 0, or a negative number when Excel cannot hold it."""
     match value:
         case str():
-            return write_plain_text(sheet, row, column, value, form)
+            return int(sheet.write_string(row, column, value, form))
         case bool():
             return int(sheet.write_boolean(row, column, value, form))
         case dt.datetime():

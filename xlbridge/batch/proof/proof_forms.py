@@ -30,7 +30,7 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import ReportForms, render_page
 from xlbridge.resources import Kind
 from xlbridge.workbook import MAX_TEXT_LENGTH, WorkbookMark, style
-from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
+from xlbridge.workbook.write import new_workbook, print_across_pages
 
 MOST_LINES = 1_000_000
 """Maximum number of lines of a table on a sheet; Excel holds few more."""
@@ -284,7 +284,7 @@ def _fit_row(sheet: Worksheet, row: int, value: object, width: int) -> None:
 
 
 def _write_text(sheet: Worksheet, row: int, at: int, value: object, form: Format) -> None:
-    write_plain_text(sheet, row, at, _clean(value), form)
+    sheet.write_string(row, at, _clean(value), form)
 
 
 def _clean(value: object) -> str:

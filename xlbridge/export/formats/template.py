@@ -18,7 +18,7 @@ from xlbridge.export.sheets import ExportColumn, Sheet, naive_moment
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.workbook import MAX_ROWS, MAX_TEXT_LENGTH, cell_address
-from xlbridge.workbook.write import cell_format, template_sheets, write_plain_text
+from xlbridge.workbook.write import cell_format, template_sheets
 
 _NUMBER_WIDTH = 24
 _DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
@@ -112,7 +112,7 @@ def _writer(sheet: Worksheet, column: ExportColumn) -> Callable[[int, int, Any, 
         case Kind.DATE:
             return partial(_write_day, sheet)
         case _:
-            return partial(write_plain_text, sheet)
+            return sheet.write_string
 
 
 def _write_number(sheet: Worksheet, row: int, index: int, digits: str, form: Format | None) -> int:
@@ -128,5 +128,5 @@ def _write_day(sheet: Worksheet, row: int, index: int, text: str, form: Format) 
     """Write a day without its time, which an import sheet has not, as text before March 1900."""
     day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
     if day.toordinal() < FIRST_SAFE_DAY:
-        return write_plain_text(sheet, row, index, text, form)
+        return int(sheet.write_string(row, index, text, form))
     return int(sheet.write_datetime(row, index, day, form))

@@ -38,7 +38,7 @@ from xlbridge.workbook import (
     cell_address,
     style,
 )
-from xlbridge.workbook.write import new_workbook, print_across_pages, write_plain_text
+from xlbridge.workbook.write import new_workbook, print_across_pages
 
 _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
@@ -207,7 +207,7 @@ class _CoverWriter:
         elif isinstance(value, int):
             self._sheet.write_number(self._row, 1, value, self._kinds[int])
         else:
-            write_plain_text(self._sheet, self._row, 1, str(value), self._text)
+            self._sheet.write_string(self._row, 1, str(value), self._text)
         self._row += 1
 
     def total(self, label: str, rows: int, amount: Any = None) -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 from xlbridge.workbook.formats.number_formats import is_date_or_time, scale_factor
 
 _TOKEN = re.compile(
@@ -53,13 +53,13 @@ def shown_number(code: str, value: float) -> Text | None:
     """Return what a cell shows of a number, None where that is a date or a time."""
     part = _part_for(code, value)
     if part is None:
-        return _bilingual("####")
+        return untranslated("####")
     if is_date_or_time(part.code):
         return None
     tokens = list(_tokens(part.code))
     shown = _shown_digits(part.code, tokens, abs(Decimal(repr(value))))
     sign = "-" if part.minus else ""
-    return _bilingual(sign + shown.en, sign + shown.pt)
+    return Text(pt=sign + shown.pt, en=sign + shown.en)
 
 
 def shown_text(code: str, text: str) -> str:
@@ -213,14 +213,13 @@ def _shown_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
     if ("other", "/") in tokens:
         # Only whole numbers are shown by fractions as they are.
         shown = "".join(text for kind, text in tokens if _is_shown(kind, text) and text != "/")
-        return _bilingual(f"{value:f}{shown}".strip())
+        return untranslated(f"{value:f}{shown}".strip())
     if "power" in kinds:
         mantissa, power = _mantissa(tokens, value)
         return _with_decimal_comma(f"{mantissa:f}E{'-' if power < 0 else '+'}{abs(power):02}")
     scaled = value * Decimal(str(scale_factor(code)))
-    return _bilingual(
-        _shown_decimal(tokens, scaled, ",", "."), _shown_decimal(tokens, scaled, ".", ",")
-    )
+    pt, en = (_shown_decimal(tokens, scaled, *signs) for signs in (".,", ",."))
+    return Text(pt=pt, en=en)
 
 
 def _mantissa(tokens: list[FormatToken], value: Decimal) -> tuple[Decimal, int]:
@@ -306,7 +305,3 @@ def _is_shown(kind: str, text: str) -> bool:
 
 def _with_decimal_comma(text: str) -> Text:
     return Text(pt=text.replace(".", ","), en=text)
-
-
-def _bilingual(en: str, pt: str | None = None) -> Text:
-    return Text(pt=en if pt is None else pt, en=en)

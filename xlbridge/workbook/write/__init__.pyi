@@ -7,7 +7,6 @@ from .migrated_workbook import (
 from .new_workbook import (
     new_workbook as new_workbook,
     print_across_pages as print_across_pages,
-    write_plain_text as write_plain_text,
 )
 from .plain_workbook import as_xlsx as as_xlsx
 from .registry_lists import (

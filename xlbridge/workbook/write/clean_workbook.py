@@ -152,8 +152,8 @@ class _CellTexts:
         if column.kind.is_text:
             return cls(values, _text_content, before, f'"{style} t="inlineStr"><is><t', "</t></is>")
         if column.kind is Kind.BOOLEAN:
-            return cls(values, _flag_content, before, f'"{style} t="b"><v>', "</v>")
-        return cls(values, _number_content, before, f'"{style}><v>', "</v>")
+            return cls(values, "{:d}".format, before, f'"{style} t="b"><v>', "</v>")
+        return cls(values, "{:.16G}".format, before, f'"{style}><v>', "</v>")
 
     def rows(self, start: int, end: int) -> list[str]:
         """Return the XML of the cells of some rows, counted from 0."""
@@ -208,11 +208,3 @@ def _text_content(text: str) -> str:
         escaped = escape_text(text)
         text = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return preserved + text
-
-
-def _number_content(number: float) -> str:
-    return f"{number:.16G}"
-
-
-def _flag_content(flag: bool) -> str:
-    return str(int(flag))

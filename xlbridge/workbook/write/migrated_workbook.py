@@ -24,7 +24,7 @@ from xlbridge.workbook.edit.sheets import SheetList
 from xlbridge.workbook.read import CellColumn
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.package import Package
-from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
+from xlbridge.workbook.write.new_workbook import looks_like_formula
 from xlbridge.workbook.write.template import template_sheets
 
 _EXTRA_COLUMN_WIDTH = 20
@@ -131,17 +131,7 @@ class _CellWriter:
         number_format = _number_format(kind, value, look.get("num_format", "General"))
         if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
             look = {**look, "quote_prefix": True}
-        form = self._format(number_format, look)
-        if value == "":
-            self._sheet.write_blank(row, column, None, form)
-        elif isinstance(value, str):
-            write_plain_text(self._sheet, row, column, value, form)
-        elif isinstance(value, bool):
-            self._sheet.write_boolean(row, column, value, form)
-        elif isinstance(value, int | float):
-            self._sheet.write_number(row, column, value, form)
-        else:
-            self._sheet.write_datetime(row, column, value, form)
+        self._sheet.write(row, column, value, self._format(number_format, look))
 
     def _format(self, number_format: str, look: CellLook) -> Format:
         # What a built-in format shows depends on the reader's language, its code does not.

@@ -74,6 +74,14 @@ class _EscapedWorksheet(Worksheet):
         is_rich = data.startswith("<r>") and data.endswith("</r>")
         return data if is_rich else escape_text(data)
 
+    def _write_string(self, row: int, col: int, string: str, cell_format: Any = None) -> Any:
+        if not (string.startswith("<r>") and string.endswith("</r>")):
+            return super()._write_string(row, col, string, cell_format)
+        # xlsxwriter takes such a text for markup of its own, and would copy it unescaped.
+        runs = string[:1], cell_format or Format(), string[1:]
+        form = [] if cell_format is None else [cell_format]
+        return self._write_rich_string(row, col, *runs, *form)
+
 
 _CREATED = datetime(2026, 1, 1)  # fixed, so that the same content gives the same bytes
 _OPTIONS = {
@@ -142,14 +150,3 @@ def looks_like_formula(text: str) -> bool:
     Unless its format is that of texts, such a cell is to have ``quote_prefix`` in it.
     """
     return text.lstrip().startswith(("=", "+", "-", "@"))
-
-
-def write_plain_text(sheet: Worksheet, row: int, column: int, text: str, form: Format) -> int:
-    """Write ``text`` as it is, whatever it looks like; row and column count from 0.
-
-    Returns 0, or a negative number when Excel cannot hold it.
-    """
-    if text.startswith("<r>") and text.endswith("</r>"):
-        # xlsxwriter takes such a text for markup of its own, and would copy it unescaped.
-        return int(sheet.write_rich_string(row, column, text[:1], form, text[1:], form))
-    return int(sheet.write_string(row, column, text, form))

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import xlsxwriter
-
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_file
 from xlbridge.workbook.style import TIME_FORMATS
+from xlbridge.workbook.write.new_workbook import new_workbook
 
 _UNVALUED = "#N/A"
 """Error that stands for a formula without a result: nobody takes it for an empty cell."""
@@ -26,8 +25,6 @@ _UNVALUED = "#N/A"
 _WIDTH = 18
 _FIRST_YEAR = 1900
 """The first year that a workbook can show as a date."""
-
-_MOST_IN_MEMORY = 1_000_000
 
 
 @contextmanager
@@ -61,15 +58,7 @@ def _all_cells(path: Path, sheets: Collection[str], limits: WorkbookLimits) -> I
 
 
 def _write(target: Path, sheets: list[SheetCells]) -> None:
-    size = sum(cells.height * len(cells.columns) for cells in sheets)
-    options = {
-        "constant_memory": size > _MOST_IN_MEMORY,
-        "strings_to_urls": False,
-        "strings_to_formulas": False,
-        "strings_to_numbers": False,
-        "nan_inf_to_errors": True,
-    }
-    with xlsxwriter.Workbook(target, options) as book:
+    with new_workbook(target) as book:
         for cells in sheets:
             _SheetWriter(book, cells).write()
         if not sheets:
@@ -83,6 +72,7 @@ class _SheetWriter:
         self._book = book
         self._cells = cells
         self._sheet = book.add_worksheet(cells.name)
+        self._sheet.nan_inf_to_errors = True
         self._formats: dict[str, Any] = {}
         self._styles: Mapping[CellPosition, int] = {
             (row, column): style
@@ -112,16 +102,10 @@ class _SheetWriter:
         match value:
             case "":
                 pass
-            case bool():
-                self._sheet.write_boolean(position, column, value)
-            case float():
-                self._sheet.write_number(position, column, value, form)
             case dt.date() if value.year < _FIRST_YEAR:
                 self._sheet.write_string(position, column, value.isoformat())
-            case dt.date() | dt.time() | dt.timedelta():
-                self._sheet.write_datetime(position, column, value, form)
             case _:
-                self._sheet.write_string(position, column, str(value), form)
+                self._sheet.write(position, column, value, form)
 
     def _format_of(self, place: CellPosition, value: object) -> Any:
         style = self._styles.get(place, -1)

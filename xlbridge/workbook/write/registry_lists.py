@@ -15,7 +15,7 @@ from xlsxwriter.worksheet import Worksheet
 from xlbridge.workbook import style
 from xlbridge.workbook.address import column_letters
 from xlbridge.workbook.signature import REGISTRIES_SHEET, REGISTRIES_TITLE
-from xlbridge.workbook.write.new_workbook import print_across_pages, write_plain_text
+from xlbridge.workbook.write.new_workbook import print_across_pages
 
 _OFFERED = "código – nome"
 _FIRST_ROW = 4  # counted from 1: the records stand below a title, the registries' and the headers
@@ -103,12 +103,12 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
         sheet.set_column(place + 1, place + len(one.headers), _WIDTHS[1], text)
         gap = place + len(one.headers) + 1
         sheet.set_column(gap, gap, _GAP_WIDTH)
-    write_plain_text(sheet, 0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
+    sheet.write_string(0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
     for one, place in lists.places():
-        write_plain_text(sheet, 1, place, _count(one), quiet)
+        sheet.write_string(1, place, _count(one), quiet)
     for one, place in lists.places():
         for index, name in enumerate((_OFFERED, *one.headers)):
-            write_plain_text(sheet, 2, place + index, name, header)
+            sheet.write_string(2, place + index, name, header)
     for row in range(max(len(one.records) for one in lists.lists)):
         _write_records(sheet, row, lists, text)
     sheet.freeze_panes(_FIRST_ROW - 1, 0)
@@ -130,4 +130,4 @@ def _write_records(sheet: Worksheet, row: int, lists: RegistryLists, text: Forma
         record = one.records[row]
         values: Sequence[str] = (record.offered, *record.names)
         for index, value in enumerate(values):
-            write_plain_text(sheet, _FIRST_ROW - 1 + row, place + index, value, text)
+            sheet.write_string(_FIRST_ROW - 1 + row, place + index, value, text)

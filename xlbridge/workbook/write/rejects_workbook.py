@@ -17,7 +17,7 @@ from xlbridge.workbook import style
 from xlbridge.workbook.signature import REJECTS_COLUMNS
 from xlbridge.workbook.write.clean_workbook import cell_values
 from xlbridge.workbook.write.data_sheet import cell_format
-from xlbridge.workbook.write.new_workbook import looks_like_formula, write_plain_text
+from xlbridge.workbook.write.new_workbook import looks_like_formula
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
@@ -99,16 +99,9 @@ class _Cells:
             value = self.own[position]
             if self.quoted and isinstance(value, str) and looks_like_formula(value):
                 form = self.quoted
-        match value:
-            case None:
-                is_marked = form is not self.plain
-                return int(sheet.write_blank(row, index, None, form)) if is_marked else 0
-            case str():
-                return write_plain_text(sheet, row, index, value, form)
-            case bool():
-                return int(sheet.write_boolean(row, index, value, form))
-            case _:
-                return int(sheet.write_number(row, index, value, form))
+        if value is None and form is self.plain:
+            return 0
+        return int(sheet.write(row, index, value, form))
 
 
 def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator[_Cells]:
