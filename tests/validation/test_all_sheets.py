@@ -28,7 +28,9 @@ from xlbridge.cli.main import main
 from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.validation.pipeline import ValidatedWorkbook, validate_all_sheets
+from xlbridge.settings import WorkbookLimits
+from xlbridge.validation import ValidationRequest, validate_sheets
+from xlbridge.validation.pipeline import ValidatedWorkbook
 from xlbridge.workbook.write import write_template
 
 STAR = "11.222.333/0001-81"
@@ -46,6 +48,13 @@ def migration(tmp_path: Path) -> Path:
         book.add_worksheet("Plan2")
         write_page(book, "Vazia", *records("contaspagar", []))
     return path
+
+
+def validate_all_sheets(
+    path: Path, catalogue: Catalogue, resource: str | None = None
+) -> ValidatedWorkbook:
+    request = ValidationRequest(file=path, resource=resource, all_sheets=True)
+    return validate_sheets(request, catalogue, WorkbookLimits())
 
 
 def sheets(judged: ValidatedWorkbook) -> list[tuple[str, str | None]]:

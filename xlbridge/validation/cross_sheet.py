@@ -11,8 +11,7 @@ import pandas as pd
 
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.code_shapes import folded_code
-from xlbridge.validation.cells.text import quoted
+from xlbridge.validation.cells.text import folded_code, quoted
 from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:

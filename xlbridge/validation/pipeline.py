@@ -304,26 +304,22 @@ class ValidatedWorkbook:
     skipped: list[str] = field(default_factory=list)
 
 
-def validate_all_sheets(
-    path: str | Path,
+def _validate_all_sheets(
+    request: ValidationRequest,
     catalogue: Catalogue,
-    *,
-    resource: str | None = None,
-    reading: ParseOptions = ParseOptions(),  # noqa: B008 - frozen
-    limits: WorkbookLimits = WorkbookLimits(),  # noqa: B008 - frozen
-    workbook: WorkbookSource | None = None,
-    on_column: OnColumn = lambda _: None,
+    limits: WorkbookLimits,
+    workbook: WorkbookSource | None,
+    on_column: OnColumn,
 ) -> ValidatedWorkbook:
-    """Validate the sheets of a workbook, those for one ``resource`` or each by its own.
+    """Validate the sheets of a workbook, those for one resource or each by its own.
 
-    Hidden sheets and those that templates add are no data, and not skipped either. Raises what
-    ``validate_workbook`` raises.
+    Hidden sheets and those that templates add are no data, and not skipped either.
     """
+    path, reading = request.file, request.reading
     with gc_paused():
-        path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits)
         catalogue = _with_listed_columns(cells, catalogue)
-        choices, skipped = choose_sheets(cells, catalogue, resource)
+        choices, skipped = choose_sheets(cells, catalogue, request.resource)
         sheets: list[ValidatedSheet] = []
         taken: set[str] = set()
         for choice in choices:
@@ -359,15 +355,7 @@ def validate_sheets(
 
         catalogue = linked_catalogue(request.all_links, catalogue)
     if request.all_sheets:
-        return validate_all_sheets(
-            request.file,
-            catalogue,
-            resource=request.resource,
-            reading=request.reading,
-            limits=limits,
-            workbook=workbook,
-            on_column=on_column,
-        )
+        return _validate_all_sheets(request, catalogue, limits, workbook, on_column)
     sheet = validate_workbook(
         request.file,
         catalogue,

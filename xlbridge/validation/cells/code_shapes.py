@@ -16,9 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from xlbridge.resources import Column, Kind, strip_accents
+from xlbridge.resources import Column, Kind
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
-from xlbridge.validation.cells.text import display, normalise_width, quoted, strip_invisible
+from xlbridge.validation.cells.text import (
+    display,
+    folded_code,
+    normalise_width,
+    quoted,
+    strip_invisible,
+)
 from xlbridge.workbook.read import CellKind
 
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})
@@ -145,11 +151,6 @@ def _usual_spellings(counts: Mapping[str, int]) -> Sequence[str]:
     """Return the spellings of a code that most cells have: several where they have as many."""
     most = max(counts.values())
     return [text for text, count in counts.items() if count == most]
-
-
-def folded_code(text: str) -> str:
-    """Return a code as it is compared with others: without case and accents."""
-    return (text if text.isascii() else strip_accents(text)).casefold()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from xlbridge.i18n import Text, localized_number
+from xlbridge.resources import strip_accents
 from xlbridge.resources.findings import mark_of
 
 
@@ -51,7 +52,8 @@ _UNKNOWN = frozenset({"Co", "Cn"})
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _ZERO_WIDTH_JOINER = "\u200d"
 _HYPHENS = frozenset("‐‑‒–")
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Mark that a program puts where it could not read a character."""
 _ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
 _SECOND_BYTE = (
     "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
@@ -132,11 +134,6 @@ def find_private_character(text: str) -> str | None:
     return next((each for each in text if unicodedata.category(each) in _UNKNOWN), None)
 
 
-def has_replacement_character(text: str) -> bool:
-    """Return whether a program put a mark where it could not read a character."""
-    return _REPLACEMENT in text
-
-
 def repair_mojibake(text: str) -> str | None:
     """Return what a text was before it was read in another encoding, or as HTML is written; None
     where it seems to be as it was."""
@@ -148,14 +145,14 @@ def repair_mojibake(text: str) -> str | None:
     return None if meant == text else meant
 
 
-def is_composed(text: str) -> bool:
-    """Return whether every accent of the text is one character with its letter."""
-    return text.isascii() or unicodedata.is_normalized("NFC", text)
-
-
 def composed(text: str) -> str:
     """Return the text with each accent and its letter as one character, where there is one."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def folded_code(text: str) -> str:
+    """Return a code as it is compared with others: without case and accents."""
+    return (text if text.isascii() else strip_accents(text)).casefold()
 
 
 def find_non_code_character(text: str) -> str | None:

@@ -13,20 +13,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, strip_accents
+from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS
 from xlbridge.resources.findings import Severity, character_name
 from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
+    REPLACEMENT,
     composed,
     find_look_alike,
     find_non_code_character,
     find_private_character,
+    folded_code,
     has_look_alikes,
-    has_replacement_character,
     is_all_visible,
-    is_composed,
     normalise_width,
     quoted,
     repair_mojibake,
@@ -142,7 +142,7 @@ def _is_plain_text(text: str) -> bool:
     """Return whether a text can be taken as it is, or all of those that were joined can be."""
     if not is_all_visible(text) or repair_mojibake(text) is not None:
         return False
-    return is_composed(text) and not has_look_alikes(text) and not has_replacement_character(text)
+    return composed(text) == text and not has_look_alikes(text) and REPLACEMENT not in text
 
 
 def _is_plain_code(text: str) -> bool:
@@ -186,7 +186,7 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     """Return the finding that makes a text uncertain, and the character that it is about."""
     if code := _placeholder_code(column, text):
         return code, text
-    if has_replacement_character(text):
+    if REPLACEMENT in text:
         return "character-lost", ""
     if column.kind is Kind.TEXT:
         if private := find_private_character(text):
@@ -218,7 +218,7 @@ def _spelling_code(column: Column, text: str, written: str) -> str:
 def _canonical(column: Column, text: str) -> tuple[str, str]:
     """Return what is sent of a text, and how it should be written in the cell."""
     if column.allowed and text not in column.allowed:
-        same = [value for value in column.allowed if _folded(value) == _folded(text)]
+        same = [value for value in column.allowed if folded_code(value) == folded_code(text)]
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
         return composed(text), composed(text)
@@ -231,10 +231,6 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         return code, code
     masked = document.masked(bare)
     return bare, text if text in (bare, masked) or not document.is_valid(bare) else masked
-
-
-def _folded(text: str) -> str:
-    return strip_accents(text).casefold()
 
 
 def _text_of_number(
