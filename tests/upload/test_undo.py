@@ -146,7 +146,12 @@ def test_new_and_changed_rows_of_one_upload_are_reversed_together(
 
 
 def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
-    client: Client, proxy: LossyProxy, run: Run, tmp_path: Path
+    client: Client,
+    proxy: LossyProxy,
+    run: Run,
+    xlbridge: Xlbridge,
+    toward_proxy: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     document, idws = new_cnpj(), f"WS-{new_cnpj()}"
     path = tmp_path / "clientes.xlsx"
@@ -159,6 +164,9 @@ def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
         code, undone = run("undo", report["job"], "--yes")
         assert (code, [one["reason"] for one in undone["left"]]) == (1, ["no-operation"])
         assert undone["rows"] == {"read": 1, "undone": 0, "left": 1, "unknown": 0}
+    told = xlbridge("undo", updated["job"], "--yes", **toward_proxy)
+    headline = f"No row of the upload {updated['job']} was reversed; left: 1 of 1."
+    assert (told.returncode, told.stdout.splitlines()[0]) == (1, headline)
     assert writes(proxy) == []
     write_records(
         path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": f"{idws}-B"}]

@@ -12,6 +12,7 @@ from xlbridge.resources import Catalogue
 
 CR = "contasreceber"
 PADDED = [f"{n:05}" for n in range(1, 200)]
+CNPJS = ["11.222.333/0001-81", "11.444.777/0001-61", "33.000.167/0001-01", "60.746.948/0001-12"]
 
 
 def sheet(folder: Path, resource: str, column: str, values: Sequence[Any]) -> Path:
@@ -88,6 +89,7 @@ def test_a_null_character_hides_no_shape(tmp_path: Path, catalogue: Catalogue) -
         ("cliente", "telefone", ["(11) 98765-4321", "(11) 98765-4322", 11987654323.0]),
         (CR, "codigoDoCentroDeCusto", ["01.001", "01.002", "01", "01.002.003"]),
         (CR, "codigoDoItemDeLancamento", ["14.01", "14.00", "7.02"]),
+        ("cliente", "seuCodigo", [*CNPJS, "52998224725", 11144477735.0]),
     ],
 )
 def test_codes_of_their_own_are_left_alone(

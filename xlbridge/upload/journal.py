@@ -218,9 +218,11 @@ class Journal:
             "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
             *(new.system, new.resource, new.digest, new.mode),
         )
-        alike = (job for job in jobs if replace(job.spec, planned=new.planned) == new)
-        waiting = (job for job in alike if job.state.is_unsent)
-        return next((job for job in waiting if self._sizes(job) == list(parts)), None)
+        for job in jobs:
+            is_alike = job.state.is_unsent and replace(job.spec, planned=new.planned) == new
+            if is_alike and [len(part.spec.rows) for part in self.parts_of(job)] == list(parts):
+                return job
+        return None
 
     def retries_of(self, job_id: str) -> list[Job]:
         """Return the jobs that sent rejected rows of a job again."""
@@ -337,9 +339,6 @@ class Journal:
             if not (part.state.is_settled or waiting):
                 return False
         return True
-
-    def _sizes(self, job: Job) -> list[int]:
-        return [len(part.spec.rows) for part in self.parts_of(job)]
 
     def abandon_unsent(self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows) -> None:
         """Abandon jobs that have sent nothing and hold rows of a job of another journal.

@@ -82,8 +82,8 @@ def _undo_lines(job: Job) -> Iterator[Text]:
 
     counts = _undo_counts(job)
     headline = _HEADLINES.get(job.state, _UNFINISHED)
-    if headline is _DONE and not counts["read"]:
-        headline = _NOTHING_LEFT
+    if headline is _DONE and not counts["undone"]:
+        headline = _NONE_REVERSED if counts["read"] else _NOTHING_LEFT
     yield headline.format(**counts, undo_of=job.undo_of, job=job.id, reason=job.reason)
     yield from left_lines(job)
 
@@ -91,6 +91,10 @@ def _undo_lines(job: Job) -> Iterator[Text]:
 _DONE = Text(
     pt="Desfeito o envio {undo_of}. Linhas desfeitas: {undone} de {read}; não desfeitas: {left}.",
     en="Undone: the upload {undo_of}. Rows reversed: {undone} of {read}; left: {left}.",
+)
+_NONE_REVERSED = Text(
+    pt="Nenhuma linha do envio {undo_of} foi desfeita; não desfeitas: {left} de {read}.",
+    en="No row of the upload {undo_of} was reversed; left: {left} of {read}.",
 )
 _NOTHING_LEFT = Text(
     pt="Nada a desfazer: o envio {undo_of} não tem linha gravada.",

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.resources import Column, Kind
+from xlbridge.resources.checks import DOCUMENTS, bare_document
 from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
     display,
@@ -238,6 +239,12 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalpha, text)).casefold()
 
 
+def _is_document(text: str) -> bool:
+    """Tell whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
+    bare = bare_document(text)
+    return any(document.is_valid(bare) for document in DOCUMENTS.values())
+
+
 def _common_shape(codes: _Codes, shapes: _Shapes) -> CommonShape | None:
     """Return the shape of most texts, None where there is none, or nothing has another."""
     counts = shapes.counts
@@ -263,16 +270,21 @@ def _note_odd_texts(
     tests = {shapes.numbers[s]: t for s in others if (t := common.loss_test(s)) is not None}
     tested = np.flatnonzero(np.isin(shapes.of_texts, list(tests))).tolist()
     odd = [place for place in tested if tests[shapes.of_texts[place]](codes.texts[place])]
-    for position, _ in codes.cells_of(odd):
-        if not problems.failed[position]:
+    of_documents = _is_document(common.example)
+    for position, text in codes.cells_of(odd):
+        if not problems.failed[position] and not (of_documents and _is_document(text)):
             problems.add(position, "code-shape", {"example": quoted(common.example)})
 
 
 def _note_odd_numbers(
     cells: ColumnCells, numbers: CellPositions, common: CommonShape, problems: CellProblems
 ) -> None:
+    of_documents = _is_document(common.example)
     for position in numbers.tolist():
-        if not common.lost_by_number(len(display(cells[position])), len(numbers)):
+        text = display(cells[position])
+        if not common.lost_by_number(len(text), len(numbers)):
+            continue
+        if of_documents and _is_document(text):
             continue
         if common.is_number:
             details = {"width": len(common.shape), "proposal": ""}
