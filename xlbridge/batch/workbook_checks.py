@@ -45,6 +45,7 @@ from xlbridge.validation.cross_sheet import (
 )
 from xlbridge.validation.reports import without_cells
 from xlbridge.workbook import cell_address
+from xlbridge.workbook.read import CellKind
 
 _HASH_KEYS = ("xlbridge-batch-a", "xlbridge-batch-b")
 
@@ -144,6 +145,11 @@ class SheetSummary:
             sheet,
             file=Path(relative_name(folder, sheet.file)),
             frame=sheet.frame[[name for name in sheet.frame if name in compared]],
+            own={
+                name: cells
+                for name, cells in sheet.own.items()
+                if name in compared and not _OF_TEXTS.issuperset(cells.kinds)
+            },
             rows=array("i", sheet.rows),
             findings=list(sheet.error_findings()),
             fixes=None,
@@ -165,6 +171,9 @@ def _compared_columns(resource: Resource) -> Iterator[str]:
             yield from lookup.when
 
 
+_OF_TEXTS = frozenset({CellKind.EMPTY, CellKind.TEXT})
+"""Kinds of the cells of a column whose texts the frame has already."""
+
 SheetFindings = Mapping[tuple[Path, str], list[Finding]]
 """The findings of each sheet, by its file and its name."""
 
@@ -174,7 +183,7 @@ class CrossWorkbookChecks:
 
     ``steps`` are the names of the batch's steps in the order in which they are done; texts name
     files relative to ``folder``. Without ``registries`` the remote system is not asked. Only the
-    keys of a sheet stay in memory, about a hundred bytes for each row.
+    keys of a sheet stay in memory, some 300 bytes for each row.
     """
 
     def __init__(
