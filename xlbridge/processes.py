@@ -17,15 +17,13 @@ import xlbridge
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
 
-IS_APPLICATION = bool(getattr(sys, "frozen", False))
-"""True in the application that is made for people without Python."""
-
 HELPER_OPTION = "--xlbridge-helper"
 """Option by which the application runs one of its modules."""
 
 READY = b"ready\n"
 """First line of a helper's output, written once it has imported what it needs."""
 
+_IS_APPLICATION = bool(getattr(sys, "frozen", False))
 _IMPORT_ROOT = Path(xlbridge.__file__).parent.parent
 _EXIT_TIMEOUT = 5.0
 
@@ -39,13 +37,13 @@ def helper_environment() -> dict[str, str]:
 
 def command_line(*arguments: str) -> list[str]:
     """Return the command line of a command of xlbridge."""
-    program = [sys.executable] if IS_APPLICATION else [sys.executable, "-m", "xlbridge"]
+    program = [sys.executable] if _IS_APPLICATION else [sys.executable, "-m", "xlbridge"]
     return [*program, *arguments]
 
 
 def helper_command(module: str, *arguments: str) -> list[str]:
     """Return the command line that runs a module of xlbridge as a helper."""
-    option = [HELPER_OPTION] if IS_APPLICATION else ["-P", "-m"]
+    option = [HELPER_OPTION] if _IS_APPLICATION else ["-P", "-m"]
     return [sys.executable, *option, module, *arguments]
 
 

@@ -3,20 +3,21 @@
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from xlbridge.cli.exit_codes import ExitCode
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.report_forms import ReportForms
+
+if TYPE_CHECKING:
+    from xlbridge.report_forms import ReportForms
 
 
 class StdoutFailed(OSError):
@@ -80,7 +81,7 @@ def print_lines(lines: Iterable[Text | str]) -> None:
         print_result(line)
 
 
-def print_report(report: ReportForms, form: str) -> None:
+def print_report(report: "ReportForms", form: str) -> None:
     """Print a report in the form asked for; people get its text and JSON as a terminal shows it.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
@@ -93,7 +94,7 @@ def print_report(report: ReportForms, form: str) -> None:
         print_pieces(report.render(form))
 
 
-def write_report(report: ReportForms, form: str, output: Path | None) -> None:
+def write_report(report: "ReportForms", form: str, output: Path | None) -> None:
     """Print a report, or write it to ``output``.
 
     Raises ``UsageError`` when the file cannot be written; the report is printed then, a page as
@@ -186,6 +187,8 @@ def fit_to_terminal(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
     if not stream.isatty():
         yield from lines
         return
+    import shutil
+
     width = max(_NARROWEST, shutil.get_terminal_size().columns)
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     for line in lines:
