@@ -53,6 +53,17 @@ def suggestion(name: str, known: Iterable[str]) -> Text:
     return _MEANT.format(name=close[0]) if close else untranslated("")
 
 
+def require_choice(name: str, given: object, choices: Sequence[object]) -> None:
+    """Raise ``UsageError`` where the value of an option is none of its choices."""
+    if given not in choices:
+        there = ", ".join(repr(choice) for choice in choices if choice is not None)
+        message = Text(
+            pt="{name} não pode ser {given!r}; há: {there}.",
+            en="{name} cannot be {given!r}; there are: {there}.",
+        )
+        raise UsageError(message.format(name=name, given=given, there=there))
+
+
 class XlbridgeError(Exception):
     """Error that stops a command: what happened, and what to do about it."""
 

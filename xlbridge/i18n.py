@@ -24,9 +24,15 @@ def active_language() -> Language:
 
 
 def set_language(language: Language) -> None:
-    """Render messages in ``language`` from here on, in all threads of this process."""
+    """Render messages in ``language`` from here on, in all threads of this process.
+
+    Raises ``ValueError`` for another one than Portuguese and English.
+    """
     global _process_language
-    _process_language = language
+    known = language_named(language)
+    if known is None:
+        raise ValueError(f"{language!r} is none of the languages: {', '.join(LANGUAGES)}")
+    _process_language = known
 
 
 @contextmanager

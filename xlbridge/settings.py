@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from xlbridge.errors import ConfigError
+from xlbridge.errors import ConfigError, require_choice
 from xlbridge.i18n import Text
 
 _MB = 2**20
@@ -55,6 +55,11 @@ class ParseOptions:
 
     dates: DateOrder | None = None
     numbers: NumberStyle | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` for a convention that is none."""
+        require_choice("dates", self.dates, (None, *get_args(DateOrder)))
+        require_choice("numbers", self.numbers, (None, *get_args(NumberStyle)))
 
 
 def read_csv_form(environment: Mapping[str, str]) -> CsvForm:
@@ -164,11 +169,12 @@ class Settings:
     home where it has none of its own.
     ``log_words`` are words of the system for the status of a queued file, each with what it means
     (``LOG_MEANINGS``). ``own_schemas`` is a folder of own schema files in place of the one under
-    ``home``.
+    ``home``. ``profile_must_exist`` says that ``profile`` is not a name for the address.
     """
 
     home: Path
     profile: str | None = None
+    profile_must_exist: bool = False
     base_url: str | None = None
     email: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -179,6 +185,15 @@ class Settings:
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     log_words: Mapping[str, str] = field(default_factory=dict)
     own_schemas: Path | None = None
+
+    def with_profile(self, name: str) -> "Settings":
+        """Return the settings with a profile that was asked for by name.
+
+        Only the environment's own name may be one that it gives its address.
+        """
+        return (
+            self if name == self.profile else replace(self, profile=name, profile_must_exist=True)
+        )
 
     @property
     def settle_seconds(self) -> float:

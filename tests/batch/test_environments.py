@@ -72,6 +72,9 @@ def test_one_workbook_goes_to_two_environments_once_each(
     write_profile(home, "second", other_sandbox)
     document = new_cnpj()
     write_clients(tmp_path, "clients.xlsx", [document])
+    mistyped = write_plan(PLAN.replace("profile: second", "profile: secnd"))
+    refused = xlbridge("batch", "run", mistyped, "--yes", **credentials(batch_sandbox))
+    assert (refused.returncode, "no profile 'secnd'" in refused.stderr) == (2, True)
     asked = ("batch", "run", write_plan(PLAN), "--yes", "--format", "json")
     found = report(xlbridge(*asked), 0)
     assert states(found) == {"here": "done", "there": "done"}

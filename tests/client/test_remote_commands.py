@@ -53,6 +53,17 @@ def test_whoami_shows_the_systems_answer(capsys: pytest.CaptureFixture[str]) -> 
     assert (told["profile"], told["info"]) == ("homologacao", INFO)
 
 
+def test_a_profile_that_is_asked_for_is_no_name_for_the_address(
+    server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whoami", "--profile", "homologcao"]) == 2
+    assert "There is no profile 'homologcao'" in capsys.readouterr().err
+    assert main(["whoami", "--profile", "sandbox"]) == 2
+    assert "XLBRIDGE_BASE_URL contradicts" in capsys.readouterr().err
+    assert not server.requests
+    assert main(["whoami", "--profile", "homologacao"]) == 0
+
+
 @pytest.mark.parametrize("command", ["whoami", "login", "doctor"])
 @pytest.mark.parametrize(("login", "said"), [(WRONG, "Senha incorreta"), (HTML, "text/html")])
 def test_a_login_that_fails_ends_with_4(

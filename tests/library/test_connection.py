@@ -223,17 +223,44 @@ def test_an_export_as_template_can_be_judged(erp: xb.Connection) -> None:
         {"listing": "nothing"},
         {"listing": "clientes", "branch": 1},
         {"listing": "pedidos", "start": "x"},
+        {"listing": "pedidos", "at_once": 0},
     ],
-    ids=["listing", "filter", "date"],
+    ids=["listing", "filter", "date", "at once"],
 )
 def test_what_cannot_be_exported_is_raised(erp: xb.Connection, asked: dict[str, object]) -> None:
     with pytest.raises(xb.errors.UsageError):
         erp.export(**asked)  # type: ignore[arg-type]
 
 
-def test_an_unknown_profile_is_raised(own_home: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "options"),
+    [
+        ("clientes.xlsx", {"yes": True}),
+        (pd.DataFrame({"nomeComercial": ["Padaria"]}), {"yes": True}),
+        (None, {"yes": True, "mode": "Queue"}),
+        (None, {"yes": True, "chunk_rows": 0}),
+        (None, {"confirm": 1}),
+    ],
+    ids=["path", "frame", "mode", "chunk", "confirmation"],
+)
+def test_what_cannot_be_sent_is_raised(
+    erp: xb.Connection, report: xb.Report, sent: object, options: dict[str, object]
+) -> None:
+    with pytest.raises(xb.errors.UsageError):
+        erp.upload(report if sent is None else sent, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("address", [None, "https://erp.example.com"])
+@pytest.mark.parametrize("name", ["nothing", ""])
+def test_an_unknown_profile_is_raised(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, name: str, address: str | None
+) -> None:
+    if address is not None:
+        monkeypatch.setenv("XLBRIDGE_BASE_URL", address)
+        monkeypatch.setenv("XLBRIDGE_EMAIL", "someone@example.com")
+        monkeypatch.setenv("XLBRIDGE_PASSWORD", "secret")
     with pytest.raises(xb.errors.ConfigError):
-        xb.connect("nothing")
+        xb.connect(name)
 
 
 def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
@@ -243,6 +270,8 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         address = erp.client.target.base_url
     with pytest.raises(httpx.ConnectError):
         httpx.get(address)
+    with pytest.raises(xb.errors.UsageError, match="closed before"):
+        erp.client.system.info()
 
 
 @pytest.mark.usefixtures("demo_home")

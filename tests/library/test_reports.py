@@ -1,6 +1,7 @@
 """Reports: the same findings as the command, typed frames, DataFrames in the place of workbooks."""
 
 import datetime as dt
+import io
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -240,14 +241,57 @@ def test_messages_are_in_the_language_that_was_chosen() -> None:
         (SAMPLE, {"sheet": "nothing"}, xb.errors.UsageError),
         (pd.DataFrame({"a": [1]}), {}, xb.errors.UsageError),
         (pd.DataFrame({"a": [1]}), {"sheet": "a"}, xb.errors.UsageError),
+        (SAMPLE, {"dates": "DMY"}, xb.errors.UsageError),
+        (SAMPLE, {"numbers": "br"}, xb.errors.UsageError),
+        (SAMPLE, {"encoding": "latin"}, xb.errors.UsageError),
+        (SAMPLE, {"delimiter": "#"}, xb.errors.UsageError),
+        (SAMPLE, {"resource": pd.DataFrame({"a": [1]})}, xb.errors.UsageError),
+        (SAMPLE, {"map": {"columns": {}}}, xb.errors.UsageError),
+        (SAMPLE, {"schemas": "no-such-folder"}, xb.errors.UsageError),
     ],
-    ids=["no file", "no workbook", "no resource", "no sheet", "no telling", "frame's sheet"],
+    ids=lambda given: None if isinstance(given, type) else str(given)[:20],
 )
 def test_what_cannot_be_judged_is_raised(
-    source: object, options: dict[str, str], error: type[Exception]
+    source: object, options: dict[str, object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         xb.validate(source, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pd.Series(["Padaria"], name="nomeComercial"),
+        [{"nomeComercial": "Padaria"}],
+        {"nomeComercial": ["Padaria"]},
+        np.array([["Padaria"]]),
+        b"PK",
+        io.BytesIO(b"PK"),
+        None,
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_what_is_no_sheet_is_told_by_its_type_with_what_to_do(source: object) -> None:
+    with pytest.raises(UsageError, match=type(source).__name__) as raised:
+        xb.validate(source, "cliente")  # type: ignore[arg-type]
+    assert "pd.DataFrame(rows)" in str(raised.value.hint)
+
+
+def test_an_address_is_no_path() -> None:
+    with pytest.raises(UsageError) as raised:
+        xb.validate("https://example.com/clientes.xlsx")
+    assert "downloaded first" in str(raised.value.hint)
+
+
+def test_columns_that_became_the_index_are_told() -> None:
+    frame = titles(title(numeroDoDocumento="NF-1")).set_index(
+        ["codigoDoCliente", "numeroDoDocumento"]
+    )
+    found = xb.validate(frame, "contasreceber").findings
+    told = found[found["code"] == "column-in-index"]
+    assert told["column"].tolist() == ["codigoDoCliente", "numeroDoDocumento"]
+    kept = titles(title(numeroDoDocumento="NF-1")).set_index("numeroDoDocumento", drop=False)
+    assert xb.validate(kept, "contasreceber").findings.empty
 
 
 def test_a_shipped_schema_is_read_by_pandera_and_judges_the_frame() -> None:

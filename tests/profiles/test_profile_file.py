@@ -141,6 +141,10 @@ def test_production_is_never_chosen_for_want_of_another(home: Path) -> None:
         {"profile": "none"},
         {"profile": "prod", "base_url": "https://dev.erp.example.com"},
         {"profile": "prod", "email": "someone@example.com"},
+        # Asked for by --profile, which never names the environment's address.
+        {"profile": "homolgo", "profile_must_exist": True, "base_url": "https://x.example"},
+        {"profile": "", "profile_must_exist": True},
+        {"profile": "sandbox", "profile_must_exist": True, "base_url": "https://x.example"},
     ],
 )
 def test_what_contradicts_itself_is_refused(home: Path, settings: dict[str, str]) -> None:

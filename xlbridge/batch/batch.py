@@ -18,7 +18,7 @@ from xlbridge.batch.plan.steps import (
 from xlbridge.client import Client
 from xlbridge.connection import connect
 from xlbridge.i18n import Text
-from xlbridge.profiles import choose_profile, settings_for
+from xlbridge.profiles import choose_profile, read_profile_file, settings_for
 from xlbridge.settings import Settings
 from xlbridge.upload import Job, Journal, State, UploadContext, open_context
 from xlbridge.upload.results import RowOutcome, outcomes_with_retries
@@ -54,7 +54,12 @@ class Environments:
         return self._clients[profile]
 
     def _settings(self, profile: str | None) -> Settings:
-        return self.settings if profile is None else replace(self.settings, profile=profile)
+        if profile is None:
+            return self.settings
+        if not read_profile_file(self.settings.home).profiles:
+            # As in a rehearsal: the environment's address is all that the names can stand for.
+            return replace(self.settings, profile=profile)
+        return self.settings.with_profile(profile)
 
 
 @dataclass(frozen=True, slots=True)

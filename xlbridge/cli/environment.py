@@ -58,8 +58,10 @@ def settings_without_profile() -> Settings:
     Raises ``ConfigError`` for settings that cannot be used.
     """
     context = click.get_current_context(silent=True)
-    given: dict[str, str] = context.meta.get(_CONTEXT_KEY, {}) if context else {}
-    return read_settings(os.environ | given)
+    given: dict[str, str] = dict(context.meta.get(_CONTEXT_KEY, {})) if context else {}
+    profile = given.pop(_VARIABLES["profile"], None)
+    settings = read_settings(os.environ | given)
+    return settings if profile is None else settings.with_profile(profile)
 
 
 def command_settings() -> Settings:
@@ -83,5 +85,5 @@ def _option(names: list[str], metavar: str, help_text: Text) -> click.Option:
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value and parameter.name:
+    if value is not None and parameter.name:
         context.meta.setdefault(_CONTEXT_KEY, {})[_VARIABLES[parameter.name]] = value

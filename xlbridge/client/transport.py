@@ -23,7 +23,7 @@ from urllib.parse import quote
 import httpx
 
 from xlbridge import __version__
-from xlbridge.errors import ConfigError, os_error_reason
+from xlbridge.errors import ConfigError, UsageError, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.wire.model import UPLOAD_FIELD, XLSX_TYPE, Operation, WireModel
 
@@ -161,6 +161,14 @@ class Transport:
 
         With ``streamed`` the body of a success is left to be read, and the reply to be closed.
         """
+        if self._http.is_closed:
+            raise UsageError(
+                Text(pt="A conexão já foi fechada.", en="The connection was closed before."),
+                Text(
+                    pt="Abra outra: with xb.connect(...) as erp.",
+                    en="Open another: with xb.connect(...) as erp.",
+                ),
+            )
         request_begun = False
 
         def trace(event: str, info: Mapping[str, Any]) -> None:

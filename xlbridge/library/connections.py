@@ -8,13 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
-from types import TracebackType
-from typing import Any, Self
+from types import NoneType, TracebackType
+from typing import Any, Self, get_args
 
 import pandas as pd
 
 from xlbridge.client import Client
 from xlbridge.connection import connect as connect_client
+from xlbridge.errors import require_choice
 from xlbridge.export import (
     ExportProgress,
     ExportRequest,
@@ -24,7 +25,7 @@ from xlbridge.export import (
     find_listing,
 )
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report
+from xlbridge.library.reports import HOW_TO_NAME, Report, existing_folder, require_type
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM,
     Numbers,
@@ -35,6 +36,7 @@ from xlbridge.library.uploads import (
     plan_records,
     plan_report,
     process_listing,
+    require_positive,
     upload_report,
 )
 from xlbridge.profiles import choose_profile, settings_for
@@ -155,6 +157,9 @@ class Connection:
         applied, ``InDoubt`` when the connection was lost while the outcome was awaited or when only
         a part was applied. Source: the spec, Importing files; ``docs/upload-protocol.md``.
         """
+        require_choice("mode", mode, get_args(RequestedMode))
+        require_positive("at_once", at_once)
+        require_positive("chunk_rows", 1 if chunk_rows is None else chunk_rows)
         options = UploadOptions(
             consent=consent_of(mode, confirm, yes=yes),
             mode=mode,
@@ -306,6 +311,7 @@ class Connection:
         does not answer or refuses. Source: the spec's section of each listing;
         ``docs/exports.md``.
         """
+        require_positive("at_once", at_once)
         given: Mapping[Filter, object] = {
             Filter.FROM: start,
             Filter.TO: end,
@@ -389,9 +395,10 @@ def connect(
     sandbox does not come up. Source: the spec, What the service does (two environments) and
     Authentication; ``docs/how-to/profiles.md``.
     """
-    given = {} if profile is None else {"XLBRIDGE_PROFILE": profile}
-    given |= {} if schemas is None else {SCHEMAS_VARIABLE: os.fspath(schemas)}
+    require_type("profile", profile, str, NoneType, hint=HOW_TO_NAME.format(name="homolog"))
+    given = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
     settings = read_settings(os.environ | given)
+    settings = settings if profile is None else settings.with_profile(profile)
     settings = settings_for(settings, choose_profile(settings))
     with ExitStack() as opened:
         client = opened.enter_context(connect_client(settings, _log))

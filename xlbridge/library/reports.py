@@ -7,19 +7,21 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, require_choice
 from xlbridge.export import LISTINGS, Listing
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.library.frame_workbook import FRAME_FILE, FrameWorkbook
 from xlbridge.parallel import validate_single_sheet
-from xlbridge.resources import Kind, Resource, load_catalogue
-from xlbridge.resources.findings import Severity
+from xlbridge.resources import Kind, Resource, load_catalogue, normalize_header
+from xlbridge.resources.checks import CATALOGUE
+from xlbridge.resources.findings import Finding, Severity
 from xlbridge.settings import (
     CSV_DELIMITERS,
     CSV_ENCODINGS,
@@ -249,8 +251,12 @@ def validate(
 
     Source of the rules: the spec's section of each resource, which ``schemas/`` names.
     """
+    require_type("source", source, str, PathLike, pd.DataFrame, hint=_HOW_TO_GIVE_A_SHEET)
+    hint = HOW_TO_NAME.format(name="contasreceber")
+    require_type("resource", resource, str, NoneType, hint=hint)
+    require_type("map", map, str, PathLike, NoneType, hint=_HOW_TO_GIVE_A_MAPPING)
     settings = read_settings()
-    folder = settings.schemas if schemas is None else Path(schemas)
+    folder = settings.schemas if schemas is None else existing_folder(schemas)
     reading = ParseOptions(dates=dates, numbers=numbers)
     mapping = None if map is None else read_mapping(Path(map))
     if isinstance(source, pd.DataFrame):
@@ -267,30 +273,44 @@ def validate(
         mapping=mapping,
         links=links or {},
     )
-    limits = _with_csv_form(settings.limits, delimiter, encoding)
+    require_choice("delimiter", delimiter, (None, *CSV_DELIMITERS.values()))
+    require_choice("encoding", encoding, (None, *CSV_ENCODINGS))
+    form = CsvForm(delimiter, encoding).completed(settings.limits.csv)
+    limits = replace(settings.limits, csv=form)
     return Report(validate_single_sheet(request, folder, limits))
 
 
-def _with_csv_form(
-    limits: WorkbookLimits, delimiter: str | None, encoding: str | None
-) -> WorkbookLimits:
-    """Return limits with the declared form of .csv files. Raises ``UsageError`` when it is none."""
-    if encoding is not None and encoding not in CSV_ENCODINGS:
-        raise UsageError(
-            Text(
-                pt="A codificação {given!r} não é conhecida; há: {names}.",
-                en="The encoding {given!r} is not known; there are: {names}.",
-            ).format(given=encoding, names=", ".join(CSV_ENCODINGS))
+def require_type(name: str, given: object, *types: type, hint: Text) -> None:
+    """Raise ``UsageError`` where an argument is of another type, which a checker would tell."""
+    if not isinstance(given, types):
+        message = Text(
+            pt="{name} não pode ser do tipo {type}.", en="{name} cannot be of the type {type}."
         )
-    if delimiter is not None and delimiter not in CSV_DELIMITERS.values():
-        raise UsageError(
-            Text(
-                pt="O separador {given!r} não é conhecido; há: {names}.",
-                en="The delimiter {given!r} is not known; there are: {names}.",
-            ).format(given=delimiter, names=", ".join(map(repr, CSV_DELIMITERS.values())))
-        )
-    form = CsvForm(delimiter or limits.csv.delimiter, encoding or limits.csv.encoding)
-    return replace(limits, csv=form)
+        raise UsageError(message.format(name=name, type=type(given).__name__), hint)
+
+
+_HOW_TO_GIVE_A_SHEET = Text(
+    pt="Dê o caminho de um arquivo, ou um DataFrame: pd.DataFrame(linhas); de polars e pyarrow, "
+    "source.to_pandas(). O que está em memória ou aberto se grava primeiro num arquivo.",
+    en="Give the path of one file, or a DataFrame: pd.DataFrame(rows); of polars and pyarrow, "
+    "source.to_pandas(). What is in memory or open is written into a file first.",
+)
+HOW_TO_NAME = Text(
+    pt="Dê o nome, um texto como {name!r}.", en="Give the name, a text such as {name!r}."
+)
+_HOW_TO_GIVE_A_MAPPING = Text(
+    pt="Dê o caminho do arquivo que xlbridge map propõe.",
+    en="Give the path of the file that xlbridge map proposes.",
+)
+
+
+def existing_folder(schemas: str | PathLike[str]) -> Path:
+    """Return a folder of own schema files. Raises ``UsageError`` when there is none."""
+    folder = Path(schemas)
+    if not folder.is_dir():
+        message = Text(pt="A pasta {path} não existe.", en="The folder {path} does not exist.")
+        raise UsageError(message.format(path=folder))
+    return folder
 
 
 def _validate_frame(
@@ -307,7 +327,14 @@ def _validate_frame(
     )
     catalogue = load_catalogue(schemas)
     [sheet] = validate_sheets(request, catalogue, WorkbookLimits(), origin.cells).sheets
-    return Report(sheet, origin)
+    known = sheet.resource.headers if sheet.resource else {}
+    in_index = [known.get(normalize_header(str(name))) for name in frame.index.names]
+    indexed = [
+        Finding(CATALOGUE["column-in-index"], column=name, details={"column": name})
+        for name in in_index
+        if name is not None and name not in sheet.columns
+    ]
+    return Report(replace(sheet, findings=[*indexed, *sheet.findings]), origin)
 
 
 _CENTS = 2
@@ -337,7 +364,7 @@ def available_resources(schemas: str | PathLike[str] | None = None) -> Mapping[s
     columns and ``modes``. ``schemas`` is a folder of own schema files in place of the one in
     ``XLBRIDGE_HOME``. Raises ``SchemaFileError`` when one of those files is wrong.
     """
-    return load_catalogue(schemas or read_settings().schemas)
+    return load_catalogue(read_settings().schemas if schemas is None else existing_folder(schemas))
 
 
 def available_listings() -> Mapping[str, Listing]:

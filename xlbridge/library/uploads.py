@@ -11,7 +11,7 @@ import pandas as pd
 from xlbridge.client import Client
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
-from xlbridge.library.reports import Report
+from xlbridge.library.reports import Report, require_type
 from xlbridge.settings import Settings
 from xlbridge.upload import (
     RequestedMode,
@@ -100,6 +100,19 @@ _HOW_TO_CONFIRM = Text(
 )
 
 
+_HOW_TO_REPORT = Text(
+    pt="Confira antes o que se envia: report = xb.validate(planilha, resource).",
+    en="Check first what is sent: report = xb.validate(sheet, resource).",
+)
+
+
+def require_positive(name: str, count: int) -> None:
+    """Raise ``UsageError`` for a count below 1."""
+    if count < 1:
+        message = Text(pt="{name} deve ser 1 ou mais.", en="{name} must be 1 or more.")
+        raise UsageError(message.format(name=name))
+
+
 def consent_of(
     mode: RequestedMode, confirm: str | None, *, yes: bool, hint: Text = _HOW_TO_CONFIRM
 ) -> Consent:
@@ -115,6 +128,7 @@ def consent_of(
             )
         )
     if confirm is not None:
+        require_type("confirm", confirm, str, hint=hint)
         return Confirmed(confirm)
     if yes or mode == "preview":
         return ApproveAll()
@@ -127,6 +141,7 @@ def plan_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadPlan:
     """Plan the rows of a report that may be sent; see ``Connection.plan``."""
+    require_type("report", report, Report, hint=_HOW_TO_REPORT)
     with open_context(settings) as context:
         uploads = Uploads(context, client)
         sheet = uploads.with_codes(report.validated_sheet(settings.frames))
@@ -145,6 +160,7 @@ def upload_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadOutcome:
     """Send the rows of a report that may be sent; see ``Connection.upload``."""
+    require_type("report", report, Report, hint=_HOW_TO_REPORT)
     if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
     with open_context(settings) as context:
@@ -272,10 +288,7 @@ class Numbers:
 
         Raises ``UsageError`` for another number of sources than one, or an ``at_once`` below 1.
         """
-        if self.at_once < 1:
-            raise UsageError(
-                Text(pt="at_once deve ser 1 ou mais.", en="at_once must be 1 or more.")
-            )
+        require_positive("at_once", self.at_once)
         if self.ids is not None and self.file is None:
             return given_numbers([int(number) for number in self.ids])
         if self.file is not None and self.ids is None:

@@ -283,18 +283,21 @@ def choose_profile(settings: Settings) -> Profile:
     ``read_profile_file`` raises.
     """
     known = read_profile_file(settings.home)
-    name = settings.profile or (None if settings.base_url else known.default)
+    name = settings.profile
+    if name is None and not settings.base_url:
+        name = known.default
     if name is not None and name in known.profiles:
         profile = known.profiles[name]
         _require_agreement(settings, profile)
-    elif settings.base_url:
+    elif settings.base_url and not settings.profile_must_exist:
         profile = _profile_from_environment(settings, known)
     elif name in (None, EMBEDDED_NAME):
         profile = Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED)
+        if settings.base_url:
+            _require_agreement(settings, profile)
     else:
-        raise ConfigError(
-            NO_SUCH_PROFILE.format(name=name), which_profiles(name or "", known.profiles)
-        )
+        hint = which_profiles(name or "", known.profiles)
+        raise ConfigError(NO_SUCH_PROFILE.format(name=name), hint)
     return replace(
         profile,
         settle_seconds=profile.settle_seconds if settings.settle is None else settings.settle,

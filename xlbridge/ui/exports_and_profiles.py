@@ -162,7 +162,7 @@ class SideRequests:
         def log_in() -> dict[str, Any]:
             base = self._remote.base
             chosen = choose_profile(base)
-            settings = base if name == chosen.name else replace(base, profile=name)
+            settings = base if name == chosen.name else base.with_profile(name)
             with connect(settings, lambda _text: None) as client:
                 expiration = client.login().expiration or "?"
             return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -89,7 +89,7 @@ class Remote:
     def use(self, profile: str) -> None:
         """Work with another environment. Raises ``ConfigError`` where it cannot be chosen,
         ``UsageError`` while something runs in the present one."""
-        base = replace(self.base, profile=profile)
+        base = self.base.with_profile(profile)
         settings = settings_for(base, choose_profile(base))
         if self.state.running or not self._lock.acquire(blocking=False):
             raise UsageError(_BUSY)

@@ -76,6 +76,17 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="Add a column named {column} to the header.",
         ),
     ),
+    warning(
+        "column-in-index",
+        Text(
+            pt="O índice do DataFrame se chama {column}; o índice não é lido nem enviado.",
+            en="The DataFrame's index is called {column}; an index is neither read nor sent.",
+        ),
+        Text(
+            pt="Faça dele uma coluna: frame.reset_index().",
+            en="Make it a column: frame.reset_index().",
+        ),
+    ),
     error(
         "column-missing-exported",
         Text(

@@ -133,12 +133,19 @@ class WorkbookArchive:
 _CONTENT = Text(pt="o conteúdo", en="the content")
 
 
+_ADDRESS = re.compile(r"(https?|ftp|file|s3):[/\\]", re.IGNORECASE)
+_HOW_TO_DOWNLOAD = Text(
+    pt="Dê o caminho de um arquivo deste computador: o que está na rede se baixa primeiro.",
+    en="Give the path of a file on this computer: what is on the network is downloaded first.",
+)
+
+
 def file_content(path: Path, limits: WorkbookLimits) -> bytes:
     """Return the bytes of a file. Raise ``UsageError`` when there is none, ``WorkbookRefused``."""
     if not path.exists():
-        raise UsageError(
-            Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.").format(p=path)
-        )
+        message = Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.")
+        is_address = _ADDRESS.match(str(path))
+        raise UsageError(message.format(p=path), _HOW_TO_DOWNLOAD if is_address else None)
     if not path.is_file():
         raise UsageError(Text(pt="{p} não é um arquivo.", en="{p} is not a file.").format(p=path))
     if path.stat().st_size > limits.file_size:
