@@ -37,6 +37,8 @@ import xlbridge
 from xlbridge.client import session
 from xlbridge.report_forms import PRINTABLE_FORMS
 from xlbridge.resources import load_catalogue
+from xlbridge.sandbox import SeedKind, ServeOptions, serve
+from xlbridge.settings import Settings
 from xlbridge.validation import validate_workbook
 from xlbridge.validation.reports import Report, report_forms
 from xlbridge.wire import WireModel
@@ -45,7 +47,15 @@ from xlbridge.workbook.write import write_template
 _NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
 """The program itself, and what brings threads and is only for who has a cluster."""
 
-_LATE = ("certifi", "encodings.idna", "httpcore", "jinja2", "pyarrow.compute", "stdnum.br.cnpj")
+_LATE = (
+    "certifi",
+    "encodings.idna",
+    "httpcore",
+    "jinja2",
+    "platformdirs",
+    "pyarrow.compute",
+    "stdnum.br.cnpj",
+)
 """What commands import when they first use it."""
 
 _SAMPLES = Path(__file__).parents[1] / "samples"
@@ -182,7 +192,8 @@ def main() -> None:
 def warm_up() -> None:
     """Do beforehand what each process would do when it first uses a thing.
 
-    Imports, models of the interface, checks of columns, templates of pages. A kept token's proof,
+    Imports, models of the interface, checks of columns, templates of pages, a sandbox's start. A
+    kept token's proof,
     which takes long on purpose, costs next to nothing, as a sandbox's logins do.
     """
     for name in _LATE:
@@ -198,6 +209,18 @@ def warm_up() -> None:
             "".join(report_forms(Report.of([judged])).render(form))
     with TemporaryDirectory(prefix="xlbridge-") as folder:
         write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
+        with suppress(_WarmedUp):
+            own = Settings(home=Path(folder))
+            serve(ServeOptions(seed=SeedKind.EMPTY), own, end_at_once, end_at_once)
+
+
+class _WarmedUp(Exception):
+    """A sandbox answers, and is asked for nothing."""
+
+
+def end_at_once(*_told: object) -> None:
+    """End the sandbox that has started."""
+    raise _WarmedUp
 
 
 def models_below(model: type[WireModel]) -> Iterator[type[WireModel]]:

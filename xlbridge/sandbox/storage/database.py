@@ -24,6 +24,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.engine.default import StrCompileDialect
 
 from xlbridge import __version__
 from xlbridge.sandbox.storage.engines import (
@@ -243,11 +244,15 @@ def fingerprint(tables: MetaData) -> str:
     return hashlib.sha256(description.encode()).hexdigest()[:16]
 
 
+_ANY_DIALECT = StrCompileDialect()  # one for all columns: making it takes longer than asking it
+
+
 def _describe_table(table: Table) -> Iterator[str]:
     yield f"table {table.name}"
     for column in table.columns:
         keys = sorted(key.target_fullname for key in column.foreign_keys)
-        yield f"{column.name} {column.type} {column.nullable} {column.primary_key} {keys}"
+        kind = column.type.compile(dialect=_ANY_DIALECT)
+        yield f"{column.name} {kind} {column.nullable} {column.primary_key} {keys}"
     for index in sorted(table.indexes, key=lambda index: str(index.name)):
         yield f"index {index.columns.keys()} {index.unique}"
     yield from sorted(

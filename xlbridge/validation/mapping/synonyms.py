@@ -300,7 +300,8 @@ class NameMatcher:
 
     def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
         self._names = resource.headers
-        self._matcher = HeaderMatcher(resource, resource.by_name)
+        # Each header is asked about for every column.
+        self._match = cache(HeaderMatcher(resource, resource.by_name).of)
         self._earlier = earlier
 
     def fit(self, header: str, column: Column) -> NameFit | None:
@@ -314,7 +315,7 @@ class NameMatcher:
         found = [
             fit for phrase, usual in phrases(column.name) if (fit := _fit(words, phrase, usual))
         ]
-        match = self._matcher.of(header)
+        match = self._match(header)
         if match is not None and match.column == column.name:
             found.append(NameFit(0.95, _MISSPELT) if match.surely else NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
