@@ -183,17 +183,26 @@ def test_the_corrected_copy_keeps_the_rest_of_the_original(
     assert repr(before["A4"].border) == repr(after["A4"].border)
 
 
-def test_a_csv_is_opened_as_a_workbook(client: httpx.Client, tmp_path: Path) -> None:
-    path = tmp_path / "clientes.csv"
-    path.write_bytes("nomeComercial;natureza\r\nPadaria São João;J\r\n;J\r\n".encode("cp1252"))
+def test_a_csv_has_the_findings_that_the_command_has(client: httpx.Client, tmp_path: Path) -> None:
+    header = "codigoDaFilial;codigoDoCliente;codigoDoItemDeLancamento;codigoDoCentroDeCusto;"
+    header += "codigoDaContaCorrente;historico;dataDeVencimento;valorDoLancamento"
+    row = "1;1001;1.01.001;01.001;1;Serviço;31/10/2026;1.234,56"
+    path = tmp_path / "titulos.csv"
+    path.write_bytes(f"{header}\r\n{row}\r\n{row.replace('Serviço', '')}\r\n".encode("cp1252"))
     sheet = opened(client, path)
-    assert (sheet["file"], sheet["resource"], sheet["errors"]) == ("clientes.xlsx", "cliente", 1)
-    client.post("/api/edit", json=[{"row": 3, "column": 0, "value": "Açougue"}])
+    report = validate(path)
+    assert (sheet["errors"], sheet["warnings"]) == (len(report.findings), 0) == (1, 0)
+    assert "Windows-1252" in sheet["read_as"]
+    edit = [{"row": 3, "column": 5, "value": "Juros"}]
+    assert client.post("/api/edit", json=edit).json()["errors"] == 0
+    (draft,) = client.get("/api/drafts").json()["drafts"]
+    opened(client, path)
+    kept = client.post("/api/continue", json={"id": draft["id"]}).json()
+    assert (kept["file"], kept["errors"], kept["warnings"]) == ("titulos.xlsx", 0, 0)
+    assert kept["read_as"] == sheet["read_as"]
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
-    report = validate(copy)
-    assert report.ok
-    assert list(report.frame["nomeComercial"]) == ["Padaria São João", "Açougue"]
+    assert list(validate(copy).frame["historico"]) == ["Serviço", "Juros"]
 
 
 def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> None:

@@ -16,11 +16,16 @@ from sheets import write_records, write_rows, write_workbook
 
 
 def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
+    tab = begin_without_file(page, ui)
+    drop(tab, path)
+    return tab
+
+
+def begin_without_file(page: Page, ui: RunningPage) -> Tab:
     tab = page.tab
     tab.set_default_timeout(60_000)
     tab.set_viewport_size({"width": 1280, "height": 800})
     tab.goto(ui.link)
-    drop(tab, path)
     return tab
 
 
@@ -276,3 +281,17 @@ def test_a_long_sheet_is_seen_and_corrected_to_its_end(
     tab.keyboard.press("Control+z")
     tab.locator(f'[data-cell="{cell}"]:not(.error)').wait_for()
     expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
+
+
+def test_the_form_of_a_csv_is_said_on_the_page(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.csv"
+    path.write_bytes("nomeComercial;natureza\r\nAção São João;J\r\n".encode("cp850"))
+    tab = begin_without_file(page, ui)
+    tab.set_input_files('[data-testid="drop"]', path)
+    problem = tab.locator("#problem", has_text="Choose the delimiter or the encoding below")
+    problem.wait_for()
+    expect(problem).not_to_contain_text("--")
+    tab.get_by_label("Encoding of the .csv").select_option("cp850")
+    tab.locator("#known-counts", has_text="errors: 0").wait_for()
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"]', has_text="Ação São João").wait_for()

@@ -35,7 +35,7 @@ from xlbridge.files import write_private
 from xlbridge.i18n import Text
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
-from xlbridge.settings import Settings
+from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
 from xlbridge.ui.answers import posting
 from xlbridge.ui.batch_requests import BatchRequests, RunBatch
 from xlbridge.ui.exports_and_profiles import SideRequests, environments_json, listings_json
@@ -86,6 +86,7 @@ class PageApplication:
             served=True,
             title="xlbridge",
             texts=page_texts(),
+            csv_choices={"csv_delimiter": CSV_DELIMITERS, "csv_encoding": CSV_ENCODINGS},
             resources=[
                 {"name": name, "title": str(self._workspace.catalogue[name].title)}
                 for name in sorted(self._workspace.catalogue)

@@ -5,6 +5,7 @@ original file is never written. An edit is applied to the cells in memory, and t
 validated as the command does; the corrected copy is the original with the edited cells changed.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from xlbridge.validation.mapping import SheetMapping
 from xlbridge.workbook import CellPosition, cell_address, column_letters
 from xlbridge.workbook.edit import EditableCells, edit_package
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
+from xlbridge.workbook.write import as_xlsx
 
 _COMPUTED = Text(
     pt="{cell}: o valor vem de uma fórmula; corrija a fórmula no Excel.",
@@ -75,12 +77,14 @@ class SheetEditor:
 
     def __init__(self, path: Path, catalogue: Catalogue, limits: WorkbookLimits) -> None:
         """Read the workbook. Raises ``WorkbookRefused`` when that cannot be done safely."""
+        self.source = path
         self.path = path
+        """The .xlsx workbook with these cells; that of a .csv is made when it is needed."""
         self.lock = RLock()
         self.choice = SheetChoice()
         self._own_catalogue = self._catalogue = catalogue
-        self._limits = limits
-        self._workbook = read_workbook(path, limits)
+        self.limits = limits
+        self.workbook = read_workbook(path, limits)
         self._validated: ValidatedSheet | None = None
         self._blank: Sequence[ValidatedSheet] = ()
         self._found: ShownFindings | None = None
@@ -110,11 +114,11 @@ class SheetEditor:
     @property
     def sheet_names(self) -> list[str]:
         """Names of the sheets that may be chosen."""
-        return [sheet.name for sheet in self._workbook.sheets]
+        return [sheet.name for sheet in self.workbook.sheets]
 
     def sheet_named(self, name: str) -> SheetCells:
         """Return the cells of a sheet, edits included. Raises ``UsageError`` without one."""
-        found = next((sheet for sheet in self._workbook.sheets if sheet.name == name), None)
+        found = next((sheet for sheet in self.workbook.sheets if sheet.name == name), None)
         if found is None:
             raise UsageError(_NOTHING_OPEN)
         return found
@@ -196,7 +200,7 @@ class SheetEditor:
             raise
         if self._sheet != self.validated.sheet:
             if self.edited:
-                self._workbook = read_workbook(self.path, self._limits)
+                self.workbook = read_workbook(self.source, self.limits)
                 self._validate()
             self._sheet = self._shown = self.validated.sheet
             self._edits = WorkbookEdits(self.sheet_named)
@@ -220,7 +224,7 @@ class SheetEditor:
             memo=self._memo,
         )
         self._validated = validated
-        self._blank = blank_children(validated, self._workbook.sheets)
+        self._blank = blank_children(validated, self.workbook.sheets)
         self._find_shown()
         if choice.mapping is None and validated.resource is not None:
             # What was recognised need not be looked for again after each edit.
@@ -229,16 +233,16 @@ class SheetEditor:
     def _sheets_to_validate(self) -> WorkbookCells:
         """Return the workbook's cells, the chosen sheet first."""
         name = self.choice.sheet
-        sheets = sorted(self._workbook.sheets, key=lambda sheet: sheet.name != name)
-        return replace(self._workbook, sheets=sheets)
+        sheets = sorted(self.workbook.sheets, key=lambda sheet: sheet.name != name)
+        return replace(self.workbook, sheets=sheets)
 
     def chosen_sheets(self) -> WorkbookCells:
         """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
         wanted = self.choice.sheet
         if wanted is None:
-            return self._workbook
-        sheets = [sheet for sheet in self._workbook.sheets if sheet.name == wanted]
-        return replace(self._workbook, sheets=sheets)
+            return self.workbook
+        sheets = [sheet for sheet in self.workbook.sheets if sheet.name == wanted]
+        return replace(self.workbook, sheets=sheets)
 
     def edit(self, values: Mapping[CellPosition, str]) -> None:
         """Write what a person typed into cells, and validate the sheet again.
@@ -345,20 +349,14 @@ class SheetEditor:
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return rows of the sheet: the texts of their cells, and the remarks on them."""
         cells, edited = self.cells, self._edits.of(self._shown).values
+        columns = range(cells.first_column, cells.first_column + len(cells.columns))
         return [
             {
                 "row": row,
-                "cells": [
-                    shown_text(cells, (row, cells.first_column + place))
-                    for place in range(len(cells.columns))
-                ],
+                "cells": [shown_text(cells, (row, column)) for column in columns],
                 "marks": {} if row in self.set_aside else self._marks(row),
                 "aside": row in self.set_aside,
-                "edited": [
-                    place
-                    for place in range(len(cells.columns))
-                    if (row, cells.first_column + place) in edited
-                ],
+                "edited": [at for at, column in enumerate(columns) if (row, column) in edited],
             }
             for row in numbers
         ]
@@ -397,6 +395,9 @@ class SheetEditor:
 
         Raises ``UsageError`` or ``WorkbookRefused`` when it cannot be written.
         """
+        if not self.path.exists():
+            with as_xlsx(self.source, (), self.limits) as made:
+                shutil.copy(made, self.path)
         with edit_package(self.path) as package:
             for name, edits in self._edits.by_sheet.items():
                 if edits.values:

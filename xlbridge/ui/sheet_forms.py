@@ -56,6 +56,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
                 for it in editor.parts
             ],
             "file": editor.path.name,
+            "read_as": str(editor.workbook.read_as or ""),
             "sheet": sheet.sheet,
             "sheets": editor.sheet_names,
             "unit": None if editor.unit is None else asdict(editor.unit),

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
-from xlbridge.settings import ParseOptions
+from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
@@ -34,6 +34,10 @@ from xlbridge.workbook.write import write_template
 _ROWS_AT_ONCE = 500
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
+_SAY_CSV_FORM = Text(
+    pt="Escolha abaixo o separador ou a codificação, ou salve o arquivo de novo como CSV UTF-8.",
+    en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
+)
 
 
 class SheetRequests:
@@ -68,6 +72,8 @@ class SheetRequests:
 
     async def open(self, request: Request) -> Response:
         """Take a dropped workbook, and validate it."""
+        asked = request.query_params
+        csv = CsvForm(CSV_DELIMITERS.get(asked.get("delimiter", "")), asked.get("encoding") or None)
         name = unquote(request.headers.get("x-file-name", ""))
         safe = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).strip(". ") or "planilha.xlsx"
         limit = self._workspace.settings.limits.file_size
@@ -77,7 +83,13 @@ class SheetRequests:
                 target.write(piece)
                 if target.tell() > limit:
                     raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
-        editor = await run_in_threadpool(self._workspace.open_file, path)
+        try:
+            editor = await run_in_threadpool(self._workspace.open_file, path, csv)
+        except WorkbookRefused as refused:
+            if "--" not in str(refused.hint):
+                raise
+            # An option of the command, that says how a .csv is written: here it is chosen.
+            raise WorkbookRefused(refused.code, refused.message, _SAY_CSV_FORM) from None
         return await json_of(lambda: self._recognised(editor, SheetChoice(), None))
 
     async def template(self, request: Request) -> Response:

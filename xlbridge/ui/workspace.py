@@ -8,7 +8,8 @@ names the file; the others are removed when the page ends.
 import json
 import secrets
 import shutil
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import make_private_folder, report_write_errors, write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
-from xlbridge.settings import ParseOptions, Settings, WorkbookLimits
+from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
 from xlbridge.ui.row_remarks import kept_refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.validation.mapping import read_mapping
@@ -66,18 +67,29 @@ class Workspace:
         """True where a workbook is open whose sheet was recognised."""
         return self._editor is not None and self._editor.is_recognised
 
-    def open_file(self, path: Path) -> SheetEditor:
-        """Open a file; one of another kind as the .xlsx workbook with the same cells."""
-        editor = self.read_file(path, self.catalogue, self.settings.limits)
+    def open_file(self, path: Path, csv: CsvForm) -> SheetEditor:
+        """Open a file; one of another kind as the .xlsx workbook with the same cells.
+
+        ``csv`` is the form of a .csv as far as it is declared.
+        """
+        limits = replace(self.settings.limits, csv=csv.completed(self.settings.limits.csv))
+        editor = self.read_file(path, self.catalogue, limits)
         self.show(editor)
         return editor
 
     def read_file(self, path: Path, catalogue: Catalogue, limits: WorkbookLimits) -> SheetEditor:
         """Read a file as ``open_file`` does, and leave open what is."""
-        with as_xlsx(path, (), limits) as workbook:
-            if workbook != path:
-                path = Path(shutil.copy(workbook, path.with_suffix(".xlsx")))
-        return SheetEditor(path, catalogue, limits)
+        editor = SheetEditor(path, catalogue, limits)
+        made = path.with_suffix(".xlsx")
+        if editor.workbook.read_as is not None:
+            # Its cells tell that they can be nothing but texts; those of an .xlsx would not.
+            editor.path = made
+            return editor
+        with as_xlsx(path, (), limits, editor.workbook) as workbook:
+            if workbook == path:
+                return editor
+            shutil.copy(workbook, made)
+        return SheetEditor(made, catalogue, limits)
 
     def show(self, editor: SheetEditor) -> None:
         """Open a workbook that was read, in place of the one that is open."""
@@ -117,6 +129,8 @@ class Workspace:
             "job": editor.job,
             "links": dict(choice.links),
             "unit": None if editor.unit is None else asdict(editor.unit),
+            "source": editor.source.name,
+            "csv": asdict(editor.limits.csv),
         }
         write_private(file, json.dumps(kept, ensure_ascii=False))
 
@@ -129,7 +143,7 @@ class Workspace:
         found = []
         for file in self._home.glob(f"*/{_DRAFT}"):
             kept = _read_draft(file)
-            if kept is not None and (file.parent / kept["file"]).is_file():
+            if kept is not None and (file.parent / _source_name(kept)).is_file():
                 changed = datetime.fromisoformat(kept["changed_at"]).astimezone()
                 told = {name: kept[name] for name in ("file", "resource", "sheet")}
                 moment = {"changed_at": f"{changed:%d/%m/%Y %H:%M}", "at": kept["changed_at"]}
@@ -154,7 +168,9 @@ class Workspace:
         kept = _read_draft(folder / _DRAFT)
         if kept is None:
             raise UsageError(_NO_DRAFT)
-        editor = SheetEditor(folder / kept["file"], self.catalogue, self.settings.limits)
+        limits = replace(self.settings.limits, csv=CsvForm(**kept.get("csv", {})))
+        editor = SheetEditor(folder / _source_name(kept), self.catalogue, limits)
+        editor.path = folder / kept["file"]
         mapping = None if kept["mapping"] is None else read_mapping(folder / MAPPING)
         reading = ParseOptions(kept["dates"], kept["numbers"])
         links = kept.get("links", {})
@@ -182,6 +198,12 @@ class Workspace:
         if name not in {draft["id"] for draft in self.drafts()}:
             raise UsageError(_NO_DRAFT)
         return self._home / name
+
+
+def _source_name(kept: Mapping[str, Any]) -> str:
+    """Return the name of the file that kept edits are of; earlier ones do not tell it."""
+    name: str = kept.get("source", kept["file"])
+    return name
 
 
 def _read_draft(file: Path) -> dict[str, Any] | None:

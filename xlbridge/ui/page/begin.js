@@ -4,11 +4,25 @@ import { asking, button, byId, call, fill, option, post, replacing, show, state,
 import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
 
+const CSV_CHOICES = ["csv_delimiter", "csv_encoding"];
+
+let csv = null; // the last file, where its form may have to be said
+
+function openNew(file) {
+  csv = /\.(csv|tsv|txt)$/i.test(file.name) ? file : null;
+  byId("csv-form").hidden = csv === null;
+  for (const name of CSV_CHOICES) byId(name).value = "";
+  return openFile(file);
+}
+
 async function openFile(file) {
+  const mb = Math.ceil(file.size / 2 ** 20);
+  byId("reading").textContent = fill(texts.reading_file, { file: file.name, mb });
   byId("reading").hidden = false;
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
+  const [delimiter, encoding] = CSV_CHOICES.map((name) => byId(name).value);
   const isNewest = await replacing(
-    () => call("/api/open", { body: file, headers }),
+    () => call("/api/open", { body: file, headers, query: { delimiter, encoding } }),
     (answer) => {
       for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
       showKnown(answer);
@@ -63,7 +77,8 @@ export function showKnown(answer) {
   byId("numbers").value = answer.numbers || "";
   byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
-  byId("known-counts").textContent = `${header} · ${fill(texts.counts, answer)}`;
+  const told = [header, fill(texts.counts, answer), answer.read_as];
+  byId("known-counts").textContent = told.filter(Boolean).join(" · ");
   showSheet(answer);
 }
 
@@ -98,7 +113,7 @@ function continueDraft(id) {
 export function setUpBegin() {
   const file = document.querySelector('[data-testid="drop"]');
   file.addEventListener("change", () => {
-    if (file.files.length) openFile(file.files[0]);
+    if (file.files.length) openNew(file.files[0]);
     file.value = "";
   });
   const area = byId("drop-area");
@@ -110,9 +125,10 @@ export function setUpBegin() {
   area.addEventListener("drop", (event) => {
     event.preventDefault();
     area.classList.remove("over");
-    if (event.dataTransfer.files.length) openFile(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files.length) openNew(event.dataTransfer.files[0]);
   });
   for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", choose);
+  for (const name of CSV_CHOICES) byId(name).addEventListener("change", () => openFile(csv));
   for (const name of ["dates", "numbers"]) byId(name).addEventListener("change", chooseReading);
   byId("header-row").addEventListener("change", chooseHeaderRow);
   byId("to-mend").addEventListener("click", () => show("mend"));

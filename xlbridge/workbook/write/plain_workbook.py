@@ -14,7 +14,7 @@ from typing import Any
 
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
-from xlbridge.workbook.read import SheetCells, read_workbook
+from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_file
 from xlbridge.workbook.style import TIME_FORMATS
 from xlbridge.workbook.write.new_workbook import new_workbook
@@ -32,26 +32,28 @@ def as_xlsx(
     path: Path,
     sheets: Collection[str],
     limits: WorkbookLimits,
+    known: WorkbookCells | None = None,
 ) -> Iterator[Path]:
     """Give an .xlsx workbook with the content of a file: the file itself where it is one.
 
-    ``sheets`` are names that are needed besides those of the visible sheets. What is made is gone
-    when the block ends. Raises what ``read_workbook`` raises.
+    ``sheets`` are names that are needed besides those of the visible sheets, ``known`` are the
+    visible ones where they were read before. What is made is gone when the block ends. Raises what
+    ``read_workbook`` raises.
     """
     if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         made = Path(folder, f"{path.stem}.xlsx")
-        _write(made, list(_all_cells(path, sheets, limits)))
+        visible = known or read_workbook(path, limits)
+        _write(made, [*visible.sheets, *_hidden_cells(path, sheets, visible, limits)])
         yield made
 
 
-def _all_cells(path: Path, sheets: Collection[str], limits: WorkbookLimits) -> Iterator[SheetCells]:
-    seen = set()
-    for cells in read_workbook(path, limits).sheets:
-        seen.add(cells.name)
-        yield cells
+def _hidden_cells(
+    path: Path, sheets: Collection[str], visible: WorkbookCells, limits: WorkbookLimits
+) -> Iterator[SheetCells]:
+    seen = {cells.name for cells in visible.sheets}
     for name in sheets:
         if name not in seen:
             yield from read_workbook(path, limits, name).sheets
