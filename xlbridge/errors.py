@@ -46,11 +46,17 @@ _MEANT = Text(pt="Seria {name}? ", en="Did you mean {name}? ")
 
 def suggestion(name: str, known: Iterable[str]) -> Text:
     """Return a question for the known name that is most like a mistyped one, or nothing."""
+    close = closest(name, known)
+    return _MEANT.format(name=close) if close else untranslated("")
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a mistyped one, None where none is like it."""
     # Only what goes wrong needs it.
     from difflib import get_close_matches
 
-    close = get_close_matches(name.casefold(), known, 1)
-    return _MEANT.format(name=close[0]) if close else untranslated("")
+    folded = {each.casefold(): each for each in known}
+    return next(map(folded.__getitem__, get_close_matches(name.casefold(), folded, 1)), None)
 
 
 def require_choice(name: str, given: object, choices: Sequence[object]) -> None:

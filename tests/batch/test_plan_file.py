@@ -125,7 +125,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         (STEP + "    upload: a.xlsx\n", ":4: steps.um: resource is missing."),
         (
             STEP + "    upload: a.xlsx\n    resource: clientes\n",
-            ":6: steps.um.resource: 'clientes' is not known; allowed here: categoriacliente, ",
+            ":6: steps.um.resource: 'clientes' is not known; did you mean cliente? allowed here: ",
         ),
         (
             STEP + "    upload: a.xlsx\n    resource: cliente\n    mode: preview\n",

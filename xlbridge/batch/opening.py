@@ -10,6 +10,7 @@ from xlbridge.batch.batch import Batch, Environments
 from xlbridge.batch.ledger import open_ledger
 from xlbridge.batch.plan.reader import read_plan
 from xlbridge.errors import UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import Settings
@@ -37,7 +38,8 @@ def open_known_batch(
     """Open a batch that was begun.
 
     Its own resources are those that it was run with, where the settings name no others. Raises
-    ``UsageError`` when there is none, or the folder of its own resources is gone.
+    ``UsageError`` when there is none, its plan is another batch's by now, or the folder of its own
+    resources is gone.
     """
     with open_ledger(settings) as ledger:
         known = ledger.batch(batch_id)
@@ -48,9 +50,23 @@ def open_known_batch(
             )
         settings = replace(settings, own_schemas=known.own_schemas)
     with open_batch(known.plan, known.parameters, settings, announce) as batch:
+        if batch.id != known.id:
+            raise UsageError(
+                _RENAMED.format(id=known.id, plan=known.plan, now=batch.id),
+                _HOW_TO_GO_ON.format(now=batch.id, plan=as_argument(known.plan)),
+            )
         yield batch
 
 
+_RENAMED = Text(
+    pt="O plano do lote {id}, {plan}, agora é do lote {now}: o nome ou os parâmetros mudaram.",
+    en="The plan of the batch {id}, {plan}, is now that of the batch {now}: its name or its "
+    "parameters were changed.",
+)
+_HOW_TO_GO_ON = Text(
+    pt="Desfaça a mudança para continuar o lote, ou comece o outro: xlbridge batch run {plan}",
+    en="Undo the change to go on with the batch, or begin the other: xlbridge batch run {plan}",
+)
 _SCHEMAS_GONE = Text(
     pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
     en="The folder with the own resources of the batch {id} is no longer there: {folder}.",

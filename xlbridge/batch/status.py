@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,11 @@ from xlbridge.batch.plan.steps import (
     WorkbookFile,
     WorkbookStep,
     file_digest,
+    what_is_there,
     workbooks_of,
 )
 from xlbridge.errors import LocalFailure
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, joined
 from xlbridge.upload import Job, State
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ _BY_GRAVITY = (
 _STATUS_OF_NONE = UnitStatus.DONE
 _CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
 _NO_WORKBOOK = Text(
-    pt="nenhum arquivo corresponde a {patterns}", en="no workbook matches {patterns}"
+    pt="nenhum arquivo corresponde a {pattern} ({there})",
+    en="no workbook matches {pattern} ({there})",
 )
 
 _NOT_EXPORTED = Text(
@@ -113,8 +116,13 @@ def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview]
     if units or step.may_be_empty or _empty_exports(batch, step):
         return units, None
     before = (one for one in batch.plan.steps if one.name in step.after)
-    why = _NOT_EXPORTED if any(map(batch.plan.is_source, before)) else _NO_WORKBOOK
-    return [], why.format(patterns=", ".join(step.patterns))
+    if any(map(batch.plan.is_source, before)):
+        return [], _NOT_EXPORTED.format(patterns=", ".join(step.patterns))
+    there = map(partial(what_is_there, batch.plan.folder), step.patterns)
+    return [], joined(
+        _NO_WORKBOOK.format(pattern=pattern, there=there)
+        for pattern, there in zip(step.patterns, there, strict=True)
+    )
 
 
 def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:

@@ -210,6 +210,9 @@ _BLOCKS: Mapping[str, Schema] = {
         "file": described(_TEXT, "A workbook with the numbers of the records, in place of a step."),
     },
 }
+
+STEP_KEYS = frozenset(key for block in _BLOCKS.values() for key in block)
+"""The keys that steps of any kind may have."""
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "upload": ("resource",),
     "export": ("output",),

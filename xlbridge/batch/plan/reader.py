@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.plan.format import STEP_KINDS, PlanDocument, plan_format
+from xlbridge.batch.plan.format import STEP_KEYS, STEP_KINDS, PlanDocument, plan_format
 from xlbridge.batch.plan.steps import (
     AnyStep,
     BatchPlan,
@@ -339,7 +339,7 @@ def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     for name, body in document.content[STEPS_KEY].items():
         if not any(kind in body for kind in STEP_KINDS):
             key_path = (STEPS_KEY, name)
-            for key in body:
+            for key in body.keys() - STEP_KEYS:
                 yield Mistake(
                     document.line((*key_path, key)),
                     format_yaml_path((*key_path, key)),

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import UsageError, os_error_reason
 from xlbridge.export import Filters
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue
@@ -226,7 +227,8 @@ def referenced_steps(
     resource = steps[name].get("resource")
     if resource is None or resource not in catalogue:
         return
-    registries = {column.references for column in catalogue[resource].columns}
+    sheets = (catalogue[resource], *catalogue[resource].children)
+    registries = {column.references for sheet in sheets for column in sheet.columns}
     registries -= {registry_called(resource)}
     for other, body in steps.items():
         fills = registry_called(body.get("resource", ""))
@@ -375,6 +377,33 @@ def _glob(start: Path, parts: Path) -> Iterator[Path]:
     except OSError:
         # No file can have such a name; the step says that nothing matches.
         return
+
+
+def what_is_there(folder: Path, pattern: str) -> Text:
+    """Return what a person finds where no workbook matches: the folder that is missing, or files
+    that are in it."""
+    if os.sep == "/" and "\\" in pattern:
+        return _SLASHES.format(pattern=pattern.replace("\\", "/"))
+    parts = Path(pattern).parts[:-1]
+    plain = list(takewhile(lambda part: not set("*?[") & set(part), parts))
+    place = folder.joinpath(*plain)
+    if not place.is_dir():
+        return _NO_FOLDER.format(folder=place)
+    try:
+        names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        return os_error_reason(error)
+    more = ", …" if len(names) > _SHOWN_NAMES else ""
+    return (_IN_FOLDER if names else _EMPTY_FOLDER).format(
+        folder=place, names=", ".join(names[:_SHOWN_NAMES]) + more
+    )
+
+
+_SHOWN_NAMES = 5
+_SLASHES = Text(pt="escreva-o com /: {pattern}", en="write it with /: {pattern}")
+_NO_FOLDER = Text(pt="a pasta {folder} não existe", en="there is no folder {folder}")
+_EMPTY_FOLDER = Text(pt="a pasta {folder} está vazia", en="the folder {folder} is empty")
+_IN_FOLDER = Text(pt="em {folder} há: {names}", en="in {folder} there are: {names}")
 
 
 def _is_file(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """Builder of closing proofs: one for each environment, written as a workbook and as a page."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -57,7 +58,7 @@ def write_proofs(
         of_profile = [state for state in steps if state.step.profile == profile]
         name = batch.plan.proof
         if len(profiles) > 1:
-            name = f"{name}-{batch.environments.name(profile)}"
+            name = _name_of_several(batch, profile)
         proof = build_proof(
             batch.environments.context(profile),
             batch.environments.client(profile),
@@ -80,15 +81,21 @@ def require_proof_folder(batch: Batch) -> None:
     Asked before anything is sent: a proof that cannot be written is found out too late after it.
     """
     plan = batch.plan
-    steps = [step for step in plan.steps if _is_proven(step)]
-    if not steps:
+    profiles = {step.profile for step in plan.steps if _is_proven(step)}
+    if not profiles:
         return
-    names = {batch.environments.name(step.profile) for step in steps}
-    for name in (plan.proof, *(f"{plan.proof}-{profile}" for profile in sorted(names))):
+    several = sorted(_name_of_several(batch, one) for one in profiles) if len(profiles) > 1 else []
+    for name in (plan.proof, *several):
         workbook, _ = _proof_paths(plan.folder / name)
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
         WorkbookMark.PROVEN.require_own(workbook)
+
+
+def _name_of_several(batch: Batch, profile: str | None) -> str:
+    """Return the name of the proof of one of several environments; one may go by its address."""
+    environment = re.sub(r"[^\w.-]+", "-", batch.environments.name(profile))
+    return f"{batch.plan.proof}-{environment}"
 
 
 def _proof_paths(target: Path) -> tuple[Path, Path]:

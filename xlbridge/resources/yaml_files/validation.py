@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import yaml
 
-from xlbridge.errors import os_error_reason
+from xlbridge.errors import closest, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.resources.yaml_files.document import YamlDocument, YamlPath, parser_problem
 
@@ -106,11 +106,23 @@ def mistakes_of(document: YamlDocument, form: JsonSchema) -> list[Mistake]:
 
 
 def unknown_value(found: object, allowed: "tuple[str, ...]") -> Text:
-    """Return the message that a value is not known, with those that are."""
+    """Return the message that a value is not known, with those that are, and the one meant."""
+    if not allowed:
+        return Text(
+            pt="{found} não é conhecido, e não há nenhum que caiba aqui.",
+            en="{found} is not known, and there is none that is allowed here.",
+        ).format(found=format_yaml_value(found))
     return Text(
-        pt="{found} não é conhecido; aqui cabem: {allowed}.",
-        en="{found} is not known; allowed here: {allowed}.",
-    ).format(found=format_yaml_value(found), allowed=", ".join(allowed))
+        pt="{found} não é conhecido; {meant}aqui cabem: {allowed}.",
+        en="{found} is not known; {meant}allowed here: {allowed}.",
+    ).format(
+        found=format_yaml_value(found),
+        meant=_MEANT.format(name=close) if (close := closest(str(found), allowed)) else "",
+        allowed=", ".join(allowed),
+    )
+
+
+_MEANT = Text(pt="seria {name}? ", en="did you mean {name}? ")
 
 
 def format_yaml_value(value: object) -> str:

@@ -1,0 +1,85 @@
+"""A month with a person's mistakes: in the plan, in its folder, between one run and the next."""
+
+from pathlib import Path
+
+import pytest
+from batch_parts import RunBatch, WritePlan, report, states, write_clients
+from upload_parts import new_cnpj
+
+CLIENTS = "name: c\nsteps:\n  c: {upload: '%s', resource: cliente}\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "told", "untold"),
+    [
+        ("c: {uplod: c.xlsx, resource: cliente}", "did you mean upload?", "steps.c.resource"),
+        ("c: {upload: c.xlsx, resource: clientes}", "did you mean cliente?", "–"),
+        (
+            "c: {upload: c.xlsx, resource: cliente, after: d}",
+            "there is none that is allowed here",
+            "allowed here: .",
+        ),
+    ],
+)
+def test_what_was_meant_is_asked(
+    run_batch: RunBatch, write_plan: WritePlan, steps: str, told: str, untold: str
+) -> None:
+    done = run_batch("plan", write_plan(f"name: a\nsteps:\n  {steps}\n"))
+    assert (done.returncode, told in done.stderr, untold in done.stderr) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("cliente/*.xlsx", "there is no folder"),
+        ("clientes/2026-11-*.xlsx", "there are: 2026-10-01.xlsx"),
+        ("clientes/*/c.xlsx", "there are: 2026-10-01.xlsx"),
+        ("clientes\\2026-10-01.xlsx", "write it with /: clientes/2026-10-01.xlsx"),
+    ],
+)
+def test_where_no_workbook_matches_what_is_there_is_told(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path, pattern: str, told: str
+) -> None:
+    (tmp_path / "clientes").mkdir()
+    write_clients(tmp_path / "clientes", "2026-10-01.xlsx", [new_cnpj()])
+    found = report(run_batch("plan", write_plan(CLIENTS % pattern), "--format", "json"), 0)
+    problem = found["steps"][0]["problem"]
+    assert (f"no workbook matches {pattern} (" in problem, told in problem) == (True, True)
+
+
+def test_a_batch_whose_plan_is_another_ones_by_now_is_not_gone_on_with(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(CLIENTS % "c.xlsx")
+    write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    write_plan((CLIENTS % "c.xlsx").replace("name: c", "name: d"))
+    for command in ("status", "resume", "proof"):
+        done = run_batch(command, "c")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is now that of the batch d" in done.stderr
+        assert "batch run plan.yaml" in done.stderr
+
+
+def test_records_go_before_those_whose_lists_name_them(
+    run_batch: RunBatch, write_plan: WritePlan
+) -> None:
+    plan = write_plan(
+        "name: a\nsteps:\n  orders: {upload: o.xlsx, resource: pedido}\n"
+        "  products: {upload: p.xlsx, resource: produto}\n"
+    )
+    found = report(run_batch("plan", plan, "--format", "json"), 0)
+    assert list(states(found)) == ["products", "orders"]
+    assert found["steps"][1]["after"] == ["products"]
+
+
+def test_an_environment_without_a_name_leaves_no_folder_beside_the_proof(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(CLIENTS % "c.xlsx")
+    write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+    report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith("c-")} == {
+        "c-proof.html",
+        "c-proof.xlsx",
+    }
