@@ -14,12 +14,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from xlbridge.client import session
+
 Begun = Callable[["Running"], None]
 
 XLBRIDGE = "xlbridge.cli.main"
 
 GC_THRESHOLD = (20_000, 20, 20)
 """How rarely the garbage collector of the suite's processes works."""
+
+NEXT_TO_NOTHING = session.ProofCost(n=2, r=1, p=1)
+"""What the proof of a kept token costs here, which takes long on purpose."""
 
 _at_end = ExitStack()
 

@@ -16,7 +16,7 @@ from filelock import FileLock
 from forked import shared_zygote
 from other_shapes import SPELT_OTHERWISE, other_shapes
 from processes_seen import awaited, lives
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from xlbridge.sandbox import RunningSandbox, SeedKind, open_database, prepare_account, seed_database
 from xlbridge.sandbox.embedded import read_ready_file, sandbox_environment
@@ -108,7 +108,7 @@ def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> N
             return
         shutil.copyfile(_filled(kind, scale, few), path)
     with closing(open_database(url)) as storage:
-        _fill(storage, kind, scale, few)
+        _fill(storage, kind, scale, few=few)
         prepare_account(storage, Settings(home=home), _NEXT_TO_NOTHING)
 
 
@@ -121,17 +121,25 @@ def _filled(kind: SeedKind, scale: int, few: bool) -> Path:
     with FileLock(f"{database}.lock"):
         if not database.exists():
             new = database.with_suffix(".new")
+            if few:
+                shutil.copyfile(_filled(kind, scale, False), new)
             with closing(open_database(database_url(str(new)))) as storage:
-                _fill(storage, kind, scale, few)
+                _fill(storage, kind, scale, few=False)
                 with storage.transaction(writing=True) as connection:
+                    if few:
+                        _leave_few(connection)
                     # Each copy is a system of its own.
                     connection.execute(text("drop table sandbox_system"))
             new.rename(database)
     return database
 
 
-def _fill(storage: Storage, kind: SeedKind, scale: int, few: bool) -> None:
+def _fill(storage: Storage, kind: SeedKind, scale: int, *, few: bool) -> None:
     with storage.transaction(writing=True) as connection:
         if seed_database(connection, kind, scale) and few:
-            for table, condition in _TOO_MANY.items():
-                connection.execute(text(f"delete from {table} where {condition}"))
+            _leave_few(connection)
+
+
+def _leave_few(connection: Connection) -> None:
+    for table, condition in _TOO_MANY.items():
+        connection.execute(text(f"delete from {table} where {condition}"))

@@ -31,7 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forked import GC_THRESHOLD
+from forked import GC_THRESHOLD, NEXT_TO_NOTHING
 
 import xlbridge
 from xlbridge.client import session
@@ -200,7 +200,7 @@ def warm_up() -> None:
         importlib.import_module(name)
     for model in (WireModel, *models_below(WireModel)):
         model.model_rebuild()
-    session.PROOF_COST = session.ProofCost(n=2, r=1, p=1)
+    session.PROOF_COST = NEXT_TO_NOTHING
     catalogue = load_catalogue()
     # No command itself: click keeps the texts of one that has run in the language of that run.
     for sample in ("cliente", "contasreceber-com-erros"):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,24 @@ PAGES = sorted(
 )
 
 
+FOLDERS = ("xlbridge", "tests", "benchmarks", "samples", "docs")
+
+
+@cache
+def all_modules() -> dict[str, Path]:
+    """Return all modules by their paths from the root."""
+    found = (path for name in FOLDERS for path in (ROOT / name).rglob("*.py"))
+    return {f"/{path.relative_to(ROOT).as_posix()}": path for path in found}
+
+
 def modules(named: str) -> list[Path]:
     """Return the modules that a page can mean by a file's name, or by the end of its path."""
-    folders = (ROOT / name for name in ("xlbridge", "tests", "benchmarks", "samples", "docs"))
-    found = (path for folder in folders for path in folder.rglob(Path(named).name))
-    return [path for path in found if f"/{path.relative_to(ROOT).as_posix()}".endswith(f"/{named}")]
+    return [path for place, path in all_modules().items() if place.endswith(f"/{named}")]
+
+
+@cache
+def words_of(path: Path) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", path.read_text(encoding="utf-8")))
 
 
 def names_by_module(line: str) -> Iterator[tuple[str, list[str]]]:
@@ -46,6 +60,5 @@ def test_the_one_place_that_holds_an_assumption_holds_it() -> None:
     held = [pair for place in places for pair in names_by_module(place) if pair[0]]
     assert len(held) > 100
     for module, names in held:
-        texts = [path.read_text(encoding="utf-8") for path in modules(module)]
-        words = {word for text in texts for word in re.findall(r"\w+", text)}
+        words = frozenset().union(*map(words_of, modules(module)))
         assert set(names) <= words, module

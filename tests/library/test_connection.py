@@ -49,6 +49,19 @@ def new_system(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.C
             yield connection
 
 
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xb.Connection]:
+    """A connection to the demo company for all tests that write nothing there."""
+    folder = tmp_path_factory.mktemp("reading")
+    with sandbox_process(folder, [], clean_environment(folder), few=True) as running:
+        with pytest.MonkeyPatch.context() as patched:
+            for name, value in credentials(running, XLBRIDGE_HOME=str(folder / "home")).items():
+                patched.setenv(name, value)
+            opened = xb.connect()
+        with opened as connection:
+            yield connection
+
+
 def save_production(home: Path, running: RunningSandbox) -> None:
     profile = Profile("producao", running.base_url, running.email, production=True)
     save_profile(home, profile)
@@ -128,8 +141,8 @@ def test_a_write_in_doubt_is_settled_by_a_plan_of_its_row(
     assert proxy.seen.count(("POST", "/v2/cliente")) == 1
 
 
-def test_a_report_with_errors_is_not_sent(erp: xb.Connection) -> None:
-    outcome = erp.upload(xb.validate(ROOT / "samples" / "cliente-com-erros.xlsx"), yes=True)
+def test_a_report_with_errors_is_not_sent(reading: xb.Connection) -> None:
+    outcome = reading.upload(xb.validate(ROOT / "samples" / "cliente-com-erros.xlsx"), yes=True)
     assert (outcome.state, outcome.ok, outcome.job, outcome.token) == (
         "rejected",
         False,
@@ -190,8 +203,8 @@ def test_frames_hold_what_the_command_writes(
     assert total == sum(json.loads(line, parse_float=Decimal)["valor"] for line in lines)
 
 
-def test_exported_columns_are_typed(erp: xb.Connection) -> None:
-    frames = erp.export("pedidos", branch=1).frames
+def test_exported_columns_are_typed(reading: xb.Connection) -> None:
+    frames = reading.export("pedidos", branch=1).frames
     orders = frames["pedidos"]
     assert orders["numeroDoPedido"].dtype == "Int64"
     assert frames["parcelas"]["dataDeVencimento"].dtype == "datetime64[us]"
@@ -199,9 +212,9 @@ def test_exported_columns_are_typed(erp: xb.Connection) -> None:
     assert frames["produtos"]["codigoDeBarras"].dtype == "str"
 
 
-def test_a_listing_without_records_has_its_columns(erp: xb.Connection) -> None:
+def test_a_listing_without_records_has_its_columns(reading: xb.Connection) -> None:
     full, empty = (
-        erp.export("pedidos", start=start).frames for start in ("2026-01-01", "2090-01-01")
+        reading.export("pedidos", start=start).frames for start in ("2026-01-01", "2090-01-01")
     )
     assert {name: list(frame) for name, frame in empty.items()} == {
         name: list(frame) for name, frame in full.items()
@@ -210,8 +223,8 @@ def test_a_listing_without_records_has_its_columns(erp: xb.Connection) -> None:
     assert empty["parcelas"].dtypes.equals(full["parcelas"].dtypes)
 
 
-def test_an_export_as_template_can_be_judged(erp: xb.Connection) -> None:
-    frame = erp.export("clientes", as_template="cliente").frames["cliente"]
+def test_an_export_as_template_can_be_judged(reading: xb.Connection) -> None:
+    frame = reading.export("clientes", as_template="cliente").frames["cliente"]
     own = [c.name for c in xb.available_resources()["cliente"].columns]
     assert list(frame) == [*own, "codigoDoCliente"]
     assert xb.validate(frame.head(50), "cliente").resource == "cliente"
@@ -227,9 +240,11 @@ def test_an_export_as_template_can_be_judged(erp: xb.Connection) -> None:
     ],
     ids=["listing", "filter", "date", "at once"],
 )
-def test_what_cannot_be_exported_is_raised(erp: xb.Connection, asked: dict[str, object]) -> None:
+def test_what_cannot_be_exported_is_raised(
+    reading: xb.Connection, asked: dict[str, object]
+) -> None:
     with pytest.raises(xb.errors.UsageError):
-        erp.export(**asked)  # type: ignore[arg-type]
+        reading.export(**asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
