@@ -4,6 +4,8 @@ Inside: export.
 """
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
@@ -16,7 +18,7 @@ import pytest
 from libreoffice import save_with_libreoffice
 from reading import Rows, read_calamine, read_openpyxl, write_all
 
-from xlbridge.errors import UsageError
+from xlbridge.errors import TransportError, UsageError
 from xlbridge.export import LISTINGS
 from xlbridge.export.formats.xlsx import open_xlsx
 from xlbridge.workbook import COVER_SHEET
@@ -102,6 +104,11 @@ def test_a_number_too_long_for_excel_stays_whole_as_text(
     tmp_path: Path, value: Decimal | int
 ) -> None:
     assert one_cell(tmp_path, "valorTotal", value).value == str(value)
+
+
+def test_several_numbers_in_one_text_are_no_number(tmp_path: Path) -> None:
+    with pytest.raises(TransportError, match="valorTotal"):
+        one_cell(tmp_path, "valorTotal", "1|2")
 
 
 def order_with(**fields: Any) -> dict[str, Any]:
@@ -216,6 +223,25 @@ def test_an_empty_listing_is_a_workbook_with_headers(tmp_path: Path) -> None:
     found = read_openpyxl(path)
     del found[str(COVER_SHEET)]
     assert [[row for row in rows[1:] if any(row)] for rows in found.values()] == [[], [], []]
+
+
+def test_rows_are_compressed_on_machines_without_isal_too() -> None:
+    script = """
+import io, sys, zipfile, zlib
+sys.modules["isal"] = None
+from xlbridge.export.formats import compressed_rows
+rows = compressed_rows.CompressedRows(io.BytesIO())
+rows.add([b'<row r="\\0"></row>'] * 2)
+output = io.BytesIO()
+with zipfile.ZipFile(output, "w") as archive:
+    rows.write(archive, output, "sheet", b"before", b"after")
+print(compressed_rows.compressobj is zlib.compressobj, zipfile.ZipFile(output).read("sheet"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    rows = b'before<row r="2"></row>\n<row r="3"></row>after'
+    assert done.stdout == f"True {rows!r}\n"
 
 
 @pytest.mark.slow

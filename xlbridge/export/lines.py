@@ -236,8 +236,10 @@ class _ColumnWriter:
             return longest <= _CACHED_LENGTH
         if str not in kinds:
             return bool(min(values) > -_SMALL_WHOLE // 10 and max(values) < _SMALL_WHOLE)
-        texts = map(str, values) if int in kinds else values
-        return _COMMON_NUMBERS[self.column.kind]("|".join(texts) + "|") is not None
+        joined = "|".join(map(str, values) if int in kinds else values) + "|"
+        are_numbers = _COMMON_NUMBERS[self.column.kind](joined) is not None
+        # A text may hold the mark itself.
+        return are_numbers and joined.count("|") == len(values)
 
 
 class LineWriter:

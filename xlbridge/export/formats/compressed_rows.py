@@ -7,10 +7,15 @@ from shutil import copyfileobj
 from time import localtime
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
-from zlib import DEFLATED, MAX_WBITS, Z_FINISH, Z_FULL_FLUSH, compressobj, crc32
+from zlib import DEFLATED, MAX_WBITS, Z_FINISH, Z_FULL_FLUSH, crc32
 
 from xlbridge.export.formats.xlsx_rows import number_rows
 from xlbridge.export.lines import line_blocks
+
+try:
+    from isal.isal_zlib import compressobj
+except ImportError:  # Some machines have none; the standard library's is slower.
+    from zlib import compressobj  # type: ignore[assignment]
 
 COMPRESSION_LEVEL = 1
 """The rows' XML is so repetitive that better compression costs much time and saves little."""
