@@ -115,8 +115,13 @@ Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used=
 @cache
 def spellings(model: "type[WireModel]") -> dict[str, str]:
     """Return every accepted spelling of a model's field names, with the spec's own for each."""
-    others = {name[0].swapcase() + name[1:]: name for name in model.model_fields}
-    return others | {name: name for name in model.model_fields}
+    return _other_spellings(model) | {name: name for name in model.model_fields}
+
+
+@cache
+def _other_spellings(model: "type[WireModel]") -> dict[str, str]:
+    own = model.model_fields
+    return {other: n for n in own if (other := n[0].swapcase() + n[1:]) not in own}
 
 
 class WireModel(BaseModel):
@@ -142,8 +147,10 @@ class WireModel(BaseModel):
     def _accept_other_spellings(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        known = spellings(cls)
-        return {known.get(key, key): value for key, value in data.items()}
+        others = _other_spellings(cls)
+        if others.keys().isdisjoint(data):
+            return dict(data)
+        return {others.get(key, key): value for key, value in data.items()}
 
 
 def fields_in_order(model: type[WireModel]) -> list[str]:

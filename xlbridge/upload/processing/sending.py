@@ -7,6 +7,7 @@ protocol, Processing.
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from xlbridge.upload.reconcile import (
 from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
+    PreparedWrite,
     RecordDispatch,
     RecordProgress,
     RecordRequest,
@@ -117,7 +119,13 @@ class _Processor:
                 self._record(write, interrupted)
         waiting = [write for write in writes if write.state.is_waiting]
         progress = RecordProgress(self._context.options, len(writes), len(waiting))
-        dispatch = RecordDispatch(self._process, self._put_down, self._at_once, progress.count)
+        dispatch = RecordDispatch(
+            lambda write: PreparedWrite(partial(self._process, write)),
+            self._put_down,
+            self._pause,
+            self._at_once,
+            progress.count,
+        )
         dispatch.run(WriteOrder(waiting, lambda write: {write.task.record}))
 
     def look_at_refused(self) -> None:

@@ -6,6 +6,7 @@ Source: the upload protocol, Updates and Undo.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
+    PreparedWrite,
     RecordRequest,
     SharedPause,
     WriteResult,
@@ -236,7 +238,11 @@ class RecordChanger:
         """Return what no two writes on their way may share: the record."""
         return frozenset({write.task.record})
 
-    def write(self, write: RecordWrite, announce: Announce) -> WriteResult:
+    def prepare(self, write: RecordWrite) -> PreparedWrite:
+        """Return the change of a record, which is read first."""
+        return PreparedWrite(partial(self._write, write))
+
+    def _write(self, write: RecordWrite, announce: Announce) -> WriteResult:
         """Change a record, unless it is not as it was planned for, or already as it is wanted.
 
         Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.

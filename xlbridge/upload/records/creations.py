@@ -6,6 +6,7 @@ Source: the upload protocol, Record by record and Keyless records.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ from xlbridge.upload.lookup.snapshot import (
 from xlbridge.upload.records.dispatch import (
     MOST_ATTEMPTS,
     Announce,
+    PreparedWrite,
     RecordRequest,
     SharedPause,
     Withdrawn,
@@ -152,7 +154,7 @@ class RecordCreator:
         applied = (one for one in writes if one.state is WriteState.APPLIED)
         self._created = {write.position: write.record for write in applied}
 
-    def prepare(self, writes: Sequence[RecordWrite]) -> None:
+    def read_twins(self, writes: Sequence[RecordWrite]) -> None:
         """Read the twins of all rows, before the first of the job's ``writes`` is sent.
 
         What another upload has on its way would be taken for ours: then a person settles doubts.
@@ -171,11 +173,15 @@ class RecordCreator:
         """Return what no two writes on their way may share: the keys of their rows."""
         return frozenset(self._keys[write.position])
 
-    def write(self, write: RecordWrite, announce: Announce) -> WriteResult:
-        """Create the record of a row. Raises ``Withdrawn`` when the run is ending."""
+    def prepare(self, write: RecordWrite) -> PreparedWrite:
+        """Return the creation of the record of a row, which is sent first of all."""
         body = self._body(write)
         if isinstance(body, WriteResult):
-            return body
+            return PreparedWrite(lambda _: body)
+        return PreparedWrite(partial(self._create, write, body), sends_first=True)
+
+    def _create(self, write: RecordWrite, body: WireModel, announce: Announce) -> WriteResult:
+        """Create a record. Raises ``Withdrawn`` when the run is ending."""
         readable = self._evidence(write) is not None
         operation = self._creation.operation
         request = RecordRequest(

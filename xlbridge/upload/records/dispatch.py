@@ -41,7 +41,7 @@ _LAST_ANSWERS_SECONDS = 5.0
 
 _REPORT_SECONDS = 0.1
 _SOON_SECONDS = 0.005
-"""Longest wait for the announcements of writes that have just begun."""
+"""Longest wait for what other threads have to record, too."""
 
 _TICK_SECONDS = 0.5
 """Longest wait for a thread after which interrupts are looked for: Windows needs that."""
@@ -67,8 +67,15 @@ class WriteResult:
     stop: ApiError | None = None
 
 
-Work = Callable[[RecordWrite, Announce], WriteResult]
-"""Takes a write as far as it goes, in a thread of its own."""
+@dataclass(frozen=True, slots=True)
+class PreparedWrite:
+    """Write that is ready: ``work`` takes it as far as it goes, in a thread of its own.
+
+    ``sends_first`` says that the work begins with its request, announced without details.
+    """
+
+    work: Callable[[Announce], WriteResult]
+    sends_first: bool = False
 
 
 class WriteOrder:
@@ -97,9 +104,14 @@ class WriteOrder:
             last.update(dict.fromkeys(own, place))
         self._ready = [place for place, awaited in enumerate(self._awaited) if not awaited]
 
-    def next(self) -> RecordWrite | None:
-        """Return the first write that waits for no other, None where there is none now."""
-        return self._writes[heapq.heappop(self._ready)] if self._ready else None
+    @property
+    def first(self) -> RecordWrite | None:
+        """The first write that waits for no other, None where there is none now."""
+        return self._writes[self._ready[0]] if self._ready else None
+
+    def begin(self) -> None:
+        """Take the first write out: it is on its way."""
+        heapq.heappop(self._ready)
 
     def finish(self, write: RecordWrite) -> None:
         """Let those go that waited for a write; without this they never do."""
@@ -168,27 +180,31 @@ class _Ended:
 class RecordDispatch:
     """Dispatch of one job's writes to ``at_once`` threads.
 
-    ``record`` puts states on the disk, ``count`` is told of each write that has ended.
+    ``prepare`` is called while others are on their way, ``record`` puts states on the disk,
+    ``count`` is told of each write that has ended.
     """
 
     def __init__(
         self,
-        work: Work,
+        prepare: Callable[[RecordWrite], PreparedWrite],
         record: Callable[[Sequence[NewState]], None],
+        pause: "SharedPause",
         at_once: int,
         count: Callable[[], None],
     ) -> None:
-        self._work = work
+        self._prepare = prepare
         self._record = record
+        self._pause = pause
         self._at_once = at_once
         self._count = count
         self._inbox: SimpleQueue[_Announcement | _Ended] = SimpleQueue()
         self._in_flight: list[Future[None]] = []
-        self._free = at_once
+        self._on_their_way = 0
         self._doubts = 0
         self._closing = False
         self._received: list[_Announcement | _Ended] = []
-        self._concluded = 0
+        self._ahead: tuple[RecordWrite, PreparedWrite] | None = None
+        self._commit_seconds = 0.0
 
     def run(self, order: WriteOrder) -> None:
         """Carry out the writes of an order, as far as no error and no row of doubts stops it.
@@ -200,18 +216,16 @@ class RecordDispatch:
         threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="record")
         stop: BaseException | None = None
         try:
-            while True:
-                if stop is None:
-                    self._send_more(threads, order)
-                if self._free == self._at_once:
-                    break
+            self._begin(threads, order)
+            while self._on_their_way:
+                self._record_received()
+                if stop is None and order.first is not None:
+                    self._ahead = order.first, self._prepared(order.first)
                 self._receive(_TICK_SECONDS)
                 stop = self._conclude_received(order) or stop
-                if stop is None and self._send_more(threads, order):
-                    # What follows is announced at once: one commit for both.
-                    self._receive(_SOON_SECONDS)
-                    stop = self._conclude_received(order)
-                self._record_received()
+                if stop is None:
+                    self._begin(threads, order)
+            self._record_received()
         except BaseException:
             self._drain()
             raise
@@ -220,33 +234,51 @@ class RecordDispatch:
         if stop is not None:
             raise stop
 
-    def _send_more(self, threads: ThreadPoolExecutor, order: WriteOrder) -> bool:
-        """Begin as many writes as may be on their way; return whether any was begun."""
-        begun = False
-        self._in_flight = [one for one in self._in_flight if not one.done()]
-        while self._free and self._doubts < _MOST_DOUBTS_IN_A_ROW:
-            write = order.next()
-            if write is None:
-                break
-            self._free -= 1
-            begun = True
-            self._in_flight.append(threads.submit(self._carry_out, write))
-        return begun
+    def _begin(self, threads: ThreadPoolExecutor, order: WriteOrder) -> None:
+        """Begin as many writes as may be on their way.
 
-    def _carry_out(self, write: RecordWrite) -> None:
+        What begins with its request is announced here: one commit with what has ended just before.
+        """
+        self._in_flight = [one for one in self._in_flight if not one.done()]
+        while self._on_their_way < self._at_once and self._doubts < _MOST_DOUBTS_IN_A_ROW:
+            write = order.first
+            if write is None:
+                return
+            prepared, announcement = self._prepared(write), None
+            if prepared.sends_first and self._pause.is_over:
+                announcement = _Announcement(NewState(write, WriteState.SENDING, {}))
+                self._received.append(announcement)
+            self._in_flight.append(threads.submit(self._carry_out, write, prepared, announcement))
+            order.begin()
+            self._on_their_way += 1
+
+    def _prepared(self, write: RecordWrite) -> PreparedWrite:
+        """Return a write that is ready, from the time when there was nothing else to do."""
+        ahead = self._ahead
+        return ahead[1] if ahead is not None and ahead[0] is write else self._prepare(write)
+
+    def _carry_out(
+        self, write: RecordWrite, prepared: PreparedWrite, first: _Announcement | None
+    ) -> None:
+        def announce(detail: Mapping[str, Any]) -> None:
+            nonlocal first
+            announcement, first = first, None
+            if announcement is None:
+                announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
+                self._inbox.put(announcement)
+            self._await(announcement)
+
         result: WriteResult | None = None
         failure: BaseException | None = None
         try:
-            result = self._work(write, lambda detail: self._announce(write, detail))
+            result = prepared.work(announce)
         except Withdrawn:
             pass
         except BaseException as error:
             failure = error
         self._inbox.put(_Ended(write, result, failure))
 
-    def _announce(self, write: RecordWrite, detail: Mapping[str, Any]) -> None:
-        announcement = _Announcement(NewState(write, WriteState.SENDING, detail))
-        self._inbox.put(announcement)
+    def _await(self, announcement: _Announcement) -> None:
         while not announcement.decided.wait(_TICK_SECONDS):
             if self._closing:
                 raise Withdrawn
@@ -254,19 +286,22 @@ class RecordDispatch:
             raise Withdrawn
 
     def _receive(self, seconds: float) -> None:
-        """Take the messages of threads so far, after a wait for the first of them."""
+        """Take the messages of threads so far, after a wait for the first of them.
+
+        Others are waited for as long as their own commit would take.
+        """
         with suppress(Empty):
             self._received.append(self._inbox.get(timeout=seconds))
-            while True:
-                self._received.append(self._inbox.get_nowait())
+            end = time.monotonic() + min(self._commit_seconds, _SOON_SECONDS)
+            while len(self._received) < self._on_their_way:
+                self._received.append(self._inbox.get(timeout=max(0.0, end - time.monotonic())))
 
     def _conclude_received(self, order: WriteOrder) -> BaseException | None:
         """Note the writes that have ended; return the error for which nothing more is sent."""
         stop: BaseException | None = None
-        for one in self._received[self._concluded :]:
-            self._concluded += 1
+        for one in self._received:
             if isinstance(one, _Ended):
-                self._free += 1
+                self._on_their_way -= 1
                 stop = stop or self._conclude(one, order)
         return stop
 
@@ -280,14 +315,16 @@ class RecordDispatch:
             if isinstance(one, _Ended) and one.result is not None
         ]
         granted = False
+        begun = time.monotonic()
         try:
             if states:
                 self._record(states)
+                self._commit_seconds = time.monotonic() - begun
             granted = not self._closing
         finally:
             for announcement in announced:
                 announcement.decide(granted=granted)
-            self._received, self._concluded = [], 0
+            self._received = []
 
     def _conclude(self, ended: _Ended, order: WriteOrder) -> BaseException | None:
         """Note the end of a write; return the error for which nothing more is sent."""
@@ -328,6 +365,11 @@ class SharedPause:
     sleep: Callable[[float], None]
     _until: float = 0.0
     _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def is_over(self) -> bool:
+        """True where nothing needs to wait."""
+        return time.monotonic() >= self._until
 
     def ask(self, seconds: float) -> None:
         """Let no request go out for some seconds."""

@@ -23,12 +23,10 @@ from xlbridge.upload.reconcile import (
 from xlbridge.upload.records.changes import RecordChanger, change_of_row
 from xlbridge.upload.records.creations import RecordCreator
 from xlbridge.upload.records.dispatch import (
-    Announce,
     RecordDispatch,
     RecordProgress,
     SharedPause,
     WriteOrder,
-    WriteResult,
     with_reason,
 )
 from xlbridge.upload.records.writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
@@ -105,7 +103,7 @@ class _Writer:
         self._writes = context.journal.writes.of(job.id)
         rows = context.rows(job)
         resource = context.resource(job)
-        pause = SharedPause(context.options.sleep)
+        self._pause = pause = SharedPause(context.options.sleep)
         self._creator = self._changer = None
         if resource.create is not None and any(write.task.creates for write in self._writes):
             self._creator = RecordCreator(context, job, rows, pause, resource.create, self._writes)
@@ -136,10 +134,16 @@ class _Writer:
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
         if self._creator is not None:
-            self._creator.prepare(self._writes)
+            self._creator.read_twins(self._writes)
         options = self._context.options
         progress = RecordProgress(options, len(self._writes), len(waiting))
-        dispatch = RecordDispatch(self._write, self._record, options.at_once, progress.count)
+        dispatch = RecordDispatch(
+            lambda write: self._way(write).prepare(write),
+            self._record,
+            self._pause,
+            options.at_once,
+            progress.count,
+        )
         dispatch.run(WriteOrder(waiting, self._tokens, blocked))
 
     def settle(self, *, final: bool) -> bool:
@@ -163,9 +167,6 @@ class _Writer:
 
     def _tokens(self, write: RecordWrite) -> frozenset[str]:
         return self._way(write).tokens(write)
-
-    def _write(self, write: RecordWrite, announce: Announce) -> WriteResult:
-        return self._way(write).write(write, announce)
 
     def _record(self, states: Sequence[NewState]) -> None:
         if states:
