@@ -67,6 +67,17 @@ def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
     assert "Valor → valorDoLancamento: low confidence" in proposed.stderr
 
 
+def test_an_account_is_not_taken_for_its_amount(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    header = ["Filial", "Cliente", "Item de lançamento", "C. Custo", "Conta", "Título", "Valor"]
+    rows = [[1, 1001 + n, "1.01.001", "01.001", 1, 700 + n, f"({n}0,00)"] for n in range(1, 9)]
+    write_rows(tmp_path / "t.xlsx", [*header, "Vencimento"], [[*row, _DAY] for row in rows])
+    columns = yaml.safe_load(xlbridge("map", "t.xlsx").stdout)["columns"]
+    told = {name: body.get("from") for name, body in columns.items()}
+    assert told["codigoDaContaCorrente"] == "Conta"
+    assert told["numeroDoDocumento"] == "Título"
+    assert told.get("valorDoLancamento") in {"Valor", None}
+
+
 @pytest.mark.parametrize(
     ("name", "sheet", "title", "resource"),
     [
@@ -232,8 +243,19 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
         (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
         (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
         (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
+        (["Cód. Produto", "Descrição", "Un.", "Saldo"], ["P-1", "Parafuso", "UN", 7], "(Saldo)"),
+        (
+            ["Código", "Descrição", "NCM", "Qtde em estoque", "Custo médio"],
+            ["P-1", "Parafuso", "7318.15.00", 7, 1.5],
+            "say --resource produto",
+        ),
+        (
+            ["numeroDoPedido", "codigoDaFilial", "codigoDoCliente", "dataDaOrdem"],
+            [1, 1, 1001, _DAY],
+            "--as-template pedido",
+        ),
     ],
-    ids=["flat orders", "counts at addresses", "counts", "months"],
+    ids=["flat orders", "counts at addresses", "counts", "months", "balances", "stock", "listing"],
 )
 def test_a_sheet_whose_rows_are_no_records_is_told(
     tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], told: str

@@ -36,6 +36,18 @@ def test_header_under_a_title_with_blank_rows_and_columns(
     assert codes(judged) == [("D9", "value-not-allowed")]
 
 
+def test_a_listing_whose_documents_would_not_be_sent_is_told(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    rows = [[2001, "Padaria", "11222333000181"], [None, "Nova", "11444777000161"]]
+    header = ["codigoDoFornecedor", "nomeComercial", "cnpjcpf"]
+    path = write_rows(tmp_path / "a.xlsx", header, rows)
+    judged = validate_workbook(path, catalogue, resource="fornecedor")
+    assert codes(judged) == [("C1", "column-missing-exported")]
+    beside = write_rows(tmp_path / "b.xlsx", [*header, "cnpj"], [[*row, row[2]] for row in rows])
+    assert validate_workbook(beside, catalogue, resource="fornecedor").ok
+
+
 @pytest.mark.parametrize(
     "header",
     [

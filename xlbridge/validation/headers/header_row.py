@@ -177,13 +177,19 @@ def match_header(
     main = main or MainSheet(resource, cells.name)
     told = {normalise_header(text): address(place) for text, place in unknown}
     told |= {normalise_header(text): address(place) for text, place in numbers.items()}
+    exported = _of_listing(row, frozenset(missing), told, main)
+    findings += exported
+    asked_about |= {finding.column or "" for finding in exported}
     findings += [
-        _missing(row, name, told, main)
+        _finding("column-missing", row, name, None, {"column": name})
         for name in missing
         if resource.by_name[name].required and name not in asked_about
     ]
+    renamed = {finding.cell for finding in exported}
     findings += [
-        _unknown(row, text, address(place), meant, resource) for text, place, meant in strange
+        _unknown(row, text, address(place), meant, resource)
+        for text, place, meant in strange
+        if address(place) not in renamed
     ]
     return Header(
         row=row,
@@ -221,19 +227,29 @@ def _finding(
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
 
 
-def _missing(row: int, name: str, told: Mapping[str, str], main: MainSheet) -> Finding:
-    """Tell of a required column that is missing: from an exported listing, or by mistake.
+def _of_listing(
+    row: int, missing: frozenset[str], told: Mapping[str, str], main: MainSheet
+) -> list[Finding]:
+    """Tell of the columns that an exported listing lacks, or has by the names of records' fields.
 
     ``told`` are the addresses of the headers that name no column. A listing has the system's own
-    number of a record where an import sheet has the key, and calls columns as records do.
+    number of a record where an import sheet has the key.
     """
     declared = main.resource.read_back
-    names = () if declared is None else declared.number_columns
-    numbers = {*map(normalise_header, names)} & told.keys()
-    field = declared.fields.get(name) if numbers and declared is not None else None
-    cell = told.get(normalise_header(field)) if field else None
-    if not numbers or not (name == KEY or cell):
-        return _finding("column-missing", row, name, None, {"column": name})
+    if declared is None or told.keys().isdisjoint(map(normalise_header, declared.number_columns)):
+        return []
+    keys = (pair for lookup in declared.lookups for pair in lookup.key.items())
+    called = {name: text for name, text in keys if name != text} | dict(declared.fields)
+    lacking: dict[str, str | None] = dict.fromkeys(missing & {KEY})
+    for text in dict.fromkeys(called.values()):
+        columns = [name for name in called if called[name] == text]
+        if (cell := told.get(normalise_header(text))) and missing.issuperset(columns):
+            lacking[columns[0]] = cell
+    return [missing_of_listing(row, name, cell, main) for name, cell in lacking.items()]
+
+
+def missing_of_listing(row: int, name: str, cell: str | None, main: MainSheet) -> Finding:
+    """Tell of a column that an exported listing lacks."""
     listing = main.name if _LISTING_NAME.fullmatch(main.name) else _ANY_LISTING
     details = {"column": name, "listing": listing, "resource": main.resource.name}
     return _finding("column-missing-exported", row, name, cell, details)

@@ -10,10 +10,15 @@ import yaml
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.settings import NumberStyle, WorkbookLimits
 from xlbridge.validation.headers.header_matching import normalise_header
-from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
+from xlbridge.validation.headers.header_row import (
+    REMARK_HEADERS,
+    SEARCHED_ROWS,
+    MainSheet,
+    missing_of_listing,
+)
 from xlbridge.validation.headers.sheet_choice import is_of_other_records, no_import_of_exported
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
 from xlbridge.validation.mapping.header_places import header_texts
@@ -104,7 +109,50 @@ def propose_mapping(
     ranked = sorted(weighed, key=lambda each: -each[0])
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLOSE:
         raise _no_resource(path, [proposal.resource.name for _, proposal in ranked[:3]])
-    return replace(ranked[0][1], header_row=position + 1)
+    likely = ranked[0][1]
+    _require_no_listing(likely, position + 1)
+    if wanted is None:
+        _require_no_balances(likely)
+    return replace(likely, header_row=position + 1)
+
+
+def _require_no_listing(proposal: MappingProposal, row: int) -> None:
+    """Raise ``UsageError`` for an exported listing that lacks the key which joins its lists."""
+    asked = {column.name for column in proposal.columns if column.asks}
+    declared = proposal.resource.read_back
+    if KEY in asked and declared and not set(declared.number_columns).isdisjoint(proposal.header):
+        main = MainSheet(proposal.resource, proposal.sheet)
+        found = missing_of_listing(row, KEY, None, main)
+        raise UsageError(found.message, found.hint)
+
+
+def _require_no_balances(proposal: MappingProposal) -> None:
+    """Raise ``UsageError`` for a list of balances, of which a product's record has none."""
+    balances = [
+        header
+        for header in proposal.ignore
+        if any(phrase <= mapping_words(header) for phrase in _BALANCES)
+    ]
+    if balances and "descricaoDoProduto" in proposal.resource.by_name:
+        message = _LIST_OF_BALANCES.format(headers=", ".join(balances))
+        raise UsageError(message, _HOW_TO_COUNT.format(name=proposal.resource.name))
+
+
+_BALANCES = (
+    *({"saldo"}, {"estoque", "atual"}, {"estoque", "quantidade"}, {"estoque", "fisico"}),
+    *({"estoque", "disponivel"}, {"quantidade", "disponivel"}),
+)
+_LIST_OF_BALANCES = Text(
+    pt="A planilha parece ser de saldos ({headers}), que o cadastro de produtos não tem.",
+    en="The sheet seems to be a list of balances ({headers}), which the records of products have "
+    "not.",
+)
+_HOW_TO_COUNT = Text(
+    pt="O saldo muda por contagem (xlbridge template inventario) ou por entradas e saídas "
+    "(entrada, saida); se as linhas são produtos a cadastrar, diga --resource {name}.",
+    en="A balance changes by a count (xlbridge template inventario) or by inputs and outputs "
+    "(entrada, saida); if the rows are products to register, say --resource {name}.",
+)
 
 
 def _named_resources(

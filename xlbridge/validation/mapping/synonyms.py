@@ -67,9 +67,11 @@ _SHORT_FORMS: Mapping[str, str] = {
     "emails": "email",
     "mail": "email",
 }
+_AMOUNTS, _DATES = frozenset({"valor", "value", "amount"}), frozenset({"data", "date"})
 _FILLERS = frozenset(
-    {"codigo", "code", "id", "numero", "number", "data", "date", "valor", "value", "amount", "a"}
-    | {"ao", "ou", "em", "para", "por", "r"}
+    {"codigo", "code", "id", "numero", "number", "a", "ao", "ou", "em", "para", "por", "r"}
+    | _AMOUNTS
+    | _DATES
 )
 """Words that tell the kind of a column, and not which one it is."""
 
@@ -263,6 +265,15 @@ def vocabulary() -> frozenset[str]:
     )
 
 
+@cache
+def _names_without_amounts() -> frozenset[Words]:
+    """Return the names of columns of which none is called an amount."""
+    columns = (tuple(words for words, _ in phrases(name)) for name in {*USUAL, *POSSIBLE})
+    return frozenset(
+        words for names in columns if not any(each & _AMOUNTS for each in names) for words in names
+    )
+
+
 _EARLIER = Text(
     pt="um mapeamento anterior lê este cabeçalho assim",
     en="an earlier mapping reads this header so",
@@ -355,7 +366,16 @@ def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
 
 def _is_other_thing(words: Words, column: Column) -> bool:
     """Return whether a header names another thing that has to do with the column's."""
-    named = set().union(*(phrase for phrase, _ in phrases(column.name)))
+    own = {phrase for phrase, _ in phrases(column.name)}
+    named = set().union(*own)
     if (words & OTHER_THINGS) - named:
+        return True
+    if column.kind in {Kind.MONEY, Kind.NUMBER}:
+        # An account is not the amount of one; a document is not that of one.
+        if words in _names_without_amounts() - own:
+            return True
+    elif (words & _AMOUNTS) - named:
+        return True
+    if column.kind is not Kind.DATE and (words & _DATES) - named:
         return True
     return column.kind is not Kind.TEXT and bool((words & PERSON_NAMES) - named)
