@@ -1,7 +1,4 @@
-"""Workbooks of a batch held against one another and against a real system.
-
-Inside: batch.
-"""
+"""Workbooks of a batch held against one another and against a real system."""
 
 from datetime import date
 from pathlib import Path
@@ -14,6 +11,7 @@ from across_parts import (
     STEPS,
     Batch,
     CountingClient,
+    CrossWorkbookChecks,
     client_row,
     document,
     titles,
@@ -23,7 +21,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 from sheets import write_records, write_rows
 
-from xlbridge.batch.workbook_checks import CrossWorkbookChecks
 from xlbridge.client import Client
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.resources.checks import DOCUMENTS

@@ -1,7 +1,4 @@
-"""Batches with planted errors: these are found and nothing else; large ones need little memory.
-
-Inside: batch.
-"""
+"""Batches with planted errors: these are found and nothing else; large ones need little memory."""
 
 import gc
 import os
@@ -17,12 +14,12 @@ from across_parts import (
     INACTIVE_OWN,
     STEPS,
     Batch,
+    CrossWorkbookChecks,
     client_row,
     told,
 )
 from sheets import write_records
 
-from xlbridge.batch.workbook_checks import CrossWorkbookChecks
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.upload.lookup import Registries
 from xlbridge.validation import validate_workbook

@@ -1,7 +1,4 @@
-"""Linked columns: what a plan may link, how the cells are judged, how the codes are filled in.
-
-Inside: upload.
-"""
+"""Linked columns: what a plan may link, how the cells are judged, how the codes are filled in."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -22,7 +19,6 @@ from xlbridge.resources import (
 from xlbridge.resources.checks import DOCUMENTS
 from xlbridge.resources.references import REFERENCES, link_mistakes, linked_catalogue
 from xlbridge.upload.lookup import LinkResolver, OnlineCheck, Registries, comparable_key
-from xlbridge.upload.lookup.row_table import rows_of
 from xlbridge.validation import ValidatedSheet, validate_workbook
 from xlbridge.workbook.write import write_template
 
@@ -266,7 +262,7 @@ def test_a_sheet_with_errors_keeps_them(
     sheet = validate_workbook(path, forms, resource="contasreceber")
     after = filled_in(sheet, client)
     assert after.findings == sheet.findings
-    assert rows_of(after.frame)[0]["codigoDoCliente"] is None
+    assert after.frame["codigoDoCliente"].isna().all()
     assert str(after.frame["codigoDoCliente"].dtype) == "Int64"
 
 

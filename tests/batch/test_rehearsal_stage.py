@@ -1,6 +1,6 @@
 """The private place of a rehearsal: copies, a database of its own, stand-ins for unknown codes.
 
-Inside: batch, sandbox.
+Inside: batch.
 """
 
 import shutil
@@ -20,12 +20,12 @@ from xlbridge.batch.rehearsal.workspace import copy_month, prepare_workspace
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import FaultPlan, SeedKind, open_database, seed_database
-from xlbridge.sandbox.areas.registry.codes import Numbers
 from xlbridge.sandbox.rehearsal import StandIns
 from xlbridge.sandbox.storage import database_url
 from xlbridge.settings import Settings
 
 clients = TABLES["clients"]
+counters = TABLES["counters"]
 suppliers = TABLES["suppliers"]
 
 
@@ -115,4 +115,5 @@ def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
             "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
         }  # fmt: skip
         assert connection.scalar(select(suppliers.c.active).where(suppliers.c.code == inactive))
-        assert Numbers(connection).next("client") == 5002
+        last = select(counters.c.last).where(counters.c.scope == "client")
+        assert connection.scalar(last) == 5001

@@ -1,16 +1,13 @@
-"""Nested records of a listing as Hypothesis makes them, and the rows that they must become.
-
-Inside: export.
-"""
+"""Nested records of a listing as Hypothesis makes them, and the rows that they must become."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from hypothesis import strategies as st
+from reading import ExportColumn, Sheet
 
 from xlbridge.export import Listing
-from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.resources import Kind
 
 PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)

@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from random_records import expected_rows, records_of
-from reading import Rows, read_calamine, read_openpyxl, same, write_all
+from reading import ExportColumn, Rows, Sheet, read_calamine, read_openpyxl, same, write_all
 from sampling import every
 
 from xlbridge.export import FORMATS, LISTINGS, Listing
 from xlbridge.export.formats.base import sheet_paths
-from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.resources import Kind
 from xlbridge.workbook import COVER_SHEET
 

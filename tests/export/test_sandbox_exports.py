@@ -1,7 +1,4 @@
-"""Exports of the demonstration company equal the system's own answers, cell by cell.
-
-Inside: export.
-"""
+"""Exports of the demonstration company equal the system's own answers, cell by cell."""
 
 import json
 from collections.abc import Callable
@@ -12,12 +9,11 @@ from typing import Any
 
 import pytest
 from exporting import export
-from reading import Rows, read_calamine, read_openpyxl, same
+from reading import ExportColumn, Rows, Sheet, read_calamine, read_openpyxl, same
 
 from xlbridge.client import Client
 from xlbridge.errors import UsageError
 from xlbridge.export import FORMATS, LISTINGS, ExportProgress, Filter, Filters
-from xlbridge.export.sheets import ExportColumn, Sheet
 from xlbridge.resources import Kind
 
 PEDIDO = "/v2/faturamento/pedido"

@@ -1,7 +1,4 @@
-"""Many workbooks over a carrier: what comes back is what would have been judged here.
-
-Inside: parallel.
-"""
+"""Many workbooks over a carrier: what comes back is what would have been judged here."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,8 +9,7 @@ import pytest
 from environment import ROOT
 
 from xlbridge.errors import UsageError
-from xlbridge.parallel import Executor, ValidationProgress, validate_files
-from xlbridge.parallel.local import LocalExecutor
+from xlbridge.parallel import Executor, ValidationProgress, executor_for, validate_files
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.validation import RefusedFile, ValidatedSheet, ValidationRequest
@@ -30,7 +26,8 @@ _NAMES = (
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Executor]:
     """Two processes for all tests here: each takes most of a second to start."""
-    with LocalExecutor(2, "xlbridge.parallel.workbooks") as started:
+    with executor_for([Path(name) for name in _NAMES], 2, None) as started:
+        assert started is not None
         yield started
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from databases import TABLES, metadata, open_storage
+from load_audit import balances_of
 from sqlalchemy import Connection, Table, select
 
 from xlbridge.sandbox import SeedKind, seed_database
 from xlbridge.sandbox.areas.registry.seed_demo import TODAY
-from xlbridge.sandbox.areas.stock.movements import balances_of
 from xlbridge.sandbox.storage import Storage
 
 branches = TABLES["branches"]

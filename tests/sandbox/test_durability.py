@@ -1,7 +1,4 @@
-"""What is acknowledged stays, and a queued file is applied once, whatever ends the process.
-
-Inside: sandbox.
-"""
+"""What is acknowledged stays, and a queued file is applied once, whatever ends the process."""
 
 import os
 import signal
@@ -14,13 +11,13 @@ import httpx
 import pytest
 from databases import TABLES, connected
 from environment import without_coverage
+from sandboxes import read_ready_file
 from servers import Start, log_in, sandbox_on
 from sqlalchemy import select
 from test_import_rules import finished
 from workbooks import upload
 
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.sandbox.embedded import read_ready_file
 
 outbox = TABLES["outbox"]
 

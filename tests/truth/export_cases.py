@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from openpyxl import load_workbook
 from openpyxl.utils.escape import unescape
-from reading import write_all
+from reading import Sheet, write_all
 from truth import Outcome, Outcomes
 
 from xlbridge.errors import XlbridgeError
@@ -25,7 +25,6 @@ from xlbridge.export.formats.all_formats import output_opener
 from xlbridge.export.formats.frames import FrameOutput
 from xlbridge.export.layout import template_sheets
 from xlbridge.export.lines import CELLS_AS_JSON
-from xlbridge.export.sheets import Sheet
 from xlbridge.resources import load_catalogue
 
 Read = Callable[[Path, str], list[Any]]

@@ -1,7 +1,4 @@
-"""Only what was rejected and was corrected is sent again.
-
-Inside: upload.
-"""
+"""Only what was rejected and was corrected is sent again."""
 
 from pathlib import Path
 
@@ -34,7 +31,6 @@ from xlbridge.upload.planning import (
     require_rejected,
 )
 from xlbridge.upload.results import job_json, settled_rows
-from xlbridge.upload.results.verdict import RejectedRow
 from xlbridge.validation import ValidatedSheet, validate_workbook
 
 
@@ -104,7 +100,7 @@ def test_row_by_row_each_is_sent_once(
 ) -> None:
     job, fresh = rejected_job(context, client, make_clients, mode)
     names = [str(name) for name in rejects(context, job).frame["nomeComercial"]]
-    complained = [row.row for row in rejects_of(job)]
+    complained = [row.row for row in job.verdict.rejected_rows]
     first, second = (place_of(context, job, row) for row in complained)
     correct(job, first, new_cnpj())
     assert send_again(context, client, job, rejects(context, job)).state is State.DONE
@@ -117,10 +113,6 @@ def test_row_by_row_each_is_sent_once(
     assert registered(client, fresh)
 
 
-def rejects_of(job: Job) -> tuple[RejectedRow, ...]:
-    return job.verdict.rejected_rows
-
-
 def place_of(context: UploadContext, job: Job, row: int | None) -> int:
     """Where the rejects workbook has a row of the job."""
     rows = rejects(context, job).rows
@@ -129,7 +121,7 @@ def place_of(context: UploadContext, job: Job, row: int | None) -> int:
 
 
 def refused(job: Job) -> set[int | None]:
-    return {row.row for row in rejects_of(job)}
+    return {row.row for row in job.verdict.rejected_rows}
 
 
 def test_the_very_file_that_was_sent_can_be_corrected_instead(
@@ -183,7 +175,7 @@ def test_a_row_without_a_number_of_its_own_is_told_by_its_key(
     path = make_clients(one, two, called="Outro")
     job = write_job(context, client, path, "queue", look_up=False)
     job = Uploads(context, client).run(job, YES)
-    assert [row.row for row in rejects_of(job)] == [4]
+    assert [row.row for row in job.verdict.rejected_rows] == [4]
     moved = make_clients(new_cnpj(), two, one, name="movidas.xlsx", called="Mais outro")
     corrected = corrected_rows(context, job, validate_workbook(moved, context.catalogue))
     assert {row: corrected.origins[row] for row in (5, 6)} == {5: 5, 6: 4}

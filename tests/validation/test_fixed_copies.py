@@ -19,7 +19,7 @@ from typing import Any
 import openpyxl
 import pytest
 import xlsxwriter
-from fixed_copies import cells_of, fixed, places
+from fixed_copies import cells_of, fixed, places, write_fixed_copy
 from hypothesis import given, strategies as st
 from packing import MAIN, RELATIONS, SHEET, STYLES, TYPES, good_parts, packed
 from sampling import across, examples
@@ -29,7 +29,6 @@ from xlbridge.errors import UsageError
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
-from xlbridge.validation.fixed_copy import write_fixed_copy
 from xlbridge.validation.reports.forms import fixes_json
 from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import FixedCell, FixedCopy

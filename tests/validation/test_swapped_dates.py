@@ -1,18 +1,14 @@
-"""Real dates of which day and month seem to have changed places.
-
-Inside: validation.
-"""
+"""Real dates of which day and month seem to have changed places."""
 
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixed_copies import fixed, places
+from fixed_copies import fixed, places, write_fixed_copy
 from sheets import write_records
 
 from xlbridge.resources import Catalogue
-from xlbridge.validation.fixed_copy import write_fixed_copy
 
 CR = "contasreceber"
 DUE = "dataDeVencimento"

@@ -1,7 +1,4 @@
-"""A sandbox of its own, a lossy way to it, and a month that went through it.
-
-Inside: batch.
-"""
+"""A sandbox of its own, a lossy way to it, and a month that went through it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,10 +7,9 @@ import pytest
 from databases import database_options
 from environment import clean_environment
 from lossy_proxy import LossyProxy, lossy_proxy
-from proof_parts import Bench, send_month
+from proof_parts import Bench, Proof, send_month
 from sandboxes import sandbox_process
 
-from xlbridge.batch.proof.model import Proof
 from xlbridge.client import Client, Target
 from xlbridge.resources import Catalogue
 from xlbridge.sandbox import RunningSandbox

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from proof_parts import HOSTILE
+from proof_parts import HOSTILE, Proof
 
 from xlbridge.batch.proof.grids import MOST_LINES_OF_PAGE
-from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.i18n import set_language
 

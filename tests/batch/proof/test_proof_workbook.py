@@ -13,9 +13,8 @@ import pytest
 from libreoffice import save_with_libreoffice
 from openpyxl import load_workbook
 from openpyxl.workbook import Workbook
-from proof_parts import HOSTILE
+from proof_parts import HOSTILE, Proof
 
-from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.proof_forms import write_proof_workbook
 from xlbridge.i18n import override_language, set_language
 
