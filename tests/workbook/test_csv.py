@@ -154,6 +154,24 @@ CLIENTS = "nomeComercial;natureza;cnpj\r\nPadaria São João;J;11.222.333/0001-8
 
 
 @pytest.mark.parametrize("size", [1, 4_000])
+@pytest.mark.parametrize(
+    ("header", "told"), [("", ["row-longer"]), (",", ["column-unnamed"]), (",note", [])]
+)
+def test_a_comma_within_a_number_is_no_end_of_it(
+    csv_file: Writer, catalogue: Catalogue, size: int, header: str, told: list[str]
+) -> None:
+    """A header as long as its rows has a column without a name."""
+    columns = f"nomeComercial,natureza,limiteDeCredito{header}"
+    rows = [columns, *["Padaria,J,100" + "," * len(header[:1])] * size, "Bar,J,10,50"]
+    judged = validate_workbook(csv_file("\n".join(rows).encode()), catalogue, resource="cliente")
+    found = {finding.kind.code: finding for finding in judged.findings}
+    assert [code for code in ("row-longer", "column-unnamed") if code in found] == told
+    if "row-longer" in told:
+        assert (found["row-longer"].cell, judged.readable) == (f"D{size + 2}", False)
+        assert f"(1: {size + 2})" in found["row-longer"].message.en
+
+
+@pytest.mark.parametrize("size", [1, 4_000])
 def test_a_small_and_a_large_one_are_read_alike(
     csv_file: Writer, catalogue: Catalogue, size: int
 ) -> None:

@@ -246,18 +246,35 @@ def _hidden_rows_and_columns(
 def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
     """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
     told = {finding.cell for finding in header.findings}
+    moved = _moved_cells(header, cells)
+    if moved is not None:
+        yield moved
     for place, column in enumerate(cells.columns):
         name = column.value(header.row - 1)
         cell = cell_address(header.row, cells.first_column + place)
         if normalise_header(name) or cell in told or not any(column.kinds[header.row :]):
             continue
         if isinstance(name, str):
-            yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
+            if moved is None:
+                yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
             details = {"header": quoted(display(name)), "resource": resource.name}
             yield Finding(
                 CATALOGUE["column-unknown"], header.row, display(name), cell, None, details
             )
+
+
+def _moved_cells(header: Header, cells: SheetCells) -> Finding | None:
+    """Tell of the rows of a .csv file that go on beyond the end of its header."""
+    widths, above = cells.raw.widths, header.row - 1
+    end = widths[above] if above < len(widths) else len(cells.columns)
+    beyond = [column.kinds for column in cells.columns[end:] if column.value(above) == ""]
+    rows = [1 + at for at in range(header.row, cells.height) if any(kinds[at] for kinds in beyond)]
+    if not rows:
+        return None
+    cell = cell_address(rows[0], cells.first_column + end)
+    details = {"rows": _row_ranges(rows), "count": len(rows)}
+    return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=details)
 
 
 def _old_date_system(

@@ -215,6 +215,21 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             en="Give the column the name of a field, or leave it if it is a note of your own.",
         ),
     ),
+    error(
+        "row-longer",
+        Text(
+            pt="Há linhas com mais células que o cabeçalho ({count}: {rows}): o separador está "
+            "dentro de um valor, e o que vem depois mudou de coluna.",
+            en="There are rows with more cells than the header ({count}: {rows}): the delimiter is "
+            "in one of their values, and what follows has moved.",
+        ),
+        Text(
+            pt='Ponha esses valores entre aspas, como "10,50", ou salve o CSV com outro separador, '
+            "como ;.",
+            en='Put such values between quotes, as "10,50", or save the CSV with another '
+            "delimiter, such as ;.",
+        ),
+    ),
     warning(
         "column-hidden",
         Text(

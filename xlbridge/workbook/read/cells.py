@@ -171,7 +171,8 @@ class RawSheet:
     ``counts_from_1904`` tells how the workbook counts days.
 
     ``booleans`` are cells that show a boolean and store a number, ``only_texts`` tells that the
-    file has no other cells, as a .csv. Where no part can be read again, ``styles`` maps a column to
+    file has no other cells, as a .csv, and ``widths`` how many cells each of its first rows has.
+    Where no part can be read again, ``styles`` maps a column to
     the runs of cells that have one of the styles of ``formats`` or ``struck``: the first row, the
     last, the style.
     """
@@ -187,6 +188,7 @@ class RawSheet:
     counts_from_1904: bool = False
     booleans: dict[CellPosition, bool] = field(default_factory=dict)
     only_texts: bool = False
+    widths: tuple[int, ...] = ()
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
     def note_style(self, row: int, column: int, style: int) -> None:

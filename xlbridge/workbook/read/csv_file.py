@@ -213,6 +213,7 @@ def parse_csv(
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
     decimals = _Decimals()
+    widths = tuple(map(len, rows[:_SAMPLE_ROWS]))
     for row in rows:
         row.extend([""] * (width - len(row)))
         decimals.count(row)
@@ -221,7 +222,7 @@ def parse_csv(
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()
-    yield SheetEnded(RawSheet(only_texts=True))
+    yield SheetEnded(RawSheet(only_texts=True, widths=widths))
 
 
 def _said(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:
