@@ -1,7 +1,4 @@
-"""A helper process that cannot start says so; no file is blamed for it.
-
-Inside: parallel.
-"""
+"""A helper process that cannot start says so; no file is blamed for it."""
 
 import sys
 from operator import methodcaller
@@ -10,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlbridge.errors import LocalFailure
-from xlbridge.parallel.local import LocalExecutor
+from xlbridge.parallel import executor_for
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.read import read_workbook
 
@@ -44,7 +41,8 @@ def test_a_parser_that_does_not_start_is_no_fault_of_the_file(
 @pytest.mark.usefixtures("broken_python")
 def test_workers_that_do_not_start_are_no_fault_of_their_items() -> None:
     def work() -> list[object]:
-        with LocalExecutor(2, "json") as executor:
+        with executor_for([Path(name) for name in "abc"], 2, None) as executor:
+            assert executor is not None
             return list(executor.run(methodcaller("upper"), ["a", "b", "c"]))
 
     with pytest.raises(LocalFailure, match=r"did not start|não iniciou"):

@@ -1,7 +1,4 @@
-"""The operations by their names, against a real socket.
-
-Inside: client.
-"""
+"""The operations by their names, against a real socket."""
 
 import json
 
@@ -11,7 +8,7 @@ from pydantic import ValidationError
 from scripted_server import ScriptedServer, ok
 
 from xlbridge.client import Client, UploadFile
-from xlbridge.client.operations import AUTHENTICATED_OPERATIONS
+from xlbridge.wire import OPERATIONS
 
 CLIENT = {"codigoDoCliente": 7, "nomeComercial": "Ana", "natureza": "F"}
 
@@ -69,9 +66,8 @@ def test_a_workbook_is_uploaded_by_name(server: ScriptedServer, client: Client) 
 
 
 def test_names_can_be_explored(client: Client) -> None:
-    assert {name.split(".")[0] for name in AUTHENTICATED_OPERATIONS} | {"call", "records"} <= set(
-        dir(client)
-    )
+    called = {name for name, operation in OPERATIONS.items() if operation.authenticated}
+    assert {name.split(".")[0] for name in called} | {"call", "records"} <= set(dir(client))
     assert "create" in dir(client.registry.clients)
     assert "authenticate" not in dir(client)
     assert "list" in dir(client.registry.clients)

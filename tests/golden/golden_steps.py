@@ -32,8 +32,9 @@ def operation_of(request: dict[str, Any]) -> tuple[Operation, dict[str, str]] | 
     """Return the operation that a request is for, and the values in its path."""
     found = []
     for operation in OPERATIONS.values():
-        match = _pattern(operation.path).fullmatch(request["path"])
-        if match and operation.method == request["method"]:
+        if operation.method != request["method"]:
+            continue
+        if match := _pattern(operation.path).fullmatch(request["path"]):
             found.append((len(match.groupdict()), operation, match.groupdict()))
     return min(found, key=lambda item: item[0])[1:] if found else None
 
