@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from batch_parts import RunBatch, WritePlan, report, states, write_clients
+from batch_parts import RunBatch, WritePlan, report, row_counts, states, write_clients
 from upload_parts import new_cnpj
 
 CLIENTS = "name: c\nsteps:\n  c: {upload: '%s', resource: cliente}\n"
@@ -83,3 +83,39 @@ def test_an_environment_without_a_name_leaves_no_folder_beside_the_proof(
         "c-proof.html",
         "c-proof.xlsx",
     }
+
+
+def test_each_month_is_a_batch_where_the_plan_has_a_month(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan("parameters: {month: 2026-10}\n" + CLIENTS % "c.xlsx")
+    for month in ("2026-10", "2026-11"):
+        write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+        found = report(run_batch("run", plan, "--month", month, "--yes", "--format", "json"), 0)
+        assert (found["batch"], found["rows"]["accepted"]) == (f"c-{month}", 1)
+    write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+    done = run_batch("resume", "c-2026-11", "--yes")
+    assert (done.returncode, "✗ c  changed" in done.stdout) == (1, True)
+    assert "Is it another month's?" in done.stdout
+    assert "Next: correct what is named above, then: xlbridge batch resume" in done.stdout
+
+
+def test_what_a_step_has_sent_stays_in_the_batch_without_the_step(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    both = "name: a\nsteps:\n  c: {upload: c.xlsx, resource: cliente}\n"
+    plan = write_plan(both + "  d: {upload: d.xlsx, resource: cliente}\n")
+    for name in ("c.xlsx", "d.xlsx"):
+        write_clients(tmp_path, name, [new_cnpj()])
+    before = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    write_plan(both)
+    found = report(run_batch("proof", "a", "--format", "json"), 0)
+    assert found["rows"] == before["rows"] == row_counts(read=2, accepted=2)
+    (proof,) = found["proofs"]
+    assert (proof["rows"]["read"], proof["settled"]) == (2, True)
+    assert "the step is no longer in the plan" in run_batch("status", "a").stdout
+    # A step of another name that has the same workbook takes its place.
+    write_plan(both + "  e: {upload: d.xlsx, resource: cliente}\n")
+    found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
+    assert found["rows"] == row_counts(read=2, accepted=1, unchanged=1)
+    assert list(states(found)) == ["c", "e"]

@@ -243,9 +243,11 @@ _GONE = Text(
 )
 _CHANGED = Text(
     pt="o arquivo mudou depois de enviado; o que mudou não foi enviado. Ponha linhas novas em "
-    "outro arquivo, ou desfaça a mudança.",
+    "outro arquivo, ou desfaça a mudança. É de outro mês? Cada mês é um lote: ponha "
+    "parameters: {{month: previous}} no plano (--month escolhe outro), ou mude o name.",
     en="the workbook was changed after it was sent; what was changed was not sent. Put new rows "
-    "into another workbook, or undo the change.",
+    "into another workbook, or undo the change. Is it another month's? Each month is a batch: put "
+    "parameters: {{month: previous}} into the plan (--month chooses another), or change its name.",
 )
 
 

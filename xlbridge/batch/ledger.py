@@ -5,7 +5,7 @@ which workbook.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -282,6 +282,14 @@ class Ledger:
             (batch, step, profile),
         )
         return [row[0] for row in found.fetchall()]
+
+    def sent_by_others(self, batch: str, steps: Collection[str]) -> list[tuple[str, str, str]]:
+        """Return step, environment and workbook of all that steps other than these have sent."""
+        found = self._db.execute(
+            "SELECT DISTINCT step, profile, file FROM jobs WHERE batch = ? ORDER BY step, file",
+            (batch,),
+        )
+        return [(step, profile, file) for step, profile, file in found if step not in steps]
 
     def renamed(self, batch: str, step: str, profile: str, old: str, new: str) -> None:
         """Note that a workbook has another name now: what is known of it goes with it."""

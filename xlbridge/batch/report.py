@@ -23,6 +23,9 @@ _MARKS = {
     UnitStatus.UNDER_WAY: "…",
 }
 _BAD_MARK = "✗"
+_DROPPED = Text(
+    pt="{line} · o passo não está mais no plano", en="{line} · the step is no longer in the plan"
+)
 _WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
 
@@ -69,8 +72,11 @@ def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]
     yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
     width = max((len(state.step.name) for state in steps), default=0)
     for state in steps:
-        mark = _MARKS.get(state.status, _BAD_MARK)
-        yield _step_line(f"  {mark} {state.step.name:{width}}  ", state)
+        waits = any(map(_needs_person, state.units))
+        mark = _BAD_MARK if waits else _MARKS.get(state.status, _BAD_MARK)
+        line = _step_line(f"  {mark} {state.step.name:{width}}  ", state)
+        dropped = state.step.name not in {step.name for step in batch.plan.steps}
+        yield _DROPPED.format(line=line) if dropped else line
         if state.problem is not None:
             yield untranslated("      {p}").format(p=state.problem)
         for unit in state.units:
@@ -252,7 +258,8 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
         step = _LOOK_AT if unsettled else _KEEP_PROOF if proofs else _NOTHING_LEFT
         yield step.format(files=", ".join(kept))
         return
-    as_it_goes = all(state.status in _TO_DO for state in open_steps)
+    units = [unit for state in open_steps for unit in state.units]
+    as_it_goes = all(s.status in _TO_DO for s in open_steps) and not any(map(_needs_person, units))
     yield Text(
         pt="{mark} Lote {id}: {done} de {n} {n:passo feito|passos feitos}; por fazer: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
@@ -275,10 +282,8 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
         ).format(job=doubts[-1].id)
-    statuses = {unit.status for unit in units} | {
-        state.status for state in open_steps if state.problem is not None
-    }
-    text = _CORRECT_FIRST if statuses & _FOR_A_PERSON else _GO_ON
+    waits = any(state.problem is not None for state in open_steps) or any(map(_needs_person, units))
+    text = _CORRECT_FIRST if waits else _GO_ON
     known = any(one.id == batch.id for one in batch.ledger.batches())
     return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
 
@@ -288,6 +293,12 @@ def _plan_options(batch: Batch) -> str:
     given = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
     own = [] if batch.own_schemas is None else [f"--schemas {as_argument(batch.own_schemas)}"]
     return " ".join([as_argument(batch.plan.path), *given, *own])
+
+
+def _needs_person(unit: UnitOverview) -> bool:
+    """Tell whether a unit stays as it is until a person has corrected something."""
+    changed_since_sent = unit.status is UnitStatus.CHANGED and bool(unit.jobs)
+    return changed_since_sent or unit.status in _FOR_A_PERSON
 
 
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
@@ -300,7 +311,6 @@ _FOR_A_PERSON = frozenset(
         UnitStatus.EDITED,
     }
 )
-"""Statuses that stay as they are until a person has corrected something."""
 
 _CORRECT_FIRST = Text(
     pt="A seguir: corrija o que está acima, depois: xlbridge batch {command}",

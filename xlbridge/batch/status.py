@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from xlbridge.batch.plan.steps import (
     CompareStep,
     ExportStep,
     ProcessStep,
+    SendOptions,
     WorkbookFile,
     WorkbookStep,
     file_digest,
@@ -23,6 +26,7 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined
+from xlbridge.resources import Mode
 from xlbridge.upload import Job, State
 
 if TYPE_CHECKING:
@@ -86,11 +90,51 @@ _NOT_EXPORTED = Text(
 
 
 def overview(batch: Batch) -> list[StepOverview]:
-    """Return the status of each step, in the order in which they are done."""
+    """Return the status of each step, in the order in which they are done.
+
+    Steps that the plan no longer has come last: what they have sent belongs to the batch.
+    """
     states: dict[str, StepOverview] = {}
     for step in batch.plan.ordered:
         states[step.name] = step_overview(batch, step, states)
-    return list(states.values())
+    return [*states.values(), *_dropped_steps(batch)]
+
+
+def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
+    """Yield the steps that the plan no longer has, with the workbooks that they have sent and that
+    no other step has now."""
+    plan = batch.plan
+    sending = [s for s in plan.steps if isinstance(s, WorkbookStep) and s.sending is not None]
+    sent = batch.ledger.sent_by_others(batch.id, {step.name for step in sending})
+    if not sent:
+        return
+    profiles = {batch.environments.name(step.profile): step.profile for step in plan.steps}
+    taken_over = {book.name for step in sending for book in workbooks_of(plan, step)}
+    for (name, profile), rows in groupby(sent, key=itemgetter(0, 1)):
+        files = tuple(file for _, _, file in rows if file not in taken_over)
+        if profile not in profiles or not files:
+            continue
+        step = WorkbookStep(
+            name=name, profile=profiles[profile], patterns=files, sending=SendOptions()
+        )
+        found = [
+            workbook_overview(
+                batch.ledger, batch.environments, batch.id, step, WorkbookFile(plan.file(f), f, "")
+            )
+            for f in files
+        ]
+        units = tuple(
+            unit for unit in found if any(job.spec.mode is not Mode.PROCESS for job in unit.jobs)
+        )
+        if units:
+            done = all(unit.status is UnitStatus.DONE for unit in units)
+            yield StepOverview(step, units, problem=None if done else _DROPPED)
+
+
+_DROPPED = Text(
+    pt="o plano não tem mais este passo, e nem tudo dele está feito; ponha-o de volta",
+    en="the plan no longer has this step, and not all of it is done; put it back",
+)
 
 
 def step_overview(batch: Batch, step: AnyStep, before: Mapping[str, StepOverview]) -> StepOverview:

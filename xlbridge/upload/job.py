@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xlbridge.errors import UsageError
-from xlbridge.i18n import Text, untranslated
+from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
@@ -97,17 +97,7 @@ _STATE_TEXTS = {
     State.REJECTED: Text(pt="rejeitado", en="rejected"),
     State.ABANDONED: Text(pt="não enviado", en="not sent"),
 }
-ELSEWHERE = "another profile"
-"""Successor of a job that gave way to one of another profile's journal."""
-
-_REPLACED = Text(
-    pt="um envio posterior do mesmo tomou o lugar deste: xlbridge jobs {job}",
-    en="a later upload of the same took its place: xlbridge jobs {job}",
-)
-_REPLACED_ELSEWHERE = Text(
-    pt="um envio do mesmo por outro perfil tomou o lugar deste",
-    en="an upload of the same by another profile took its place",
-)
+_REPLACED = Text(pt="o envio {job} tomou o lugar deste", en="the upload {job} took its place")
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _RELEASING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _RELEASING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
@@ -255,12 +245,9 @@ class Job:
     @property
     def reason(self) -> Text:
         """Reason of the job's state; a dash where none was recorded."""
-        if told := self.last("reason"):
-            return Text(**told)
-        successor = self.last("replaced_by")
-        if successor is None:
-            return untranslated("–")
-        return _REPLACED_ELSEWHERE if successor == ELSEWHERE else _REPLACED.format(job=successor)
+        if successor := self.last("replaced_by"):
+            return _REPLACED.format(job=successor)
+        return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
 
     @property
     def verdict(self) -> Verdict:

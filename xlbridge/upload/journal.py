@@ -19,7 +19,7 @@ from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import Claimants, ClaimedRows, Claims, ClaimScope, RowClaims
-from xlbridge.upload.job import ELSEWHERE, Event, Job, JobSpec, State, planned_note
+from xlbridge.upload.job import Event, Job, JobSpec, State, planned_note
 from xlbridge.upload.journal_file import JournalMarker, open_journal_file, transaction
 from xlbridge.upload.lookup.snapshot import (
     Moment,
@@ -346,7 +346,7 @@ class Journal:
         Raises ``PlanOutdated`` when others hold its rows than those that are ``known``.
         """
         with transaction(self._db):
-            self._abandon_unsent(scope, claims, known, ELSEWHERE)
+            self._abandon_unsent(scope, claims, known, "outro perfil · another profile")
 
     def _abandon_unsent(
         self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
