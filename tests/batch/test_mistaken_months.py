@@ -119,3 +119,16 @@ def test_what_a_step_has_sent_stays_in_the_batch_without_the_step(
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)
     assert found["rows"] == row_counts(read=2, accepted=1, unchanged=1)
     assert list(states(found)) == ["c", "e"]
+
+
+def test_a_plan_tells_errors_of_workbooks_as_what_is_to_be_corrected(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(CLIENTS % "c.xlsx")
+    write_clients(tmp_path, "c.xlsx", [])
+    told = run_batch("plan", plan).stdout
+    assert "✗ c  has errors" in told
+    assert "c.xlsx has 1 error; the first: The sheet has no data rows." in told
+    assert "Next: correct what is named above, then: xlbridge batch run plan.yaml" in told
+    told = run_batch("run", plan, "--yes").stdout
+    assert "        The sheet has no data rows." in told

@@ -26,7 +26,12 @@ from xlbridge.batch.plan.steps import (
     file_digest,
 )
 from xlbridge.batch.status import StepOverview, last_processing, overview
-from xlbridge.batch.workbook_checks import JudgedFile, StepWorkbook, judge_workbook
+from xlbridge.batch.workbook_checks import (
+    JudgedFile,
+    StepWorkbook,
+    judge_workbook,
+    told_errors,
+)
 from xlbridge.errors import ApiError, UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.upload import (
@@ -258,9 +263,13 @@ def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
     return isinstance(judged, ValidatedSheet) and may_be_sent(judged, good_rows=False)
 
 
+class _SheetErrors(UsageError):
+    """Error of a workbook whose cells have errors."""
+
+
 _ERRORS = Text(
-    pt="{file} tem {n} {n:erro|erros}; o primeiro, em {cell}: {message}",
-    en="{file} has {n} {n:error|errors}; the first, in {cell}: {message}",
+    pt="{file} tem {n} {n:erro|erros}; o primeiro: {first}",
+    en="{file} has {n} {n:error|errors}; the first: {first}",
 )
 _NAMES_TO_COME = Text(
     pt="{file}: nomes que o sistema ainda não tem: {n} (o primeiro, em {cell}). São procurados de "
@@ -274,16 +283,13 @@ def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str]) -> U
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
     errors = [finding for one in judged.with_children for finding in one.error_findings()]
-    to_come = waits_for and all(one.kind.code == "link-unknown" for one in errors)
-    return UsageError(
-        (_NAMES_TO_COME if to_come else _ERRORS).format(
-            file=path.name,
-            n=sum(one.errors for one in judged.with_children),
-            cell=errors[0].cell or "–",
-            message=errors[0].message,
-            steps=", ".join(waits_for),
+    count = sum(one.errors for one in judged.with_children)
+    if waits_for and all(one.kind.code == "link-unknown" for one in errors):
+        names = ", ".join(waits_for)
+        return UsageError(
+            _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         )
-    )
+    return _SheetErrors(_ERRORS.format(file=path.name, n=count, first=next(told_errors(judged))))
 
 
 def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
@@ -317,6 +323,8 @@ def _with_actions(
     target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
     try:
         return sender.planned(target, unit, waits_for)
+    except _SheetErrors as error:
+        return replace(unit, status=UnitStatus.INVALID, problem=error.message)
     except (UsageError, ApiError, WorkbookRefused) as error:
         return replace(unit, problem=error.message)
 

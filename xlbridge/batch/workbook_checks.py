@@ -18,7 +18,7 @@ from xlbridge.batch.ledger import CheckRecord
 from xlbridge.batch.plan.steps import WorkbookFile, WorkbookStep, relative_name
 from xlbridge.batch.reference_checks import ReferenceChecks, UnsettledWorkbook
 from xlbridge.errors import WorkbookRefused
-from xlbridge.i18n import untranslated
+from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import KEY, Resource
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
@@ -360,23 +360,21 @@ def single_result(found: Sequence[ValidationResult]) -> JudgedFile:
     return next(item for item in found if isinstance(item, JudgedFile))
 
 
-def _errors_of_sheets(judged: ValidatedSheet) -> Iterator[tuple[str, Finding]]:
-    """Yield the errors of a sheet and of its child sheets, those with what names their sheet."""
+def told_errors(judged: ValidatedSheet) -> Iterator[Text]:
+    """Yield the errors of a sheet and of its child sheets, each after its place, if it has one."""
     for sheet in judged.with_children:
-        place = "" if sheet is judged else f"{sheet.sheet}!"
-        yield from ((place, finding) for finding in sheet.error_findings())
+        name = "" if sheet is judged else f"{sheet.sheet}!"
+        for finding in sheet.error_findings():
+            place = f"{name}{finding.cell or ''} {finding.column or ''}".strip()
+            yield untranslated("{place}{message}").format(
+                place=f"{place}: " if place else "", message=finding.message
+            )
 
 
 def _check_record(target: StepWorkbook, judged: JudgedFile) -> CheckRecord:
     digest = target.workbook.sha256
     if isinstance(judged, ValidatedSheet):
-        first_findings = tuple(
-            untranslated("{place}: {message}").format(
-                place=f"{place}{finding.cell or ''} {finding.column or ''}".strip(),
-                message=finding.message,
-            )
-            for place, finding in islice(_errors_of_sheets(judged), _MAX_FINDINGS)
-        )
+        first_findings = tuple(islice(told_errors(judged), _MAX_FINDINGS))
         # Rows that are no records are held, and stop nothing.
         found = sum(sheet.errors for sheet in judged.with_children)
         errors = 0 if may_be_sent(judged, good_rows=False) else found
