@@ -12,6 +12,8 @@ from running_page import RunningPage
 from sheets import write_records, write_rows
 from test_story import begin, drop
 
+from xlbridge import validate
+
 
 @dataclass
 class Held:
@@ -124,3 +126,40 @@ def test_edits_reach_the_sheet_in_their_order(page: Page, ui: RunningPage, tmp_p
     expect(tab.locator('[data-cell="A2"]')).to_have_text("Um")
     expect(wrong).to_have_text("Dois")
     expect(tab.locator("#counts")).to_contain_text("errors: 0")
+
+
+def test_back_and_a_reload_keep_the_screen(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+    path = tmp_path / "clientes.xlsx"
+    write_records(path, "cliente", [{"nomeComercial": None}])
+    tab = begin(page, ui, path)
+    tab.locator("#to-mend").click()
+    tab.locator("[data-view=jobs]").click()
+    expect(tab.locator("#jobs")).to_be_visible()
+    tab.go_back()
+    expect(tab.locator("#mend")).to_be_visible()
+    tab.reload()
+    tab.locator('[data-cell="A2"].error').wait_for()
+    tab.go_back()
+    expect(tab.locator("#begin")).to_be_visible()
+
+
+def test_a_tab_downloads_the_sheet_that_it_shows(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "açúcar.xlsx", tmp_path / "outra.xlsx"
+    for path in (first, second):
+        write_records(path, "cliente", [{}])
+    tab = begin(page, ui, first)
+    tab.locator("#to-mend").click()
+    link = tab.get_by_test_id("download-workbook")
+    with tab.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == "açúcar-corrigida.xlsx"
+    assert validate(download.value.path()).ok
+    with tab.expect_popup() as other:
+        tab.evaluate("window.open('/'), null")
+    drop(other.value, second)
+    other.value.close()
+    link.click()
+    tab.locator("#problem", has_text="Another sheet was opened").wait_for()
+    expect(tab.locator("#mend")).to_be_visible()

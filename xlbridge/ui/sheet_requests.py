@@ -281,9 +281,9 @@ class SheetRequests:
 
         return await json_of(locked)
 
-    async def workbook(self, _request: Request) -> Response:
+    async def workbook(self, request: Request) -> Response:
         """Answer the corrected copy of the original."""
-        editor = self._workspace.editor
+        editor = self._workspace.editor_of(shown_sheet(request))
 
         def save() -> None:
             with editor.lock:

@@ -135,7 +135,6 @@ export function setUpBegin() {
   byId("template").addEventListener("change", showTemplate);
   showTemplate();
   whenShown("begin", showDrafts);
-  showDrafts();
 }
 
 function showTemplate() {

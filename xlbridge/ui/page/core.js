@@ -8,24 +8,53 @@ export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => va
 // The open sheet as the server told it last, and the rows that the grid shows.
 export const state = { sheet: null, view: "wrong" };
 
-export async function call(path, { body, query, headers } = {}) {
-  const address = query ? `${path}?${new URLSearchParams(query)}` : path;
-  const options = body === undefined ? { headers } : { method: "POST", body, headers };
-  let answer;
+// Asks the server, and returns its answer as ``read`` gives it, null where it has none or refuses.
+async function ask(address, options, read) {
   try {
-    answer = await fetch(address, options);
+    const answer = await fetch(address, options);
+    const found = answer.ok ? await read(answer) : null;
+    const refusal = answer.ok ? null : await answer.json();
+    showProblem(refusal ? said(refusal.error) : "");
+    return found;
   } catch {
     showProblem(texts.lost);
     return null;
   }
-  const found = await answer.json().catch(() => null);
-  if (found === null || answer.status === 403) {
-    showProblem(texts.lost);
-    return null;
-  }
-  showProblem(found.error ? said(found.error) : "");
-  return answer.ok ? found : null;
 }
+
+export function call(path, { body, query, headers } = {}) {
+  const address = query ? `${path}?${new URLSearchParams(query)}` : path;
+  const options = body === undefined ? { headers } : { method: "POST", body, headers };
+  return ask(address, options, (answer) => answer.json());
+}
+
+// Downloads what a link leads to, when the edits so far are made. What is refused is told, and does
+// not take the page's place.
+async function download(link) {
+  link.setAttribute("aria-busy", "true");
+  await settled();
+  const headers = state.sheet ? { "X-Sheet": state.sheet.id } : {};
+  const given = await ask(link.href, { headers }, async (answer) => [fileName(answer), await answer.blob()]);
+  link.removeAttribute("aria-busy");
+  if (given === null) return;
+  const saved = element("a");
+  [saved.download, saved.href] = [given[0], URL.createObjectURL(given[1])];
+  saved.click();
+  setTimeout(() => URL.revokeObjectURL(saved.href), 60_000);
+}
+
+function fileName(answer) {
+  const header = answer.headers.get("Content-Disposition");
+  const [, encoded, plain] = /filename(?:\*=utf-8''([^;]+)|="([^"]+)")/i.exec(header);
+  return encoded ? decodeURIComponent(encoded) : plain;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="/api/"]');
+  if (link === null) return;
+  event.preventDefault();
+  if (!link.hasAttribute("aria-busy")) download(link);
+});
 
 export const post = (path, content) => call(path, { body: JSON.stringify(content) });
 
@@ -88,6 +117,7 @@ const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);
 
 export function show(name) {
+  asking("screen");
   for (const section of document.querySelectorAll("main > section")) {
     section.hidden = section.id !== name;
   }
@@ -95,8 +125,20 @@ export function show(name) {
     if (one.dataset.view === name) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
+  if (history.state !== name) history.pushState(name, "", `#/${name}`);
   if (shown.has(name)) shown.get(name)();
 }
+
+// Shows the screen that the address names, as after a reload or the browser's Back.
+export function showAddressed() {
+  const wanted = location.hash.slice(2);
+  const one = document.querySelector(`nav button[data-view="${CSS.escape(wanted)}"]:enabled`);
+  const name = one ? wanted : "begin";
+  history.replaceState(name, "", `#/${name}`);
+  show(name);
+}
+
+window.addEventListener("popstate", showAddressed);
 
 export function element(name, text, classes) {
   const one = document.createElement(name);

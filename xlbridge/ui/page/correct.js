@@ -174,14 +174,6 @@ async function showFixes(rule) {
   byId("fixes").showModal();
 }
 
-// A typed cell is on its way when a click follows: what takes the whole sheet waits for it.
-async function download(event) {
-  if (isIdle()) return;
-  event.preventDefault();
-  await settled();
-  event.target.click();
-}
-
 export function setUpCorrect(whenSent, whenChanged) {
   dropPlan = whenChanged;
   byId("grid").dataset.nothing = texts.empty_view;
@@ -191,7 +183,6 @@ export function setUpCorrect(whenSent, whenChanged) {
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
   byId("fixes-close").addEventListener("click", () => byId("fixes").close());
-  document.querySelector('[data-testid="download-workbook"]').addEventListener("click", download);
   byId("to-send").addEventListener("click", async () => {
     show("send");
     await settled();

@@ -1,6 +1,6 @@
 // The page: its screens, set up, and what it goes on with when it is loaded again.
 
-import { byId, call, isOpen, post, replacing, running, show, texts } from "./core.js";
+import { asking, byId, call, isOpen, post, replacing, running, show, showAddressed, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
@@ -9,6 +9,7 @@ import { setUpMapping } from "./mapping.js";
 import { dropPlan, followSending, plan, setUpSend } from "./send.js";
 
 async function goOn() {
+  const isNewest = asking("screen");
   if (isOpen) {
     await replacing(() => call("/api/sheet"), showKnown);
   }
@@ -21,6 +22,8 @@ async function goOn() {
   } else if (running) {
     show("send");
     followSending();
+  } else if (isNewest()) {
+    showAddressed();
   }
 }
 
