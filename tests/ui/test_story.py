@@ -12,7 +12,7 @@ from browser import Page
 from environment import Xlbridge
 from playwright.sync_api import Page as Tab, expect
 from running_page import RunningPage
-from sheets import write_records, write_rows, write_workbook
+from sheets import GOOD, write_records, write_rows, write_workbook
 
 
 def begin(page: Page, ui: RunningPage, path: Path) -> Tab:
@@ -285,7 +285,7 @@ def test_a_long_sheet_is_seen_and_corrected_to_its_end(
 
 def test_the_form_of_a_csv_is_said_on_the_page(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     path = tmp_path / "clientes.csv"
-    path.write_bytes("nomeComercial;natureza\r\nAção São João;J\r\n".encode("cp850"))
+    path.write_bytes("nomeComercial;natureza;Obs\r\nAção São João;J;x\r\n".encode("cp850"))
     tab = begin_without_file(page, ui)
     tab.set_input_files('[data-testid="drop"]', path)
     problem = tab.locator("#problem", has_text="Choose the delimiter or the encoding below")
@@ -295,3 +295,37 @@ def test_the_form_of_a_csv_is_said_on_the_page(page: Page, ui: RunningPage, tmp_
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
     tab.locator("#to-mend").click()
     tab.locator('[data-cell="A2"]', has_text="Ação São João").wait_for()
+
+
+def test_what_a_person_can_do_is_said_at_the_cell_and_at_the_header(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    path = tmp_path / "titulos.xlsx"
+    good = GOOD["contasreceber"]
+    rows = [
+        [*(good | {"dataDeVencimento": "05/11/2026", "valorDoLancamento": -1}).values(), "a", "b"]
+    ] * 2
+    write_rows(path, [*good, "Obs", "Cor"], rows)
+    tab = begin(page, ui, path)
+    tab.set_viewport_size({"width": 850, "height": 530})  # as at 150 % in a laptop
+    tab.locator("#to-mend").click()
+    rules = tab.get_by_test_id("rules")
+    expect(rules.get_by_text("The value must be greater than 0.")).to_have_count(1)
+    rules.get_by_text("Obs, Cor").click()
+    expect(tab.locator("#remark")).to_contain_text("Check the name")
+    expect(tab.locator("#grid .unused")).to_have_count(2)
+    tab.locator("#next-error").click()
+    remark = tab.locator("#remark", has_text="Type it again, the day first")
+    expect(remark).to_be_in_viewport(ratio=1)
+    expect(remark).not_to_contain_text("--")
+    tab.keyboard.type("05/11/2026")
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="cells changed: 1").wait_for()
+
+
+def test_numbers_to_process_are_asked_for(page: Page, ui: RunningPage) -> None:
+    tab = begin_without_file(page, ui)
+    tab.locator("[data-view=process]").click()
+    tab.locator("#process-numbers").fill("pedido 7")
+    tab.locator("#process-plan").click()
+    tab.locator("#problem", has_text="Say the numbers").wait_for()

@@ -19,7 +19,7 @@ from xlbridge.ui.cell_edits import value_text
 from xlbridge.upload import ItemCells
 from xlbridge.upload.planning import PlannedRow, RowReason
 from xlbridge.validation import ValidatedSheet, count_corrected, row_numbers
-from xlbridge.validation.reports import RuleKey, by_rule
+from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, column_index
 
 
@@ -39,14 +39,17 @@ class ShownFindings:
 
     def rules(self) -> list[dict[str, Any]]:
         """Return the findings by rule, errors first: how many there are, and what can be fixed."""
+        header = self.sheet.header_row or 0
         return [
             {
                 "key": _rule_text(rule),
                 "column": rule[0],
                 "code": rule[1],
                 "severity": found[0].kind.severity.value,
-                "message": str(found[0].message if len(found) == 1 else found[0].kind.summary),
-                "hint": str(found[0].hint if len(found) == 1 else ""),
+                "message": str(message_of_all(found)),
+                "hint": str(found[0].hint),
+                "of_header": (found[0].row or 0) <= header,
+                "names": [] if rule[0] else [it.column or it.cell for it in found[:_MOST_NAMES]],
                 "count": len(found),
                 "fixable": count_corrected(found),
                 "cell": found[0].cell,
@@ -105,6 +108,27 @@ class ShownFindings:
         return None if column is None or finding.row <= header else (finding.row, column)
 
 
+# What the command line declares by an option is chosen beside the grid.
+_HINTS: Mapping[str, Text] = {
+    "date-ambiguous": Text(
+        pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista do que foi "
+        "encontrado.",
+        en="Type it again, the day first, or choose the order in the list of what was found.",
+    ),
+    "date-short-year": Text(
+        pt="Escreva o ano com quatro algarismos; até 49, basta escolher a ordem das “Datas em "
+        "texto” em Abrir.",
+        en="Write the year with four digits; up to 49 it is enough to choose the order of “Dates "
+        "as text” under Open.",
+    ),
+    "number-ambiguous": Text(
+        pt="Digite-o de novo, ou escolha a escrita na lista do que foi encontrado.",
+        en="Type it again, or choose the style in the list of what was found.",
+    ),
+}
+_MOST_NAMES = 20
+
+
 def told_mark(severity: str, text: str) -> dict[str, Any]:
     """Return what is told of a cell beside its findings, as the grid shows it."""
     return {"severity": severity, "message": text, "hint": "", "code": severity}
@@ -116,7 +140,7 @@ def _mark(finding: Finding) -> dict[str, Any]:
         "severity": "error" if is_error else "warning",
         "code": finding.kind.code,
         "message": str(finding.message),
-        "hint": str(finding.hint),
+        "hint": str(_HINTS.get(finding.kind.code, finding.hint)),
         "corrected": None if finding.corrected is None else value_text(finding.corrected),
     }
 
@@ -230,6 +254,8 @@ class RowRemarks:
                 "severity": "refused",
                 "message": texts[0] if len(set(texts)) == 1 else key.removeprefix(REFUSED),
                 "hint": "",
+                "of_header": False,
+                "names": [],
                 "count": len(texts),
                 "fixable": 0,
                 "cell": None,

@@ -272,6 +272,10 @@ _TEXTS: Mapping[str, Text] = {
         en="Emits invoices and processes orders, inventories and queued files, in bulk.",
     ),
     "process_numbers": Text(pt="Números dos registros", en="Numbers of the records"),
+    "process_which": Text(
+        pt="Diga os números dos registros, como 1831, 1833.",
+        en="Say the numbers of the records, such as 1831, 1833.",
+    ),
     "process_run": Text(pt="Processar · registros: {n}", en="Process · records: {n}"),
     "record_unknown": Text(pt="processar", en="process"),
     "record_already": Text(pt="já processado", en="processed already"),

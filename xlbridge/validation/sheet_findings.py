@@ -147,6 +147,12 @@ class CellFindings(Sequence[Finding]):
             count += int(certain[column.said[own]].sum())
         return count
 
+    def details(self) -> Iterator[Mapping[str, object]]:
+        """Yield the details of those of each column, each once; a repeated value has none."""
+        for column, own, _ in self._by_column():
+            for said in np.unique(column.said[own]).tolist():
+                yield column.remarks[said].details
+
     def rows(self) -> list[int]:
         """Return Excel's numbers of their rows."""
         rows = np.empty(len(self), dtype=np.intc)
@@ -287,6 +293,13 @@ def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
     """Return Excel's number of each finding's row, zero for one of the whole sheet."""
     listed, cells = _parts(findings)
     return [*(finding.row or 0 for finding in listed), *cells.rows()]
+
+
+def details_of(findings: Sequence[Finding]) -> Iterator[Mapping[str, object]]:
+    """Yield the details of findings, those of a column's cells that have the same once."""
+    listed, cells = _parts(findings)
+    yield from (finding.details for finding in listed)
+    yield from cells.details()
 
 
 def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:

@@ -49,11 +49,10 @@ class FindingKind:
     message: Text
     hint: Text
 
-    @property
-    def summary(self) -> Text:
-        """The message with an ellipsis for each placeholder."""
-        gaps = {name: "…" for _, name, _, _ in Formatter().parse(self.message.en) if name}
-        message = self.message.format(**gaps)
+    def summary(self, known: Mapping[str, object]) -> Text:
+        """Return the message with an ellipsis for each placeholder that is not known."""
+        names = (name for _, name, _, _ in Formatter().parse(self.message.en) if name)
+        message = self.message.format(**{name: known.get(name, "…") for name in names})
         return Text(pt=message.pt.replace("….", "…"), en=message.en.replace("….", "…"))
 
 

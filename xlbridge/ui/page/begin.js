@@ -3,6 +3,7 @@
 import { asking, button, byId, call, fill, option, post, replacing, show, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
+import { forgetOptions } from "./send.js";
 
 const CSV_CHOICES = ["csv_delimiter", "csv_encoding"];
 
@@ -49,6 +50,7 @@ function chooseReading() {
 }
 
 export function showKnown(answer) {
+  forgetOptions();
   byId("known").hidden = false;
   byId("file-name").textContent = answer.file || "";
   const names = answer.sheets.map((name) => option(name, name));

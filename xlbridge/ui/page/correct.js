@@ -29,7 +29,7 @@ export function showSheet(answer) {
   grid.clear();
   byId("remark").textContent = "";
   update(answer);
-  return changeView(answer.rows && (answer.errors || answer.warnings || answer.refused) ? "wrong" : "all");
+  return changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
 }
 
 // A record's lists are sheets of their own, judged, corrected and sent with it.
@@ -127,8 +127,10 @@ function ruleItem(rule) {
   item.dataset.rule = rule.key;
   const count = element("span", rule.count, "count");
   const place = rule.column ? `${rule.column}: ` : "";
-  const one = button("", () => changeView(rule.key), "rule");
+  const one = button("", () => (rule.of_header ? showHeader(rule) : changeView(rule.key)), "rule");
   one.append(count, `${place}${rule.message}`);
+  const more = rule.count > rule.names.length ? " …" : "";
+  if (rule.names.length > 1) one.append(element("span", rule.names.join(", ") + more, "quiet names"));
   item.append(one);
   const offer = (text, run, testid) => {
     const extra = button(text, run);
@@ -148,6 +150,14 @@ function ruleItem(rule) {
     offer("1,234.56", () => read({ numbers: "en" }));
   }
   return item;
+}
+
+// A finding of the header has no rows: its column comes into sight, and what can be done.
+function showHeader(rule) {
+  const letters = (rule.cell || "").replace(/\d+$/, "");
+  const place = state.sheet.columns.findIndex((one) => one.letters === letters);
+  if (place >= 0) grid.showColumn(place);
+  byId("remark").textContent = [rule.cell, rule.message, rule.hint].filter(Boolean).join(" · ");
 }
 
 async function read(given) {

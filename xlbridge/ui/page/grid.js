@@ -59,10 +59,16 @@ export class Grid {
       const text = `${column.letters} · ${column.header}`;
       const one = cell("", "", "columnheader");
       one.append(...breakable(text));
-      one.title = column.name ? `${text} → ${column.name}` : text;
+      one.title = `${text} → ${column.name || this.root.dataset.unused}`;
+      one.classList.toggle("unused", !column.name);
       cells.push(one);
     }
     this.head.replaceChildren(...cells);
+  }
+
+  // Brings a column into sight.
+  showColumn(column) {
+    this.root.scrollLeft = column * CELL_WIDTH;
   }
 
   // Shows no rows, as they are of another sheet.
@@ -278,7 +284,8 @@ export class Grid {
     const value = this.input.value;
     this.stop();
     const row = windows ? windows.rowAt(at) : undefined;
-    const isSame = row && row.cells[column] === value && this.handlers.isIdle();
+    // A text that may be two dates is one of them when it is typed again.
+    const isSame = row && row.cells[column] === value && !row.marks[column] && this.handlers.isIdle();
     if (!isSame) this.change([{ at, column, value }], windows);
   }
 

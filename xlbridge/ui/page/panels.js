@@ -1,6 +1,6 @@
 // Beside the sheet: uploads and their doubts, exports, processing, profiles.
 
-import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, replacing, show, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, replacing, show, showProblem, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
@@ -142,11 +142,20 @@ function showExport(told) {
 
 async function planProcess() {
   const listing = byId("process-listing").value;
-  const numbers = byId("process-numbers").value.split(/[\s,;]+/).filter((one) => /^\d+$/.test(one));
+  const numbers = byId("process-numbers").value.split(/[\s,;]+/).filter(Boolean);
+  if (!numbers.length || !numbers.every((one) => /^\d+$/.test(one))) {
+    showProblem(texts.process_which);
+    byId("process-numbers").focus();
+    return;
+  }
   const shown = byId("process-shown");
   const isNewest = asking("process");
+  byId("process-plan").disabled = true;
+  shown.hidden = false;
+  shown.replaceChildren(texts.planning);
   const planned = await post("/api/process-plan", { listing, numbers });
   if (!isNewest()) return;
+  byId("process-plan").disabled = false;
   shown.hidden = planned === null;
   if (planned === null) return;
   const table = element("table");

@@ -43,6 +43,11 @@ export function dropPlan() {
   showChoices();
 }
 
+// What was ticked was meant for the sheet before.
+export function forgetOptions() {
+  for (const name of ["good-rows", "update"]) byId(name).checked = false;
+}
+
 function planParts(planned, options) {
   const figures = element("ul", undefined, "figures");
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
@@ -56,14 +61,18 @@ function planParts(planned, options) {
   }
   const again = planned.retry_of ? [element("p", fill(texts.retry_of, { job: planned.retry_of }))] : [];
   const table = element("table");
-  const titles = [texts.row_title, texts.action, texts.reason, texts.differences];
-  if (planned.rows.length) table.append(tableLine(titles, "th"), ...planned.rows.map(plannedLine));
+  const differ = planned.rows.some((row) => row.differences.length);
+  const titles = [texts.row_title, texts.action, texts.reason, ...(differ ? [texts.differences] : [])];
+  const lines = planned.rows.map((row) => tableLine(plannedCells(row).slice(0, titles.length)));
+  if (lines.length) table.append(tableLine(titles, "th"), ...lines);
+  const listed = element("div", undefined, "scroll");
+  listed.append(table);
   const more = planned.more ? [element("p", fill(texts.more_rows, { n: planned.more }))] : [];
   const parts = [environmentLine(planned), ...again, figures];
-  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), table, ...more];
+  if (planned.writes === 0) return [...parts, element("p", texts.nothing_to_send), listed, ...more];
   const text = fill(texts.send_rows, { n: planned.writes });
   const begin = (token, send) => startSending(token, send, options);
-  return [...parts, ...confirmParts(planned, text, begin), table, ...more];
+  return [...parts, ...confirmParts(planned, text, begin), listed, ...more];
 }
 
 export function environmentLine(planned) {
@@ -91,12 +100,12 @@ export function confirmParts(planned, text, begin) {
   return [ask, send];
 }
 
-function plannedLine(row) {
+function plannedCells(row) {
   const differences = row.differences
     .map((one) => `${one.column}: ${one.theirs} → ${one.yours}`)
     .join("; ");
   const action = row.action === "held" ? texts.row_held : actionName(row.action);
-  return tableLine([row.row, action, row.message ?? "", differences]);
+  return [row.row, action, row.message ?? "", differences];
 }
 
 async function showInGrid(action) {

@@ -3,6 +3,7 @@ from .model import (
     Report as Report,
     RuleKey as RuleKey,
     by_rule as by_rule,
+    message_of_all as message_of_all,
     without_cells as without_cells,
 )
 from .text_report import closing_lines as closing_lines, report_lines as report_lines

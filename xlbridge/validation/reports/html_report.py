@@ -161,7 +161,7 @@ def _details(item: SheetReport) -> dict[str, Any]:
         {
             "code": code,
             "column": (column and group[0].column_label) or "",
-            "about": str(group[0].kind.summary),
+            "about": str(group[0].kind.summary({})),
             "severity": group[0].kind.severity,
             "count": len(group),
         }

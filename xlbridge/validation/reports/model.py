@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 import pandas as pd
 
+from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
 from xlbridge.validation.results import (
@@ -17,7 +18,7 @@ from xlbridge.validation.results import (
     ValidationResult,
     is_ok,
 )
-from xlbridge.validation.sheet_findings import by_column_and_kind, row_numbers
+from xlbridge.validation.sheet_findings import by_column_and_kind, details_of, row_numbers
 from xlbridge.workbook import column_index
 
 RuleKey = tuple[str | None, str]
@@ -52,6 +53,16 @@ def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
         for rule, same in found.items()
     }
     return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
+
+
+def message_of_all(findings: Sequence[Finding]) -> Text:
+    """Return the message of findings of one kind, with an ellipsis for what differs in them."""
+    agreed = dict(findings[0].details)
+    for details in details_of(findings):
+        agreed = {name: value for name, value in agreed.items() if details.get(name) == value}
+        if not agreed:
+            break
+    return findings[0].message if len(findings) == 1 else findings[0].kind.summary(agreed)
 
 
 def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
