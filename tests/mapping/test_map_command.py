@@ -243,6 +243,7 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
         (_ADDRESSED, [1, 1, 2001, "Parafuso", "A-01", 10], "xlbridge template inventario;"),
         (_COUNTED, [1, "A-01", "P-1", "Parafuso", 7], "xlbridge template inventario;"),
         (_MONTHS, ["01.001", "Vendas", 10, 20, 30, 60], "for each month (Jan, Fev, mar/26)"),
+        (["Conta", *(date(2026, n, 1) for n in (1, 2, 3))], ["x", 1, 2, 3], "(01/2026, 02/2026, 0"),
         (["Cód. Produto", "Descrição", "Un.", "Saldo"], ["P-1", "Parafuso", "UN", 7], "(Saldo)"),
         (
             ["Código", "Descrição", "NCM", "Qtde em estoque", "Custo médio"],
@@ -255,7 +256,16 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
             "--as-template pedido",
         ),
     ],
-    ids=["flat orders", "counts at addresses", "counts", "months", "balances", "stock", "listing"],
+    ids=[
+        "flat orders",
+        "counts at addresses",
+        "counts",
+        "months",
+        "dates",
+        "balances",
+        "stock",
+        "listing",
+    ],
 )
 def test_a_sheet_whose_rows_are_no_records_is_told(
     tmp_path: Path, xlbridge: Xlbridge, header: list[str], row: list[object], told: str

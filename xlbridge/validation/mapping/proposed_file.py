@@ -1,8 +1,10 @@
 """Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +76,15 @@ def propose_mapping(
     tells the resource; ``WorkbookRefused`` as reading does.
     """
     wanted = None if resource is None else catalogue.named(resource)
+    sheets = (workbook() if workbook else read_workbook(path, limits, sheet)).sheets
     found = [
         (key, cells, position)
-        for cells in (workbook() if workbook else read_workbook(path, limits, sheet)).sheets
+        for cells in sheets
         if (best := _header_position(cells, header_row)) is not None
         for key, position in [best]
     ]
     if not found:
+        _require_no_months(sheets)
         raise _no_header(path)
     _, cells, position = max(found, key=lambda each: each[0])
     columns, repeated = foreign_columns(cells, position)
@@ -329,6 +333,19 @@ def _require_rows_of_records(
             _ROWS_OF_LISTS.format(titles=Text(pt=pt, en=en)),
             _HOW_TO_PART.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
         )
+
+
+def _require_no_months(sheets: Iterable[SheetCells]) -> None:
+    """Raise ``UsageError`` where a row has dates for names: the first days of months, in order."""
+    for cells in sheets:
+        for position in range(min(cells.height - 1, SEARCHED_ROWS)):
+            row = cells.row(position)
+            days = [value for value in row if isinstance(value, dt.date) and value.day == 1]
+            if len(days) >= _FEWEST_MONTHS and all(
+                one.toordinal() < two.toordinal() for one, two in pairwise(days)
+            ):
+                months = ", ".join(f"{day:%m/%Y}" for day in days)
+                raise UsageError(_MONTHS_ASIDE.format(months=months), _HOW_TO_UNPIVOT)
 
 
 _ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
