@@ -60,12 +60,20 @@ def _migrate(
     source: Path, target: Path, resource: Resource, limits: WorkbookLimits, sheet: str | None
 ) -> Migration:
     workbook = read_workbook(source, limits, sheet)
-    layout = _layout_of(workbook, resource)
+    layout = _FIRST_LAYOUT if resource.changes else resource.layout
+    found = Fingerprint.parse(workbook.fingerprint)
+    if found is not None and found.resource == resource.name:
+        layout = found.layout
     earlier = at_layout(resource, layout)
     cells = choose_sheet(workbook, Catalogue([earlier]), resource.name, sheet).cells
     position = find_header_row(cells, earlier)
     if position is None:
-        raise _no_header(source, resource)
+        raise UsageError(
+            Text(
+                pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
+                en="{source} has no row with the column names of {resource}.",
+            ).format(source=source, resource=resource.name)
+        )
     plan = _ColumnPlan(cells, position, resource, earlier, layout)
     older = OlderWorkbook(source, cells.name)
     columns = plan.moved_columns()
@@ -133,13 +141,6 @@ class _ColumnPlan:
         return sum(self._cells.columns[place].value(row) != "" for row in self.rows)
 
 
-def _layout_of(workbook: WorkbookCells, resource: Resource) -> int:
-    found = Fingerprint.parse(workbook.fingerprint)
-    if found is not None and found.resource == resource.name:
-        return found.layout
-    return _FIRST_LAYOUT if resource.changes else resource.layout
-
-
 def _remarks(
     workbook: WorkbookCells, cells: SheetCells, position: int, older: OlderWorkbook
 ) -> list[Text]:
@@ -193,12 +194,3 @@ def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
             en="Merged cells are taken apart: {n}; the value stays in the first.",
         )
         yield told.format(n=len(marks.merged))
-
-
-def _no_header(source: Path, resource: Resource) -> UsageError:
-    return UsageError(
-        Text(
-            pt="{source} não tem uma linha com os nomes das colunas de {resource}.",
-            en="{source} has no row with the column names of {resource}.",
-        ).format(source=source, resource=resource.name)
-    )

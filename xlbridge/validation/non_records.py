@@ -82,9 +82,23 @@ def note_non_records(
     rows, loose = _sparse_rows(marks)
     _mark_totals(marks, rows, loose)
     _mark_lines(marks)
-    _mark_notes(marks, rows)
+    # A sparse row with one cell that is no value of its column is a note: a text below a gap among
+    # the last rows, a remark by its words, or words where a number or a date belongs.
+    trailing = set(_trailing_rows(typed))
+    for position in map(int, rows):
+        if position in marks.found or len(names := marks.filled_columns(position)) != 1:
+            continue
+        text = marks.value(position, names[0])
+        if not isinstance(text, str):
+            continue
+        is_text = resource.by_name[names[0]].kind.is_text
+        is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
+        if is_remark or position in trailing:
+            marks.add([position], "row-note", names[0])
     marks.write()
-    _note_struck_cells(marks, struck)
+    for position, columns in struck.items():
+        for name in columns if position not in marks.found else ():
+            typed.problems[name].add(position, "cell-struck")
     return {typed.rows[position]: code for position, (code, _) in sorted(marks.found.items())}
 
 
@@ -158,13 +172,6 @@ def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, S
         ]
         for position in marks.positions_of_rows({row for row, _ in struck})
     }
-
-
-def _note_struck_cells(marks: _Marks, struck: Mapping[int, Sequence[str]]) -> None:
-    """Note the cells that are struck through in rows that are records all the same."""
-    for position, names in struck.items():
-        for name in names if position not in marks.found else ():
-            marks.typed.problems[name].add(position, "cell-struck")
 
 
 def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) -> None:
@@ -263,22 +270,6 @@ def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
 def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> npt.NDArray[np.bool_]:
     filled: npt.NDArray[np.bool_] = typed.frame[name].iloc[rows].notna().to_numpy()
     return filled | typed.problems[name].failed[rows]
-
-
-def _mark_notes(marks: _Marks, rows: Positions) -> None:
-    """Mark the sparse rows with one cell that is no value of its column: a text below a gap among
-    the last rows, a remark by its words, or words where a number or a date belongs."""
-    trailing = set(_trailing_rows(marks.typed))
-    for position in map(int, rows):
-        if position in marks.found or len(names := marks.filled_columns(position)) != 1:
-            continue
-        text = marks.value(position, names[0])
-        if not isinstance(text, str):
-            continue
-        is_text = marks.resource.by_name[names[0]].kind.is_text
-        is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
-        if is_remark or position in trailing:
-            marks.add([position], "row-note", names[0])
 
 
 def _trailing_rows(typed: "TypedRows") -> Iterator[int]:

@@ -27,8 +27,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_numbers,
     type_rows,
 )
-from xlbridge.validation.child_sheets import join_children
-from xlbridge.validation.cross_sheet import compare_sheets
+from xlbridge.validation.cross_sheet import compare_sheets, join_children
 from xlbridge.validation.headers.header_row import (
     Header,
     MainSheet,
@@ -215,25 +214,19 @@ def _validate_rows(
     """Validate the rows below a header that was matched to the columns of a resource."""
     cells = choice.cells
     typed = type_rows(wanted, header, cells, reading, on_column, formats_of, memo)
-    _mute_broken_columns(header, typed)
-    layout = check_layout(wanted, header, cells, typed)
+    layout = _layout_findings(wanted, choice, header, typed)
     not_records = note_non_records(wanted, header, cells, typed, formats_of)
     note_misplaced_documents(wanted, header.columns, typed)
     fill_constants(wanted, header, typed, not_records)
     apply_rules(typed, wanted, memo)
-    _keep_uncorrected(header, typed)
+    # No cell is corrected that several columns take, or that holds another value.
+    taken = Counter(header.columns.values())
+    for name, place in header.columns.items():
+        if name in header.converted or taken[place] > 1:
+            typed.problems[name].drop_corrections()
     numbers, number_problems = type_numbers(header, cells, typed.rows)
     places = {**header.own_places(), **header.numbers}
     columns = {name: cells.first_column + place for name, place in places.items()}
-    layout = [*header.findings, *layout]
-    if header.names:
-        layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
-    # Where no column could be read, nothing is known of the rows.
-    if not typed.rows and (header.columns or not cells.has_data(header.row)):
-        layout += [
-            Finding(CATALOGUE["sheet-empty"], row=header.row),
-            *_hidden_sheets(choice, header.row),
-        ]
     own = {n for n, c in wanted.by_name.items() if c.kind.is_code or c.link or c.sheet_link}
     own |= header.converted
     return ValidatedSheet(
@@ -258,12 +251,23 @@ def _validate_rows(
     )
 
 
-def _keep_uncorrected(header: Header, typed: TypedRows) -> None:
-    """Propose no correction of a cell that several columns take, or that holds another value."""
-    direct = Counter(place for name, place in header.columns.items())
-    for name, place in header.columns.items():
-        if name in header.converted or direct[place] > 1:
-            typed.problems[name].drop_corrections()
+def _layout_findings(
+    wanted: Resource, choice: SheetChoice, header: Header, typed: TypedRows
+) -> list[Finding]:
+    """Return the findings of the header and of the sheet as a whole; a column that is missing or
+    twice there has its finding on the header, none on its cells."""
+    cells = choice.cells
+    for finding in header.findings:
+        if finding.kind.severity is Severity.ERROR and finding.column is not None:
+            typed.problems[finding.column].failed[:] = True
+    layout = [*header.findings, *check_layout(wanted, header, cells, typed)]
+    if header.names:
+        layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
+    # Where no column could be read, nothing is known of the rows.
+    if not typed.rows and (header.columns or not cells.has_data(header.row)):
+        empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
+        layout += [empty, *_hidden_sheets(choice, header.row)]
+    return layout
 
 
 def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
@@ -287,13 +291,6 @@ def _hidden_sheets(choice: SheetChoice, row: int | None) -> list[Finding]:
             details={"listed": list_sheet_names(choice.hidden)},
         )
     ]
-
-
-def _mute_broken_columns(header: Header, typed: TypedRows) -> None:
-    """A column that is missing or twice there has its finding on the header, none on its cells."""
-    for finding in header.findings:
-        if finding.kind.severity is Severity.ERROR and finding.column is not None:
-            typed.problems[finding.column].failed[:] = True
 
 
 @dataclass(frozen=True, slots=True)

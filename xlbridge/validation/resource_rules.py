@@ -52,11 +52,6 @@ class _CellRule:
     corrected: Callable[[Positions], pd.Series] | None = None
     described: Callable[[Positions], list[Mapping[str, object]]] | None = None
 
-    @property
-    def turn(self) -> tuple[bool, bool]:
-        """Order of the rule: those of several columns after the others, repetition last."""
-        return self.code == _REPEATED, bool(self.others)
-
 
 def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
     """Add to the columns' problems what the resource's rules find in the typed values.
@@ -64,7 +59,9 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -
     With a ``memo``, a rule is asked again only where a column that it reads has changed.
     """
     problems = typed.problems
-    for number, rule in enumerate(sorted(_rules(typed, resource), key=lambda it: it.turn)):
+    # Rules of several columns come after the others, repetition last.
+    rules = sorted(_rules(typed, resource), key=lambda it: (it.code == _REPEATED, bool(it.others)))
+    for number, rule in enumerate(rules):
         column = problems[rule.column]
         positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
         for name in (rule.column, *rule.others) if len(positions) else ():
@@ -83,7 +80,10 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -
         elif rule.described is not None:
             column.add_all(positions, rule.code, rule.described(positions))
         elif rule.code == _WRONG_LENGTH:
-            column.add_all(positions, rule.code, _with_lengths(rule, typed.frame, positions))
+            # Texts of one length share their details.
+            lengths = typed.frame[rule.column].iloc[positions].str.len().astype(int).tolist()
+            details = {length: {**rule.details, "found": length} for length in set(lengths)}
+            column.add_all(positions, rule.code, [details[length] for length in lengths])
         else:
             column.add_all(positions, rule.code, rule.details)
 
@@ -169,15 +169,6 @@ def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
     if not len(failing):
         return failing
     return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
-
-
-def _with_lengths(
-    rule: _CellRule, frame: pd.DataFrame, positions: Positions
-) -> list[Mapping[str, object]]:
-    """Return the details of each text with a wrong length; texts of one length share theirs."""
-    lengths = frame[rule.column].iloc[positions].str.len().astype(int).tolist()
-    details = {length: {**rule.details, "found": length} for length in set(lengths)}
-    return [details[length] for length in lengths]
 
 
 def check_layout(
@@ -328,13 +319,11 @@ def _note_misplaced(column: Column, other: Column | None, is_there: bool, typed:
             continue
         place = _ELSEWHERE if other is None else _PLACE.format(column=other.name)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
-        is_empty = is_there and other is not None and _is_empty(typed, other.name, position)
+        is_empty = False
+        if is_there and other is not None:
+            is_missing = bool(typed.frame[other.name].isna().iat[position])
+            is_empty = is_missing and not typed.problems[other.name].failed[position]
         if is_empty and other is not None:
             details |= {"moved_to": other.name, "document": DOCUMENTS[kind].masked(document)}
         problems.add(position, "document-misplaced", details, corrected="" if is_empty else None)
         problems.failed[position] = True
-
-
-def _is_empty(typed: TypedRows, name: str, position: int) -> bool:
-    is_missing = typed.frame[name].isna().iat[position]
-    return bool(is_missing) and not typed.problems[name].failed[position]

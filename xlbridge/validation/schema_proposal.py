@@ -92,7 +92,9 @@ def propose_schema(
         if position is not None:
             columns = list(_columns(cells, position))
             rows = sum(any(v != "" for v in cells.row(p)) for p in _below(cells, position))
-            return SchemaProposal(name or _slug(path.stem), cells.name, rows, columns)
+            return SchemaProposal(
+                name or ("-".join(_plain_words(path.stem)) or "recurso"), cells.name, rows, columns
+            )
     raise UsageError(
         Text(
             pt="{file}: não há uma linha de cabeçalho com linhas de dados abaixo.",
@@ -207,10 +209,6 @@ def _column_name(header: str, taken: set[str]) -> str:
     while unique in taken:
         unique, number = f"{name}{number}", number + 1
     return unique
-
-
-def _slug(text: str) -> str:
-    return "-".join(_plain_words(text)) or "recurso"
 
 
 _DTYPES = {

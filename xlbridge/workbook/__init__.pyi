@@ -9,10 +9,10 @@ from .address import (
     column_letters as column_letters,
     escape_text as escape_text,
 )
-from .overwriting import WorkbookMark as WorkbookMark
 from .signature import (
     COVER_MOMENT as COVER_MOMENT,
     COVER_SHEET as COVER_SHEET,
     REJECTS_COLUMNS as REJECTS_COLUMNS,
     STATUS_COLUMNS as STATUS_COLUMNS,
+    WorkbookMark as WorkbookMark,
 )

@@ -87,7 +87,18 @@ def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> N
     common = _common_shape(codes, shapes)
     if common is not None:
         _note_odd_texts(codes, common, shapes, problems)
-        _note_odd_numbers(cells, codes.numbers, common, problems)
+        of_documents = _is_document(common.example)
+        for position in codes.numbers.tolist():
+            text = display(cells[position])
+            if not common.lost_by_number(len(text), len(codes.numbers)):
+                continue
+            if of_documents and _is_document(text):
+                continue
+            if common.is_number:
+                details = {"width": len(common.shape), "proposal": ""}
+                problems.add(position, "code-leading-zeros", details)
+            else:
+                problems.add(position, "code-shape", {"example": quoted(common.example)})
 
 
 def _as_sent(texts: Sequence[str]) -> list[str]:
@@ -273,21 +284,4 @@ def _note_odd_texts(
     of_documents = _is_document(common.example)
     for position, text in codes.cells_of(odd):
         if not problems.failed[position] and not (of_documents and _is_document(text)):
-            problems.add(position, "code-shape", {"example": quoted(common.example)})
-
-
-def _note_odd_numbers(
-    cells: ColumnCells, numbers: CellPositions, common: CommonShape, problems: CellProblems
-) -> None:
-    of_documents = _is_document(common.example)
-    for position in numbers.tolist():
-        text = display(cells[position])
-        if not common.lost_by_number(len(text), len(numbers)):
-            continue
-        if of_documents and _is_document(text):
-            continue
-        if common.is_number:
-            details = {"width": len(common.shape), "proposal": ""}
-            problems.add(position, "code-leading-zeros", details)
-        else:
             problems.add(position, "code-shape", {"example": quoted(common.example)})

@@ -107,17 +107,13 @@ class DisplayedCells:
 
     def note_all(self, formats: Mapping[CellPosition, str]) -> None:
         """Note what the cells show instead of their values; ``formats`` are those that may."""
-        self._note_raw()
-        self._note_scaled()
-        self._note_formats(formats)
-
-    def _note_raw(self) -> None:
-        """Note the cells that show an error or have a formula without result."""
         for position, error in self._noted(self.cells.raw.errors):
             self.problems.add(position, "cell-error", {"error": error})
         for position, _ in self._noted(dict.fromkeys(self.cells.raw.unvalued)):
             if not self.problems.failed[position]:
                 self.problems.add(position, "formula-no-value")
+        self._note_scaled()
+        self._note_formats(formats)
 
     def _note_scaled(self) -> None:
         """Note the numbers that are shown as percentages or in thousands."""
@@ -144,7 +140,12 @@ class DisplayedCells:
             elif isinstance(value, float) and self.column.kind.is_code:
                 self._note_code(position, display(value), form)
             elif isinstance(value, float) and self.column.kind is Kind.TEXT:
-                self._note_number_in_text(position, value, form)
+                shown, stored = self._shown(form, value), display(value)
+                plain = {_GROUPED.sub("", text.strip()) for text in (shown.pt, shown.en)}
+                if plain != {stored}:
+                    self.problems.add(
+                        position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
+                    )
             elif isinstance(value, float):
                 self._note_number(position, value, form)
 
@@ -170,14 +171,6 @@ class DisplayedCells:
             self.problems.add(position, "number-currency", {"currency": currency})
         elif seen is Shown.WITH_WORDS and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
-
-    def _note_number_in_text(self, position: int, value: float, form: str) -> None:
-        shown, stored = self._shown(form, value), display(value)
-        plain = {_GROUPED.sub("", text.strip()) for text in (shown.pt, shown.en)}
-        if plain != {stored}:
-            self.problems.add(
-                position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
-            )
 
     def _note_text(self, position: int, text: str, form: str) -> None:
         shown = shown_text(form, text)

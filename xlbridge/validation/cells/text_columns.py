@@ -74,15 +74,8 @@ def coerce_text(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
     which[problems.failed] = -1
-    return _text_array(sent, which)
-
-
-def _text_array(texts: Sequence[str | None], which: npt.NDArray[np.intp]) -> Any:
-    """Return a pandas array with the text of each cell, by its place in ``texts``; -1 is missing.
-
-    It is made in pieces: each takes twice its memory while it grows.
-    """
-    array = pd.array(texts, dtype="str")
+    # The array is made in pieces: each takes twice its memory while it grows.
+    array = pd.array(sent, dtype="str")
     pieces = [
         pd.Series(array.take(which[begin : begin + _CHUNK], allow_fill=True))
         for begin in range(0, max(len(which), 1), _CHUNK)
@@ -105,24 +98,20 @@ def _sent_texts(
     sent: list[str | None] = [text or None for text in stripped]
     if column.kind in DOCUMENTS:
         sent = [text and text.translate(_MASK) for text in sent]
+    joined = "".join(stripped)
+    plain = _plain_test(column, joined)
+    strange = () if plain is None else (p for p, text in enumerate(stripped) if not plain(text))
+    spaced = compress(count(), map(ne, texts, stripped))
+    absent: Iterable[int] = ()
+    if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
+        absent = (p for p, text in enumerate(stripped) if _placeholder_code(column, text))
     doubtful = np.zeros(len(texts), dtype=bool)
-    doubtful[_doubtful(column, texts, stripped)] = True
+    for place in {*strange, *spaced, *absent}:
+        doubtful[place] = bool(stripped[place])
     found = np.flatnonzero(doubtful[of_cells])
     for position, text in zip(positions[found].tolist(), of_cells[found].tolist(), strict=True):
         sent[text] = _check_text(column, position, texts[text], stripped[text], problems)
     return sent
-
-
-def _doubtful(column: Column, raw: Sequence[str], stripped: Sequence[str]) -> list[int]:
-    """Return the places of the texts that cannot be taken as they are, but for blank ones."""
-    joined = "".join(stripped)
-    plain = _plain_test(column, joined)
-    strange = () if plain is None else (p for p, text in enumerate(stripped) if not plain(text))
-    spaced = compress(count(), map(ne, raw, stripped))
-    absent: Iterable[int] = ()
-    if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
-        absent = (p for p, text in enumerate(stripped) if _placeholder_code(column, text))
-    return [place for place in {*strange, *spaced, *absent} if stripped[place]]
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
@@ -174,9 +163,9 @@ def _check_text(
         details: dict[str, object] = {"character": character_name(invisible)}
         problems.add(position, "invisible-character", details, corrected=written)
     elif written != text:
-        problems.add(
-            position, _spelling_code(column, text, written), {"read": sent}, corrected=written
-        )
+        code = "accents-apart" if composed(text) == written else "code-form"
+        code = "value-spelling" if column.allowed else code
+        problems.add(position, code, {"read": sent}, corrected=written)
     elif raw != text:
         problems.add(position, "text-spaces", corrected=written)
     return sent
@@ -209,12 +198,6 @@ def _placeholder_code(column: Column, text: str) -> str | None:
     return "text-apostrophe" if not is_document and _TYPED_APOSTROPHE.match(text) else None
 
 
-def _spelling_code(column: Column, text: str, written: str) -> str:
-    if column.allowed:
-        return "value-spelling"
-    return "accents-apart" if composed(text) == written else "code-form"
-
-
 def _canonical(column: Column, text: str) -> tuple[str, str]:
     """Return what is sent of a text, and how it should be written in the cell."""
     if column.allowed and text not in column.allowed:
@@ -243,22 +226,15 @@ def _text_of_number(
     if value >= _EXCEL_DIGITS:
         problems.add(position, "code-digits-lost")
     elif column.width is not None and len(text) < column.width:
-        return _short_number(column, position, text, column.width, problems)
+        # Whether it is a document of another kind those tell who know the other columns.
+        if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
+            return text
+        padded = text.zfill(column.width)
+        is_near = column.width - len(text) <= _MOST_ZEROS and column.kind in DOCUMENTS
+        if is_near and DOCUMENTS[column.kind].is_valid(padded):
+            details = {"width": column.width, "proposal": _PROPOSAL.format(code=padded)}
+            problems.add(position, "code-leading-zeros", details, corrected=padded)
+            return padded
+        problems.add(position, "code-leading-zeros", {"width": column.width, "proposal": ""})
+        return None
     return text
-
-
-def _short_number(
-    column: Column, position: int, text: str, width: int, problems: CellProblems
-) -> str | None:
-    """Report a number with fewer digits than its code; check digits may confirm lost zeros, or
-    that it is a document of another kind, which is for those who know the other columns."""
-    if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
-        return text
-    padded = text.zfill(width)
-    is_near = width - len(text) <= _MOST_ZEROS and column.kind in DOCUMENTS
-    if is_near and DOCUMENTS[column.kind].is_valid(padded):
-        details = {"width": width, "proposal": _PROPOSAL.format(code=padded)}
-        problems.add(position, "code-leading-zeros", details, corrected=padded)
-        return padded
-    problems.add(position, "code-leading-zeros", {"width": width, "proposal": ""})
-    return None

@@ -157,46 +157,55 @@ def match_header(
     def address(place: int) -> str:
         return cell_address(row, cells.first_column + place)
 
-    findings = [
-        _duplicate(row, name, [address(place) for place in found])
-        for name, found in places.items()
-        if len(found) > 1
-    ]
+    findings = []
+    for name, found in places.items():
+        if len(found) > 1:
+            details = {"column": name, "cells": ", ".join(map(address, found))}
+            findings.append(_finding("column-duplicate", row, name, address(found[-1]), details))
     split = {
         place: (name, text)
         for place, (name, text) in _split_names(cells, position, names).items()
         if name not in places
     }
     findings += [_about_header("column-split", row, address(at), *split[at]) for at in split]
-    unknown = [(text, place) for text, place in unknown if place not in split]
     there = {*places, *(name for name, _ in split.values())}
     missing = [column.name for column in resource.columns if column.name not in there]
-    columns = HeaderMatcher(resource, missing)
-    strange = [(text, place, columns.of(text)) for text, place in unknown]
-    asked_about = {meant.column for _, _, meant in strange if meant is not None}
+    strange = [(text, address(place)) for text, place in unknown if place not in split]
+    own_numbers = [(text, address(place)) for text, place in numbers.items()]
     main = main or MainSheet(resource, cells.name)
-    told = {normalise_header(text): address(place) for text, place in unknown}
-    told |= {normalise_header(text): address(place) for text, place in numbers.items()}
-    exported = _of_listing(row, frozenset(missing), told, main)
-    findings += exported
-    asked_about |= {finding.column or "" for finding in exported}
-    findings += [
-        _finding("column-missing", row, name, None, {"column": name})
-        for name in missing
-        if resource.by_name[name].required and name not in asked_about
-    ]
-    renamed = {finding.cell for finding in exported}
-    findings += [
-        _unknown(row, text, address(place), meant, resource)
-        for text, place, meant in strange
-        if address(place) not in renamed
-    ]
+    findings += _missing_and_unknown(row, resource, missing, strange, own_numbers, main)
     return Header(
         row=row,
         columns={name: found[0] for name, found in places.items() if len(found) == 1},
         numbers=numbers,
         findings=findings,
     )
+
+
+def _missing_and_unknown(
+    row: int,
+    resource: Resource,
+    missing: Sequence[str],
+    strange: Sequence[tuple[str, str]],
+    numbers: Sequence[tuple[str, str]],
+    main: MainSheet,
+) -> Iterator[Finding]:
+    """Yield the findings of columns that are missing or called as in a listing, then those of the
+    ``strange`` headers, which name no column; they and the ``numbers`` have their addresses."""
+    columns = HeaderMatcher(resource, missing)
+    meanings = [columns.of(text) for text, _ in strange]
+    told = {normalise_header(text): cell for text, cell in (*strange, *numbers)}
+    exported = _of_listing(row, frozenset(missing), told, main)
+    yield from exported
+    asked_about = {meant.column for meant in meanings if meant is not None}
+    asked_about |= {finding.column or "" for finding in exported}
+    for name in missing:
+        if resource.by_name[name].required and name not in asked_about:
+            yield _finding("column-missing", row, name, None, {"column": name})
+    renamed = {finding.cell for finding in exported}
+    for (text, cell), meant in zip(strange, meanings, strict=True):
+        if cell not in renamed:
+            yield _unknown(row, text, cell, meant, resource)
 
 
 def _split_names(
@@ -257,11 +266,6 @@ def missing_of_listing(row: int, name: str, cell: str | None, main: MainSheet) -
 
 _LISTING_NAME = re.compile("[a-z]+(?:-[a-z]+)*")
 _ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
-
-
-def _duplicate(row: int, name: str, cells: Sequence[str]) -> Finding:
-    details = {"column": name, "cells": ", ".join(cells)}
-    return _finding("column-duplicate", row, name, cells[-1], details)
 
 
 def _unknown(
@@ -361,11 +365,14 @@ def outdated_template(
     if found.resource != resource.name:
         return []
     headers = [normalise_header(cell) for cell in cells.row(position)]
+    changes = list(_changes(headers, resource, found.layout))
     details = {
         "resource": resource.name,
         "found": found.layout,
         "current": resource.layout,
-        "changes": _joined_texts(list(_changes(headers, resource, found.layout))),
+        "changes": Text(pt="; ".join(c.pt for c in changes), en="; ".join(c.en for c in changes))
+        if changes
+        else Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed"),
     }
     return [Finding(CATALOGUE["template-outdated"], row=position + 1, details=details)]
 
@@ -398,12 +405,6 @@ def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterato
         names = map(normalise_header, (column.name, column.title.pt, column.title.en))
         if there.isdisjoint(names) and column.name not in renamed:
             yield Text(pt="{name} é nova", en="{name} is new").format(name=column.name)
-
-
-def _joined_texts(changes: Sequence[Text]) -> Text:
-    if not changes:
-        return Text(pt="nenhuma coluna desta planilha mudou", en="no column of this sheet changed")
-    return Text(pt="; ".join(c.pt for c in changes), en="; ".join(c.en for c in changes))
 
 
 def has_rows(resource: Resource, cells: SheetCells) -> bool:

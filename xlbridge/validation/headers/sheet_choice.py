@@ -65,7 +65,9 @@ def choose_sheet(
     if wanted is not None:
         sheets = _with_data(mains, [wanted])
         return SheetChoice(_best_sheet(sheets, wanted), wanted, workbook.hidden)
-    sheets = _with_data_for_any(mains, catalogue)
+    imported, created = _by_precedence(catalogue.values())
+    found = _with_data(mains, imported)
+    sheets = found if len(found) == 1 else _with_data(mains, created)
     for cells in sheets:
         if named := _resource_of_name(cells, catalogue):
             return SheetChoice(cells, named, workbook.hidden)
@@ -144,16 +146,6 @@ def _fitting_resource(cells: "SheetCells", resources: Iterable["Resource"]) -> "
     filled = [resource for resource in resources if has_rows(resource, cells)]
     fit = _one_fit([cells], filled)
     return None if fit is None else fit[1]
-
-
-def _with_data_for_any(sheets: list["SheetCells"], catalogue: "Catalogue") -> list["SheetCells"]:
-    """Return the only sheet that has data for a resource of the catalogue, or all when none has.
-
-    Raises ``UsageError`` when more than one has.
-    """
-    imported, created = _by_precedence(catalogue.values())
-    found = _with_data(sheets, imported)
-    return found if len(found) == 1 else _with_data(sheets, created)
 
 
 def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list["SheetCells"]:
@@ -244,7 +236,19 @@ def _choose_by_headers(
     if any(cells.has_data(0) for cells in sheets):
         if any(_is_for_reading(cells, catalogue.values()) for cells in sheets):
             raise no_import_of_exported()
-        raise _no_fit(catalogue, hidden)
+        others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
+        raise NoFittingResource(
+            Text(
+                pt="Não dá para saber de que recurso é a planilha.",
+                en="It cannot be told which resource the sheet is for.",
+            ),
+            Text(
+                pt="Diga com --resource; existem: {names}. O que foi exportado volta pelo modelo: "
+                "xlbridge export LISTAGEM --as-template RECURSO.{others}",
+                en="Say it with --resource; there are: {names}. What was exported is sent back as "
+                "a template: xlbridge export LISTING --as-template RESOURCE.{others}",
+            ).format(names=", ".join(catalogue), others=others),
+        )
     return sheets[0], None
 
 
@@ -350,22 +354,6 @@ def no_import_of_exported() -> UsageError:
             en="It is for reading. What is imported, by which columns: xlbridge resources; if this "
             "is what you want to upload, say the resource with --resource.",
         ),
-    )
-
-
-def _no_fit(catalogue: "Catalogue", hidden: Sequence[str]) -> UsageError:
-    others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
-    return NoFittingResource(
-        Text(
-            pt="Não dá para saber de que recurso é a planilha.",
-            en="It cannot be told which resource the sheet is for.",
-        ),
-        Text(
-            pt="Diga com --resource; existem: {names}. O que foi exportado volta pelo modelo: "
-            "xlbridge export LISTAGEM --as-template RECURSO.{others}",
-            en="Say it with --resource; there are: {names}. What was exported is sent back as a "
-            "template: xlbridge export LISTING --as-template RESOURCE.{others}",
-        ).format(names=", ".join(catalogue), others=others),
     )
 
 

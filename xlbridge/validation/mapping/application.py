@@ -279,7 +279,12 @@ class _Layout:
                 yield Finding(kind, self.found.position + 1, name, None, None, details)
 
     def _add_converted(self) -> None:
-        rows = self._data_rows()
+        # Rows that repeat the header are left as they are.
+        places = {str(place): place for place in self.found.places.values()}
+        header = Header(row=self.found.position + 1, columns=places)
+        again = set(repeated_headers(header, self.found.cells))
+        first = self.found.position + 2
+        rows = [row for row in range(first, self.found.cells.height + 1) if row not in again]
         split: dict[str, list[MappedColumn]] = {}
         for mapped in self.mapping.columns:
             columns = [self._own(header) for header in mapped.sources]
@@ -335,11 +340,3 @@ class _Layout:
 
     def _own(self, header: str) -> CellColumn:
         return self.found.cells.columns[self._place(header)]
-
-    def _data_rows(self) -> list[int]:
-        """Return Excel's numbers of the rows below the header but those that repeat it."""
-        places = {str(place): place for place in self.found.places.values()}
-        header = Header(row=self.found.position + 1, columns=places)
-        again = set(repeated_headers(header, self.found.cells))
-        first = self.found.position + 2
-        return [row for row in range(first, self.found.cells.height + 1) if row not in again]

@@ -69,7 +69,10 @@ def convert_values(
     cache: dict[object, object] = {}
 
     def convert(value: object) -> object:
-        for key in _keys(value):
+        names: Sequence[str] = (value_key(strip_invisible(display(value))[0]),)
+        if isinstance(value, bool):
+            names = _BOOLEAN_WORDS[value]
+        for key in names:
             if not key:
                 return ""
             if key in known:
@@ -90,13 +93,6 @@ def convert_values(
         else:
             converted.values[row - 1] = cache[key]
     return converted
-
-
-def _keys(value: object) -> Sequence[str]:
-    """Return the texts by which a list may name a value."""
-    if isinstance(value, bool):
-        return _BOOLEAN_WORDS[value]
-    return (value_key(strip_invisible(display(value))[0]),)
 
 
 def split_documents(

@@ -71,12 +71,29 @@ def find_header(
     same = [row for row in best if row is not None and not row.changes(mapping.header)]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
     if len(filled) > 1 and sheet is None:
-        raise _several([row.cells.name for row in filled])
+        raise UsageError(
+            Text(
+                pt="Mais de uma planilha tem o cabeçalho do mapeamento: {sheets}.",
+                en="More than one sheet has the header of the mapping: {sheets}.",
+            ).format(sheets=list_sheet_names([row.cells.name for row in filled])),
+            Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
+        )
     if same:
         return (filled or same)[0]
     nearest = max((row for row in best if row), key=lambda row: row.known, default=None)
     if nearest is None or not nearest.known:
-        raise _no_header(path, mapping)
+        raise UsageError(
+            Text(
+                pt="Nenhuma planilha visível tem o cabeçalho do mapeamento {mapping}: {names}.",
+                en="No visible sheet has the header of the mapping {mapping}: {names}.",
+            ).format(mapping=mapping.path, names=_listed(mapping.header)),
+            Text(
+                pt="Confira se o mapeamento é o desta planilha, ou proponha outro: "
+                "xlbridge map {file}",
+                en="Check that the mapping is for this sheet, or propose another: "
+                "xlbridge map {file}",
+            ).format(file=path),
+        )
     raise _changed(path, mapping, nearest)
 
 
@@ -130,29 +147,6 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderPlaces) -> UsageError
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
         ).format(mapping=mapping.path, file=path),
-    )
-
-
-def _no_header(path: Path, mapping: SheetMapping) -> UsageError:
-    return UsageError(
-        Text(
-            pt="Nenhuma planilha visível tem o cabeçalho do mapeamento {mapping}: {names}.",
-            en="No visible sheet has the header of the mapping {mapping}: {names}.",
-        ).format(mapping=mapping.path, names=_listed(mapping.header)),
-        Text(
-            pt="Confira se o mapeamento é o desta planilha, ou proponha outro: xlbridge map {file}",
-            en="Check that the mapping is for this sheet, or propose another: xlbridge map {file}",
-        ).format(file=path),
-    )
-
-
-def _several(sheets: Sequence[str]) -> UsageError:
-    return UsageError(
-        Text(
-            pt="Mais de uma planilha tem o cabeçalho do mapeamento: {sheets}.",
-            en="More than one sheet has the header of the mapping: {sheets}.",
-        ).format(sheets=list_sheet_names(sheets)),
-        Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
     )
 
 

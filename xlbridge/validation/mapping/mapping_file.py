@@ -235,20 +235,14 @@ def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
         for key in ("values", "numbers", "when"):
             if "link" in body and key in body:
                 yield _mistake(document, ("columns", name, key), _NOT_WITH_LINK.format(key=key))
-        yield from _value_mistakes(document, name, body)
-
-
-def _value_mistakes(
-    document: YamlDocument, name: str, body: Mapping[str, Any]
-) -> Iterator[Mistake]:
-    known: dict[str, str] = {}
-    for key in body.get("values", {}):
-        first = known.setdefault(value_key(key), key)
-        if first != key:
-            message = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
-            yield _mistake(document, ("columns", name, "values", key), message)
-        if not value_key(key):
-            yield _mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
+        known: dict[str, str] = {}
+        for key in body.get("values", {}):
+            first = known.setdefault(value_key(key), key)
+            if first != key:
+                message = _SAME_VALUE.format(key=quoted(key), first=quoted(first))
+                yield _mistake(document, ("columns", name, "values", key), message)
+            if not value_key(key):
+                yield _mistake(document, ("columns", name, "values", key), _BLANK_VALUE)
 
 
 def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:

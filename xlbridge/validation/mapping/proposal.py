@@ -201,8 +201,14 @@ def _candidates(
                 alone = {"from": foreign.header}
                 yield _Candidate(foreign, column, _MEDIUM, _BY_VALUES, alone)
             continue
+        if _tells_by_values(column, foreign):
+            score = max(named.score, _TOLD)
+        else:
+            # A link is better for names: it finds what is a code after all, too.
+            most = _LINKED - _CLOSE - 0.01 if _names_records(column, foreign) else 1.0
+            score = min(named.score, most)
         fits, body = _reading(column, foreign)
-        score, reason = _by_values(named, _score(named, column, foreign), fits, body)
+        score, reason = _by_values(named, score, fits, body)
         if reason is not None:
             yield _Candidate(foreign, column, score, reason.format(reason=named.reason), body)
 
@@ -231,15 +237,6 @@ def _by_values(
         return _LEAST + (min(score, _MEDIUM) - _LEAST) * fits, _PARTLY
     # Left out, the column would be missing from every record; its cells are told one by one.
     return _LEAST, _FEW_FIT if fits and named.score >= _HIGH else None
-
-
-def _score(named: NameFit, column: Column, foreign: ForeignColumn) -> float:
-    """Return how sure a header that fits by name is, by what its values are."""
-    if _tells_by_values(column, foreign):
-        return max(named.score, _TOLD)
-    # A link is better for names: it finds what is a code after all, too.
-    most = _LINKED - _CLOSE - 0.01 if _names_records(column, foreign) else 1.0
-    return min(named.score, most)
 
 
 def _links(
@@ -322,23 +319,16 @@ def _take_best(candidates: Sequence[_Candidate], choice: _Choice) -> None:
                 or (other.foreign.header == header and other.column.name not in choice.columns)
             )
         ]
-        sure = _confidence(one.score)
-        if rivals and sure is Confidence.HIGH:
-            sure = Confidence.MEDIUM
-        others = ", ".join(dict.fromkeys(_rival_name(one, rival) for rival in rivals))
+        sure = Confidence.MEDIUM if one.score >= _MEDIUM else Confidence.LOW
+        if one.score >= _HIGH and not rivals:
+            sure = Confidence.HIGH
+        names = (
+            rival.foreign.header if rival.column.name == name else rival.column.name
+            for rival in rivals
+        )
+        others = ", ".join(dict.fromkeys(names))
         reason = _WITH_RIVALS.format(reason=one.reason, others=others) if rivals else one.reason
         choice.take(name, one.body, sure, reason)
-
-
-def _rival_name(one: _Candidate, rival: _Candidate) -> str:
-    same_column = rival.column.name == one.column.name
-    return rival.foreign.header if same_column else rival.column.name
-
-
-def _confidence(score: float) -> Confidence:
-    if score >= _HIGH:
-        return Confidence.HIGH
-    return Confidence.MEDIUM if score >= _MEDIUM else Confidence.LOW
 
 
 def _join_parts(resource: Resource, columns: Sequence[ForeignColumn], choice: _Choice) -> None:

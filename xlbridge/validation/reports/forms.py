@@ -170,7 +170,9 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
         code = finding.kind.code
         kind, telling = (finding.column, code), (id(finding.details), code)
         if kind not in kinds:
-            kinds[kind] = _kind_text(finding)
+            header = {} if finding.header is None else {"header": finding.header}
+            told_kind = {"code": code, "severity": finding.kind.severity}
+            kinds[kind] = _members(column=finding.column, **header, **told_kind)
         if telling not in texts:
             if len(texts) >= _MOST_CACHED:
                 texts.clear()
@@ -190,12 +192,6 @@ def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
     while piece := list(islice(rest, _CHUNK)):
         yield separator + ", ".join(map(told, piece))
         separator = ", "
-
-
-def _kind_text(finding: Finding) -> str:
-    header = {} if finding.header is None else {"header": finding.header}
-    kind = {"code": finding.kind.code, "severity": finding.kind.severity}
-    return _members(column=finding.column, **header, **kind)
 
 
 def _members(**members: str | None) -> str:

@@ -1,7 +1,7 @@
 """The report as text for a terminal: findings grouped by column and rule, then what matters."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
@@ -15,7 +15,6 @@ from xlbridge.validation.reports.model import (
     Report,
     ReportItem,
     SheetReport,
-    Totals,
     rule_label,
 )
 from xlbridge.validation.results import (
@@ -23,7 +22,6 @@ from xlbridge.validation.results import (
     FixedCopy,
     RefusedFile,
     SkippedSheet,
-    UnfixedCell,
     ValidatedSheet,
 )
 from xlbridge.validation.sheet_findings import count_corrected
@@ -45,7 +43,13 @@ def report_lines(report: Report) -> Iterator[str]:
     for item in report.items():
         yield from _file(item, limit)
     if len(report.results) > 1:
-        yield str(_total(report.totals))
+        total = Text(
+            pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · "
+            "erros: {errors} · avisos: {warnings}",
+            en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
+            "warnings: {warnings}",
+        )
+        yield str(total.format(**asdict(report.totals)))
 
 
 def closing_lines(report: Report) -> Iterator[str]:
@@ -59,7 +63,17 @@ def closing_lines(report: Report) -> Iterator[str]:
     found = sum(count.total() for count in counts.values())
     if found:
         yield ""
-        yield from _counts_by_rule(counts)
+        heads = {
+            Severity.ERROR: Text(
+                pt="Erros por regra ({n}): {rules}", en="Errors by rule ({n}): {rules}"
+            ),
+            Severity.WARNING: Text(
+                pt="Avisos por regra ({n}): {rules}", en="Warnings by rule ({n}): {rules}"
+            ),
+        }
+        for severity, count in counts.items():
+            if count:
+                yield str(heads[severity].format(n=count.total(), rules=_rules(count)))
     if mended.total():
         told = Text(
             pt="Podem ser corrigidos com --fix: {mended} de {found}: {rules}",
@@ -69,20 +83,6 @@ def closing_lines(report: Report) -> Iterator[str]:
     sheets = report.sheets
     if len(sheets) == 1 == len(report.results):
         yield str(_next_step(sheets[0], report.options, mends=bool(mended.total())))
-
-
-def _counts_by_rule(counts: Mapping[Severity, Counter[str]]) -> Iterator[str]:
-    heads = {
-        Severity.ERROR: Text(
-            pt="Erros por regra ({n}): {rules}", en="Errors by rule ({n}): {rules}"
-        ),
-        Severity.WARNING: Text(
-            pt="Avisos por regra ({n}): {rules}", en="Warnings by rule ({n}): {rules}"
-        ),
-    }
-    for severity, count in counts.items():
-        if count:
-            yield str(heads[severity].format(n=count.total(), rules=_rules(count)))
 
 
 def _rules(counts: Counter[str]) -> str:
@@ -158,15 +158,6 @@ def _headline(item: SheetReport) -> Text:
     )
 
 
-def _total(totals: Totals) -> Text:
-    return Text(
-        pt="Total · arquivos: {files} · aprovados: {good} · linhas: {rows} · erros: {errors} · "
-        "avisos: {warnings}",
-        en="Total · files: {files} · passed: {good} · rows: {rows} · errors: {errors} · "
-        "warnings: {warnings}",
-    ).format(**asdict(totals))
-
-
 def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
     first = group[0]
     column, code = rule_label(first)
@@ -217,38 +208,29 @@ def fixes_text(fixes: FixedCopy) -> Iterator[str]:
     if len(changes) <= _MOST_FIXES:
         yield from (f"      {_change(change, column=True)}" for change in changes)
     else:
-        yield from _fixes_by_rule(changes)
-    yield from _unfixed_text(fixes.left)
-
-
-def _fixes_by_rule(changes: Sequence[FixedCell]) -> Iterator[str]:
-    groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
-    for change in changes:
-        groups[change.finding.column_label, change.finding.kind.code].append(change)
-    for (column, code), alike in groups.items():
-        examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
-        more = len(alike) - _FIX_EXAMPLES
-        rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
-        yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
-    yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
-
-
-def _change(change: FixedCell, *, column: bool = False) -> str:
-    found = change.finding
-    place = f"{found.cell} {found.column_label}" if column else found.cell
-    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
-
-
-def _unfixed_text(left: Sequence[UnfixedCell]) -> Iterator[str]:
-    """Yield each reason for which cells were left, with the cells."""
+        groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
+        for change in changes:
+            groups[change.finding.column_label, change.finding.kind.code].append(change)
+        for (column, code), alike in groups.items():
+            examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
+            more = len(alike) - _FIX_EXAMPLES
+            rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
+            yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
+        yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
     cells: dict[tuple[str, str | None], list[str]] = {}
-    for item in left:
+    for item in fixes.left:
         place = str(item.reason), item.finding.column_label
         cells.setdefault(place, []).append(item.finding.cell or "")
     head = Text(pt="Fica como está", en="Left as it is")
     for (reason, column), names in cells.items():
         rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
         yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
+
+
+def _change(change: FixedCell, *, column: bool = False) -> str:
+    found = change.finding
+    place = f"{found.cell} {found.column_label}" if column else found.cell
+    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
 
 
 def _fixed_value(value: CorrectedValue) -> str:

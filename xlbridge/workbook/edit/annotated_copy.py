@@ -5,7 +5,7 @@ that styles, stored results of formulas, pictures and everything else stay as th
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -90,7 +90,14 @@ def _annotate_sheets(
     for sheet in shown:
         part = sheets.part(sheet.name)
         with edit_sheet_without_cells(package, part) as frame:
-            cells = _findings_by_cell(frame, sheet.findings, sheet.first_column)
+            # Of merged cells the first shows what is found.
+            merged = merged_ranges(frame)
+            cells: defaultdict[str, list[Finding]] = defaultdict(list)
+            for finding in sheet.findings:
+                if finding.row is None:
+                    continue
+                address = finding.cell or cell_address(finding.row, sheet.first_column)
+                cells[_visible_cell(address, merged)].append(finding)
             _colour_cells(frame, cells, sheet.remarked, styles)
             replace_comments(
                 package, part, frame, {a: _comment_text(found) for a, found in cells.items()}
@@ -99,20 +106,6 @@ def _annotate_sheets(
     replace_summary_sheet(package, sheets, styles, listed, summary)
     styles.put_back()
     sheets.put_back()
-
-
-def _findings_by_cell(
-    frame: Element, findings: Iterable[Finding], first_column: int
-) -> Mapping[str, Sequence[Finding]]:
-    """Group the findings by the cell that shows them: of merged cells the first."""
-    merged = merged_ranges(frame)
-    concerned: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        if finding.row is None:
-            continue
-        address = finding.cell or cell_address(finding.row, first_column)
-        concerned[_visible_cell(address, merged)].append(finding)
-    return concerned
 
 
 def _visible_cell(address: str, merged: Mapping[tuple[int, int, int, int], str]) -> str:
@@ -145,8 +138,16 @@ def colour_ranges(
     frame: Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
 ) -> None:
     """Colour ranges of a sheet by a condition that always holds, in place of earlier ones."""
-    _remove_colours(frame)
-    ours = [(severity, batch) for severity, found in ranges.items() for batch in _batches(found)]
+    for block in [item for item in frame if local_name(item) == "conditionalFormatting"]:
+        if any(
+            item.text == _OUR_CONDITION for item in block.iter() if local_name(item) == "formula"
+        ):
+            frame.remove(block)
+    ours = [
+        (severity, found[start : start + _RANGES_AT_ONCE])
+        for severity, found in ranges.items()
+        for start in range(0, len(found), _RANGES_AT_ONCE)
+    ]
     for rule in frame.iter():
         if local_name(rule) == "cfRule":
             rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
@@ -165,19 +166,6 @@ def colour_ranges(
         else:
             # LibreOffice goes by this order where a scale of colours covers the cell, too.
             first.addprevious(block)
-
-
-def _remove_colours(frame: Element) -> None:
-    for block in [item for item in frame if local_name(item) == "conditionalFormatting"]:
-        if any(
-            item.text == _OUR_CONDITION for item in block.iter() if local_name(item) == "formula"
-        ):
-            frame.remove(block)
-
-
-def _batches(ranges: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ranges), _RANGES_AT_ONCE):
-        yield ranges[start : start + _RANGES_AT_ONCE]
 
 
 def _ranges(addresses: Sequence[str]) -> Iterator[str]:

@@ -94,7 +94,8 @@ class _SheetComments:
     def __init__(self, package: EditablePackage, part: str, frame: Element) -> None:
         self._package, self._part, self._frame = package, part, frame
         self._texts_part = package.related(part, "comments")
-        self._boxes_part = self._drawing()
+        drawing = find_child(frame, "legacyDrawing")
+        self._boxes_part = None if drawing is None else package.target(part, relation_id(drawing))
         self._texts = parse_xml(package.read(self._texts_part)) if self._texts_part else None
         # Drawings in VML are not always well formed XML.
         self._boxes = (
@@ -114,7 +115,14 @@ class _SheetComments:
             text = find_child(comment, "text")
             if text is None or _SEPARATOR not in _plain_text(text):
                 continue
-            _cut_at_separator(text)
+            left = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
+            for item in _text_elements(text):
+                content = item.text or ""
+                item.text = content[:left]
+                left -= len(item.text)
+            for run in list(text):
+                if local_name(run) == "r" and not _plain_text(run):
+                    text.remove(run)
             if _plain_text(text).strip():
                 continue
             comment.getparent().remove(comment)
@@ -130,16 +138,27 @@ class _SheetComments:
             comment = self._new_comment(address)
         elif self._author_of(comment).startswith(_THREAD_AUTHOR):
             return
-        text = find_child(comment, "text")
+        text: Element = find_child(comment, "text")
         before = "\n" if _plain_text(text) else ""
-        _append_text(text, f"{before}{_SEPARATOR}\n{remark}")
+        plain = find_child(text, "t")
+        if plain is not None:
+            # Of a plain text followed by runs only the one or the other is shown.
+            run = add_child(text, "r")
+            text.replace(plain, run)
+            run.append(plain)
+        add_text(add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
         self._fit(address, _plain_text(text))
 
     def put_back(self) -> None:
         """Put the parts back, the new ones made known to the sheet."""
         if self._texts is None or self._boxes is None:
             return
-        self._count_shapes(self._boxes)
+        # The blocks of numbers that the boxes take are reserved.
+        for item in self._boxes.iter(f"{{{_O}}}idmap"):
+            blocks = {int(b) for b in item.get("data", "").split(",") if b.strip().isdigit()}
+            ours = range(_FIRST_SHAPE, self._next)
+            blocks |= {number // _SHAPES_PER_BLOCK for number in ours} if len(ours) else set()
+            item.set("data", ",".join(map(str, sorted(blocks))))
         if self._texts_part is None:
             self._texts_part = self._package.unused("xl/comments{}.xml")
             self._package.declare(self._texts_part, _COMMENTS_TYPE)
@@ -147,21 +166,13 @@ class _SheetComments:
         if self._boxes_part is None:
             self._boxes_part = self._package.unused("xl/drawings/vmlDrawing{}.vml")
             self._package.declare_extension("vml", _DRAWING_TYPE)
-            self._name_drawing(self._package.relate(self._part, self._boxes_part, "vmlDrawing"))
+            identity = self._package.relate(self._part, self._boxes_part, "vmlDrawing")
+            named = new_element(self._frame, "legacyDrawing")
+            is_strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
+            named.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
+            insert_in_order(self._frame, named)
         self._package.put(self._texts_part, to_xml(self._texts))
         self._package.put(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
-
-    def _drawing(self) -> str | None:
-        named = find_child(self._frame, "legacyDrawing")
-        if named is None:
-            return None
-        return self._package.target(self._part, relation_id(named))
-
-    def _name_drawing(self, identity: str) -> None:
-        named = new_element(self._frame, "legacyDrawing")
-        is_strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
-        named.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
-        insert_in_order(self._frame, named)
 
     def _new_comment(self, address: str) -> Element:
         if self._texts is None:
@@ -173,7 +184,11 @@ class _SheetComments:
         if not any(item.get("id") == "_x0000_t202" for item in self._boxes):
             self._boxes.append(etree.fromstring(_SHAPE_TYPE))
         listing = find_child(self._texts, "commentList")
-        comment = add_child(listing, "comment", ref=address, authorId=self._our_author())
+        names = [item.text for item in list_entries(self._texts, "authors")]
+        if _AUTHOR not in names:
+            add_child(find_child(self._texts, "authors"), "author").text = _AUTHOR
+            names.append(_AUTHOR)
+        comment = add_child(listing, "comment", ref=address, authorId=str(names.index(_AUTHOR)))
         add_child(comment, "text")
         self._by_cell[address] = comment
         row, column = cell_position(address)
@@ -182,13 +197,6 @@ class _SheetComments:
         self._boxes.append(shape)
         self._shapes[row, column] = shape
         return comment
-
-    def _our_author(self) -> str:
-        names = [item.text for item in list_entries(self._texts, "authors")]
-        if _AUTHOR not in names:
-            add_child(find_child(self._texts, "authors"), "author").text = _AUTHOR
-            names.append(_AUTHOR)
-        return str(names.index(_AUTHOR))
 
     def _author_of(self, comment: Element) -> str:
         authors = list_entries(self._texts, "authors")
@@ -215,14 +223,6 @@ class _SheetComments:
         edges = (column + 1, 15, top, 2, last, over, top + last_row, rest)
         anchor.text = ", ".join(map(str, edges))
 
-    def _count_shapes(self, boxes: Element) -> None:
-        """Reserve the blocks of numbers that the boxes take."""
-        for item in boxes.iter(f"{{{_O}}}idmap"):
-            blocks = {int(b) for b in item.get("data", "").split(",") if b.strip().isdigit()}
-            ours = range(_FIRST_SHAPE, self._next)
-            blocks |= {number // _SHAPES_PER_BLOCK for number in ours} if len(ours) else set()
-            item.set("data", ",".join(map(str, sorted(blocks))))
-
 
 def _shapes_by_position(boxes: Element) -> dict[tuple[int, int], Element]:
     found = {}
@@ -239,25 +239,3 @@ def _text_elements(text: Element) -> list[Element]:
 
 def _plain_text(text: Element) -> str:
     return "".join(item.text or "" for item in _text_elements(text))
-
-
-def _cut_at_separator(text: Element) -> None:
-    """Leave of a text what stands before our mark."""
-    left = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
-    for item in _text_elements(text):
-        content = item.text or ""
-        item.text = content[:left]
-        left -= len(item.text)
-    for run in list(text):
-        if local_name(run) == "r" and not _plain_text(run):
-            text.remove(run)
-
-
-def _append_text(text: Element, content: str) -> None:
-    plain = find_child(text, "t")
-    if plain is not None:
-        # Of a plain text followed by runs only the one or the other is shown.
-        run = add_child(text, "r")
-        text.replace(plain, run)
-        run.append(plain)
-    add_text(add_child(text, "r"), content)

@@ -106,7 +106,8 @@ class _CellSearch:
                 self._column = -1
                 self._pending = list(self._columns.get(self._row, ()))
             case "c":
-                self._place_cell(attributes.get("r", ""))
+                place = _place_of(attributes.get("r", ""))
+                self._row, self._column = place or (self._row, self._column + 1)
                 self._place_absent(name, self._column)
                 if self._column in self._columns.get(self._row, ()):
                     self._cell = self._parser.CurrentByteIndex, attributes
@@ -114,11 +115,9 @@ class _CellSearch:
             case "f":
                 self._has_formula = True
                 if attributes.get("t") in {"array", "dataTable"}:
-                    self._computed.append(_range_corners(attributes.get("ref", "")))
-
-    def _place_cell(self, reference: str) -> None:
-        place = _place_of(reference)
-        self._row, self._column = place or (self._row, self._column + 1)
+                    first, _, last = attributes.get("ref", "").partition(":")
+                    begin, end = _place_of(first), _place_of(last or first)
+                    self._computed.append((begin, end) if begin and end else ((0, 0), (0, 0)))
 
     def _place_absent(self, name: str, before: int) -> None:
         """Note where the cells that are not there would stand, up to a column."""
@@ -146,13 +145,6 @@ class _CellSearch:
             top <= place[0] <= bottom and left <= place[1] <= right
             for (top, left), (bottom, right) in self._computed
         )
-
-
-def _range_corners(reference: str) -> tuple[CellPosition, CellPosition]:
-    """Return the first and the last cell of a range."""
-    first, _, last = reference.partition(":")
-    begin, end = _place_of(first), _place_of(last or first)
-    return (begin, end) if begin and end else ((0, 0), (0, 0))
 
 
 def _place_of(reference: str) -> CellPosition | None:

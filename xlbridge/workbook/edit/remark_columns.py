@@ -15,7 +15,6 @@ from xlbridge.resources.findings import Severity
 from xlbridge.workbook.address import cell_address, cell_position, column_index
 from xlbridge.workbook.edit.annotated_copy import colour_ranges
 from xlbridge.workbook.edit.editable_package import (
-    EditablePackage,
     Element,
     add_child,
     add_text,
@@ -59,45 +58,36 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
     with edit_package(source) as package:
         styles = WorkbookStyles(package)
         for one in sheets:
-            _write_columns(package, SheetList(package).part(one.sheet), one, styles)
+            part = SheetList(package).part(one.sheet)
+            header_row, known_at = one.header_row, one.known_at
+            texts = {**one.remarks, header_row: one.titles}
+            with package.tree(part) as root:
+                data = find_child(root, "sheetData")
+                if data is None:
+                    raise ValueError(f"{part} is no worksheet")
+                rows = dict(_numbered_rows(data))
+                first = _first_free_column(rows) if known_at is None else known_at
+                quoted = styles.with_quote_prefix(0)
+                for number, row in rows.items():
+                    if number in texts:
+                        style = None if number == header_row else quoted
+                        _write_row(row, number, first, texts[number], style)
+                dimension = find_child(root, "dimension")
+                if dimension is not None:
+                    root.remove(dimension)
+                last = first + len(texts[header_row]) - 1
+                _set_widths(root, first, last)
+                _extend_filter(root, header_row, max(rows), last)
+                ranges: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+                for (severity, _), run in groupby(
+                    enumerate(sorted(one.marked)), key=lambda it: (one.marked[it[1]], it[1] - it[0])
+                ):
+                    numbers = [number for _, number in run]
+                    area = f"A{numbers[0]}:{cell_address(numbers[-1], last)}"
+                    ranges[severity].append(area)
+                colour_ranges(root, ranges, styles)
         styles.put_back()
         package.save(target)
-
-
-def _write_columns(
-    package: EditablePackage, part: str, columns: RemarkColumns, styles: WorkbookStyles
-) -> None:
-    header_row, known_at = columns.header_row, columns.known_at
-    texts = {**columns.remarks, header_row: columns.titles}
-    with package.tree(part) as root:
-        data = find_child(root, "sheetData")
-        if data is None:
-            raise ValueError(f"{part} is no worksheet")
-        rows = dict(_numbered_rows(data))
-        first = _first_free_column(rows) if known_at is None else known_at
-        quoted = styles.with_quote_prefix(0)
-        for number, row in rows.items():
-            if number in texts:
-                style = None if number == header_row else quoted
-                _write_row(row, number, first, texts[number], style)
-        dimension = find_child(root, "dimension")
-        if dimension is not None:
-            root.remove(dimension)
-        last = first + len(texts[header_row]) - 1
-        _set_widths(root, first, last)
-        _extend_filter(root, header_row, max(rows), last)
-        colour_ranges(root, _rows_by_severity(columns.marked, last), styles)
-
-
-def _rows_by_severity(marked: Mapping[int, Severity], last: int) -> dict[Severity, list[str]]:
-    """Return the ranges of rows of each severity, up to the last column."""
-    ranges: dict[Severity, list[str]] = {severity: [] for severity in Severity}
-    for (severity, _), run in groupby(
-        enumerate(sorted(marked)), key=lambda it: (marked[it[1]], it[1] - it[0])
-    ):
-        rows = [row for _, row in run]
-        ranges[severity].append(f"A{rows[0]}:{cell_address(rows[-1], last)}")
-    return ranges
 
 
 def _extend_filter(root: Element, header_row: int, last_row: int, last: int) -> None:

@@ -59,7 +59,15 @@ class WorkbookStyles:
         self._part = package.related(WORKBOOK, "styles")
         self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
         self._made: dict[tuple[int, int], int] = {}
-        self._complete()
+        # The first of each list is every plain cell's.
+        space = etree.QName(self._root).namespace or ""
+        for listing in list(parse_xml(_EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode()))):
+            name = local_name(listing)
+            if not list_entries(self._root, name):
+                empty = find_child(self._root, name)
+                if empty is not None:
+                    self._root.remove(empty)
+                self._insert(name, listing)
 
     def highlight(self, colour: str, font: str) -> str:
         """Return the id of the differential style that fills a cell with a colour.
@@ -157,17 +165,6 @@ class WorkbookStyles:
             self._package.declare(self._part, _TYPE)
             self._package.relate(WORKBOOK, self._part, "styles")
         self._package.put(self._part, to_xml(self._root))
-
-    def _complete(self) -> None:
-        """Add the lists that there are none of: the first of each is every plain cell's."""
-        space = etree.QName(self._root).namespace or ""
-        for listing in list(parse_xml(_EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode()))):
-            name = local_name(listing)
-            if not list_entries(self._root, name):
-                empty = find_child(self._root, name)
-                if empty is not None:
-                    self._root.remove(empty)
-                self._insert(name, listing)
 
     def _font(self, wanted: Mapping[str, str]) -> Element:
         font = etree.Element(tag_like(self._root, "font"))

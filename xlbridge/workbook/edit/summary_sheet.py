@@ -101,7 +101,19 @@ def replace_summary_sheet(
     _write_summary(rows, styles, len(findings), summary)
     for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
         _write_finding(rows, row, sheet, finding, summary, styles)
-    _write_sheet_end(root, findings, summary, last_row)
+    last_column = column_letters(len(summary.headers) - 1)
+    add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
+    cells = [
+        (row, sheet.replace("'", "''"), finding.cell)
+        for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
+        if finding.cell
+    ]
+    if cells:
+        links = add_child(root, "hyperlinks")
+    linked = column_letters(len(summary.headers) - len(_HEADERS))
+    for row, quoted, address in cells:
+        add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
+    add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
     package.put(sheets.part(name), to_xml(root))
     sheets.show(name)
 
@@ -144,27 +156,6 @@ def _write_sheet_start(root: Element, summary: AnnotationSummary) -> None:
         add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
 
 
-def _write_sheet_end(
-    root: Element,
-    findings: Sequence[tuple[str, Finding]],
-    summary: AnnotationSummary,
-    last_row: int,
-) -> None:
-    last_column = column_letters(len(summary.headers) - 1)
-    add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
-    cells = [
-        (row, sheet.replace("'", "''"), finding.cell)
-        for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1)
-        if finding.cell
-    ]
-    if cells:
-        links = add_child(root, "hyperlinks")
-    linked = column_letters(len(summary.headers) - len(_HEADERS))
-    for row, quoted, address in cells:
-        add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
-    add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
-
-
 def _write_summary(
     rows: Element, styles: Mapping[str, str], shown: int, summary: AnnotationSummary
 ) -> None:
@@ -198,12 +189,13 @@ def _write_finding(
     severity = finding.kind.severity
     widths = [width for _, width in summary.headers]
     names = [sheet] * (len(widths) - len(_HEADERS))
+    shown = show_invisible(finding.display_value or "")
     texts = (
         *names,
         finding.cell or "",
         finding.column_label or "",
         str(SEVERITY_WORDS[severity]),
-        _shown_value(finding),
+        shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH),
         str(finding.message),
         str(finding.hint),
         finding.kind.code,
@@ -220,11 +212,6 @@ def _write_finding(
     ]
     for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
         _write_text(line, index, text, look)
-
-
-def _shown_value(finding: Finding) -> str:
-    shown = show_invisible(finding.display_value or "")
-    return shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH)
 
 
 def _write_text(row: Element, index: int, text: str, look: str) -> None:

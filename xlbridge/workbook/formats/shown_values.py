@@ -180,27 +180,23 @@ def _part_for(code: str, value: float) -> FormatPart | None:
     if len(parts) > 1 and _is_for_texts(parts[-1]):
         parts.pop()
     if any(_condition(part) for part in parts):
-        return _conditional_part(parts, value)
+        for place, part in enumerate(parts):
+            condition = _condition(part)
+            if condition is None:
+                is_last = place == len(parts) - 1
+                if is_last or (value > 0 if place == 0 else value < 0):
+                    return FormatPart(part, minus=value < 0)
+                continue
+            comparison, bound = condition
+            if _COMPARISONS[comparison](value, bound):
+                only_negative = comparison in {"<", "<=", "="} and bound <= 0
+                return FormatPart(part, minus=value < 0 and not only_negative)
+        return None
     if len(parts) == 1:
         return FormatPart(parts[0], minus=value < 0)
     if value == 0 and len(parts) == _NUMBER_PARTS:
         return FormatPart(parts[2], minus=False)
     return FormatPart(parts[value < 0], minus=False)
-
-
-def _conditional_part(parts: list[str], value: float) -> FormatPart | None:
-    for place, part in enumerate(parts):
-        condition = _condition(part)
-        if condition is None:
-            is_last = place == len(parts) - 1
-            if is_last or (value > 0 if place == 0 else value < 0):
-                return FormatPart(part, minus=value < 0)
-            continue
-        comparison, bound = condition
-        if _COMPARISONS[comparison](value, bound):
-            only_negative = comparison in {"<", "<=", "="} and bound <= 0
-            return FormatPart(part, minus=value < 0 and not only_negative)
-    return None
 
 
 def _shown_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
@@ -256,7 +252,18 @@ def _shown_decimal(tokens: list[FormatToken], value: Decimal, group: str, point:
     places = sum(kind == "digit" for kind, _ in fraction)
     rounded = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}"
     before, _, after = rounded.partition(".")
-    return _shown_integer_part(whole, before, group) + _shown_fraction(fraction, after, point)
+    shown, place = [], 0
+    needed = len(after.rstrip("0"))
+    for kind, text in fraction:
+        if kind == "digit":
+            if text == "0" or place < needed:
+                shown.append(after[place])
+            place += 1
+        elif (kind, text) == ("other", "."):
+            shown.append(point)
+        elif _is_shown(kind, text):
+            shown.append(text)
+    return _shown_integer_part(whole, before, group) + "".join(shown)
 
 
 def _shown_integer_part(tokens: list[FormatToken], digits: str, group: str) -> str:
@@ -282,21 +289,6 @@ def _shown_integer_part(tokens: list[FormatToken], digits: str, group: str) -> s
             shown.append(digit)
             written += 1
     return "".join(reversed(shown))
-
-
-def _shown_fraction(tokens: list[FormatToken], digits: str, point: str) -> str:
-    shown, place = [], 0
-    needed = len(digits.rstrip("0"))
-    for kind, text in tokens:
-        if kind == "digit":
-            if text == "0" or place < needed:
-                shown.append(digits[place])
-            place += 1
-        elif (kind, text) == ("other", "."):
-            shown.append(point)
-        elif _is_shown(kind, text):
-            shown.append(text)
-    return "".join(shown)
 
 
 def _is_shown(kind: str, text: str) -> bool:

@@ -183,19 +183,16 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
 def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
     """Check a piece of a part; ``tail`` is the end of the piece before, empty for the first."""
     if not tail and name.endswith(_XML_ENDINGS):
-        _check_encoding(piece[:256])
+        # In another encoding a document type definition would look like something else.
+        start = piece[:256]
+        declared = _DECLARED_ENCODING.search(start)
+        known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
+        if not known or start.startswith(_UTF32_STARTS):
+            raise hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
     # A picture may well be an SVG document with a type; nothing else may.
     if not name.startswith(_PICTURES):
         _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
         _refuse_document_type(piece)
-
-
-def _check_encoding(start: bytes) -> None:
-    """Refuse encodings in which a document type definition would look like something else."""
-    declared = _DECLARED_ENCODING.search(start)
-    known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
-    if not known or start.startswith(_UTF32_STARTS):
-        raise hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
 
 
 def _refuse_document_type(chunk: bytes) -> None:

@@ -354,7 +354,15 @@ class CellEncoder:
         for kind, content_of in _CONTENTS.items():
             if kind in kinds:
                 contents[kind] = content_of(list(compress(values, kinds.translate(_IS_KIND[kind]))))
-        content = _in_order(kinds, contents)
+        common = max(contents, key=kinds.count)
+        rest = {int(kind): iter(content) for kind, content in contents.items()}
+        whole, begin = array("q"), 0
+        # Those between two cells of rarer kinds go at once.
+        for before, other in enumerate(re.finditer(b"[^%c]" % common, kinds, re.DOTALL)):
+            whole += contents[common][begin : other.start() - before]
+            whole.append(next(rest[kinds[other.start()]]))
+            begin = other.start() - before
+        content = whole + contents[common][begin:]
         if 0 in lengths:
             for place in compress(compress(range(len(kinds)), is_text), map(not_, lengths)):
                 kinds[place] = CellKind.EMPTY
@@ -392,19 +400,6 @@ class CellEncoder:
             return [shared[int(text[1:])] if text[:1] == SHARED_MARK else text for text in found]
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error
-
-
-def _in_order(kinds: bytearray, contents: "Mapping[CellKind, array[int]]") -> "array[int]":
-    """Return the contents of cells of some kinds, each in its place."""
-    common = max(contents, key=kinds.count)
-    rest = {int(kind): iter(content) for kind, content in contents.items()}
-    whole, begin = array("q"), 0
-    # Those between two cells of rarer kinds go at once.
-    for before, other in enumerate(re.finditer(b"[^%c]" % common, kinds, re.DOTALL)):
-        whole += contents[common][begin : other.start() - before]
-        whole.append(next(rest[kinds[other.start()]]))
-        begin = other.start() - before
-    return whole + contents[common][begin:]
 
 
 @dataclass(frozen=True, slots=True)

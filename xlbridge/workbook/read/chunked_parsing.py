@@ -4,23 +4,28 @@ A parser gives no row before it has read a whole sheet. So each chunk of rows be
 of its own, with the styles of the whole; it is parsed while the next is unpacked and scanned.
 Shared texts are read once: in the chunks their cells hold an index with a mark. A sheet that is
 not written as programs write large ones is left to ``parsing.py``.
+
+The quick scan looks in the raw XML for what the parser does not tell. It searches by patterns with
+literal beginnings, at the speed of memory; it knows the way in which programs write large sheets,
+the exact scan (``exact_scan.py``) every other one.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from operator import lt
 from typing import Any
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
 
-from xlbridge.workbook.read.cells import SHARED_MARK, SharedTextMissing
+from xlbridge.workbook.address import CellPosition, column_index
+from xlbridge.workbook.read.cells import SHARED_MARK, RawSheet, SharedTextMissing
 from xlbridge.workbook.read.exact_scan import blocks_before
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.package import Package, packed
 from xlbridge.workbook.read.sheet_encoder import Budget, SheetEncoder
-from xlbridge.workbook.read.sheet_scan import ROW_OR_CELL, STRUCK_RUN, QuickScan, with_known_errors
 
 _SIZE = 2 << 20
 """Bytes of a chunk: enough for what each costs besides to be little, and few for what is still to
@@ -36,11 +41,61 @@ _MARK = SHARED_MARK.encode()
 _ESCAPED_MARK = re.compile(rb"&#(?:0*%d|[xX]0*(?i:%x));" % ((ord(SHARED_MARK),) * 2))
 _MARKED_INDEX = b' t="str"><v>' + _MARK
 _SHARED_TEXT = re.compile(r"<si>(?:<t>(?!\s)([^<&\r_]*+)(?<!\s)</t>|(.*?))</si>", re.DOTALL)
-_ODD_MARKS = ("<!", ":si", "<si", "</is", STRUCK_RUN.decode())
 _TABLE = b"<sheetData"
 _START = (
     b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row>'
 )
+
+_STRUCK_RUN = b"<strike"
+"""Beginning of the element that strikes a part of a rich text through."""
+
+_ODD_MARKS = ("<!", ":si", "<si", "</is", _STRUCK_RUN.decode())
+_REFERENCE_ATTRIBUTE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
+# Atomic groups and possessive repeats: no way of writing XML lets these search back and back again.
+_ERROR_CELL = re.compile(
+    rb'(<c\b(?>([^>]*?\st="e"[^>]*+))(?<!/)>(?:(?!</?c\b).)*?<v\b[^>]*+(?<!/)>)([^<]+)(?=<)',
+    re.DOTALL,
+)
+"""A cell with an error: all before the error, the cell's attributes, the error."""
+
+_BARE_FORMULA = re.compile(
+    rb"<c\b([^>]*)>\s*+<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)(?:\s*+(<v\s*+/>|<v></v>))?\s*+</c>"
+)
+# The letter is rarer than the mark before it, and what is rare is found faster.
+_FORMULA_BEGINS = re.compile(rb"f(?<=<f)")
+_TEXT_RESULT = re.compile(rb'\bt="str"')
+_PREFIXED = re.compile(rb"""<\w+:worksheet|xmlns:\w+=["'][^"']*/spreadsheetml/(?:2006/)?main["']""")
+
+_NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?+\d++)?+"
+_FORMULA = rb"(?:<f(?=[ />])[^>]*+>(?:(?<=/>)|[^<]*+</f>))?+"
+_OTHERS = rb'(?: (?:s|cm|vm)="\d++")*+/?+>'
+_EMPTY = rb"<v(?:></v>| ?+/>)"
+_PLAIN_NUMBER = rb"><v>" + _NUMBER + rb"</v></c>"
+_PLAIN_INDEX = rb's"><v>\d{1,9}</v></c>'
+_OWN_TEXT = rb"<is>(?:<(?!/is>|is\b|[vc]\b|row)[^<]*+)*+</is>"
+_TEXT = rb"<v[^>]*+>(?:(?<=/>)|[^<]*+</v>)"
+_PLAIN_CELL = b"".join(
+    (
+        rb"(?:" + _PLAIN_NUMBER + rb'| s="\d++"(?:' + _PLAIN_NUMBER + rb'| t="' + _PLAIN_INDEX,
+        rb'|/>)| t="(?:' + _PLAIN_INDEX + rb'|inlineStr"><is><t>[^<]*+</t></is></c>))',
+    )
+)
+"""A cell after its address that holds a number, a text or nothing, and no more than that."""
+
+_USUAL_CELL = b"".join(
+    (
+        rb"(?:" + _PLAIN_CELL,
+        rb'|(?: s="\d++")?+(?:(?: t="\w++")?+' + _OTHERS + rb"(?<=/>)",
+        rb'|(?: t="n")?+' + _OTHERS + _FORMULA + rb"(?:<v>" + _NUMBER + rb"</v>|" + _EMPTY,
+        rb')?+</c>| t="(?:s"' + _OTHERS + rb"(?:<v>\d{1,9}</v>|" + _EMPTY + rb")?+",
+        rb'|inlineStr"' + _OTHERS + _OWN_TEXT,
+        rb'|b"' + _OTHERS + _FORMULA + rb"(?:<v>(?:[01]|true|false)</v>|" + _EMPTY + rb")?+",
+        rb'|(?:str|d|e)"' + _OTHERS + _FORMULA + rb"(?:" + _TEXT + rb")?+)</c>))",
+    )
+)
+"""A cell after its address, written in a way in which all readers take it for the same value."""
+
+_KNOWN_ERRORS = (b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!")
 
 RowChunk = tuple[int, int, list[list[Any]]]
 """Rows of a chunk, and the zero-based row and column that they begin in."""
@@ -51,7 +106,7 @@ class UnusualSheet(Exception):
 
 
 def parse_in_chunks(
-    package: Package, sheet: str, scan: QuickScan, budget: Budget, shared: list[str]
+    package: Package, sheet: str, scan: "QuickScan", budget: Budget, shared: list[str]
 ) -> Iterator[RowsRead]:
     """Yield the rows of a sheet, while ``scan`` notes what they do not show.
 
@@ -114,7 +169,7 @@ class _ChunkParser:
             if not row or _TABLE not in self._before:
                 raise UnusualSheet
             rows = rows[len(self._before) :]
-        if ROW_OR_CELL.search(block if self.has_ended else after):
+        if _ROW_OR_CELL.search(block if self.has_ended else after):
             raise UnusualSheet
         if self.has_ended:
             return None
@@ -169,3 +224,152 @@ class _ChunkParser:
             raise UnusualSheet
         texts = iter(map(str, read))
         return [next(texts) if plain is None else plain for plain in found[::3]]
+
+
+def with_known_errors(block: bytes) -> bytes:
+    """Return a block in which errors that the parser does not know are ``#N/A``.
+
+    The scan names the error of each cell.
+    """
+    # What looks like a cell in a comment is none.
+    return block if b"<!" in block else _ERROR_CELL.sub(_known_error, block)
+
+
+def _known_error(found: re.Match[bytes]) -> bytes:
+    known = found[3] in _KNOWN_ERRORS or not found[3].startswith(b"#")
+    return found[1] + (found[3] if known else b"#N/A")
+
+
+_COLUMN = re.compile(rb'<c r="([A-Z]{1,3})\d')
+_ROW_OR_CELL = re.compile(rb"<(?:row|c)[\s/>]")
+"""Beginning of a row or a cell."""
+
+_MAX_COLUMNS = 256
+_FIRST_ROWS = 1 << 16
+"""Bytes of a sheet that nearly always show its columns."""
+
+
+class _UsualRows:
+    """The rows so far: all written as programs write them, their addresses in ascending order.
+
+    As long as they are plain, with nothing in them but values, no more is to be known of them.
+    """
+
+    def __init__(self) -> None:
+        self._columns: set[bytes] = set()
+        self._are_plain = True
+        self._row: re.Pattern[bytes] | None = None
+        self._last = 0
+        self._tables = 0
+
+    def rest(self, block: bytes) -> bytes | None:
+        """Return what is still to be looked at of the next block: what stands around plain rows,
+        else all of it; None where its rows are not written in the usual way."""
+        if self._row is None:
+            self._learn(block[:_FIRST_ROWS])
+        numbers, around = self._split(block)
+        # Rows further down may have more columns, or else they are not plain.
+        for are_plain in (self._are_plain, False):
+            if _ROW_OR_CELL.search(around):
+                self._are_plain = are_plain
+                self._learn(block)
+                numbers, around = self._split(block)
+        self._tables += around.count(b"<sheetData")
+        ascending = [self._last, *numbers]
+        self._last = ascending[-1]
+        is_whole = self._tables <= 1 and not _ROW_OR_CELL.search(around)
+        if not is_whole or not all(map(lt, ascending, ascending[1:])):
+            return None
+        return around if self._are_plain else block
+
+    def _split(self, block: bytes) -> tuple[list[int], bytes]:
+        """Return the numbers of a block's rows that are written so, and what stands around them."""
+        parts = [block] if self._row is None else self._row.split(block)
+        return list(map(int, parts[1::2])), b"".join(parts[::2])
+
+    def _learn(self, block: bytes) -> None:
+        """Learn a block's columns; the cells of a row stand in their order."""
+        self._columns.update(_COLUMN.findall(block))
+        if len(self._columns) > _MAX_COLUMNS:
+            self._row = None
+            return
+        cell, attribute = (_PLAIN_CELL, rb"[^>h]") if self._are_plain else (_USUAL_CELL, rb"[^>]")
+        columns = sorted(self._columns, key=lambda letters: (len(letters), letters))
+        cells = b"".join(rb'(?:<c r="%s\1"%s)?+' % (c, cell) for c in columns)
+        row = rb'<row r="(\d{1,7})"' + attribute + rb"*+(?:(?<=/)>|>" + cells + rb"</row>)"
+        self._row = re.compile(row)
+
+
+class QuickScan:
+    """Scan of a sheet's part that is given block by block, each of whole rows.
+
+    ``raw`` holds what was noted so far.
+    """
+
+    def __init__(self, scaling: Mapping[int, float]) -> None:
+        """``scaling`` are the cell styles that show a number so many times."""
+        self.raw = RawSheet()
+        self._scaling = scaling
+        self._styled = _styled_cell_pattern(scaling)
+        self._usual = _UsualRows()
+        self._is_first = True
+
+    def take(self, block: bytes) -> bool:
+        """Note what the next block shows; False where only the exact scan can tell."""
+        rest = self._usual.rest(block)
+        if rest is None or _is_unusual(rest) or _STRUCK_RUN in rest:
+            return False
+        if self._is_first and _PREFIXED.search(rest):
+            return False
+        self._is_first = False
+        computed = _FORMULA_BEGINS.search(rest) is not None
+        return (
+            _note_errors_and_formulas(rest, self.raw, computed=computed)
+            and self.raw.layout.note_block(rest, computed=computed)
+            and (not self._styled or _note_styles(block, self._styled, self._scaling, self.raw))
+        )
+
+
+def _is_unusual(block: bytes) -> bool:
+    # The single marks are rare and found many times faster than the pairs.
+    return (b"'" in block and b"='" in block) or (b"!" in block and b"<!" in block)
+
+
+def _note_errors_and_formulas(block: bytes, raw: RawSheet, *, computed: bool) -> bool:
+    """Note the block's error cells and formulas; False where one has no readable address."""
+    if b't="e"' in block:
+        for _, attributes, error in _ERROR_CELL.findall(block):
+            if (place := _position(attributes)) is None or b"&" in error:
+                return False
+            raw.errors[place] = error.decode("utf-8", "replace")
+    if computed:
+        for attributes, result in _BARE_FORMULA.findall(block):
+            if (place := _position(attributes)) is None:
+                return False
+            if not (result and _TEXT_RESULT.search(attributes)):
+                raw.unvalued.add(place)
+    return True
+
+
+def _styled_cell_pattern(scaling: Mapping[int, float]) -> re.Pattern[bytes] | None:
+    if not scaling:
+        return None
+    either = "|".join(map(str, sorted(scaling)))
+    return re.compile(rf'<c\b([^>]*\bs="({either})"[^>]*)>'.encode())
+
+
+def _note_styles(
+    block: bytes, styled: re.Pattern[bytes], scaling: Mapping[int, float], raw: RawSheet
+) -> bool:
+    for attributes, style in styled.findall(block):
+        if (place := _position(attributes)) is None:
+            return False
+        raw.scaled[place] = scaling[int(style)]
+    return True
+
+
+def _position(attributes: bytes) -> CellPosition | None:
+    reference = _REFERENCE_ATTRIBUTE.search(attributes)
+    if reference is None:
+        return None
+    return int(reference[2]), column_index(reference[1].decode())

@@ -67,7 +67,18 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     try:
         return content.decode(), "ASCII" if content.isascii() else ENCODING_NAMES["utf-8"]
     except UnicodeDecodeError as error:
-        return _decoded_as_ansi(content, error), ENCODING_NAMES["cp1252"]
+        if _UTF8_CHARACTER.search(content):
+            raise _not_encoded(content, error, "utf-8") from error
+        # Else Windows wrote it in Brazil: letters of other languages, or signs within words, are
+        # those of another encoding.
+        try:
+            text = content.decode("cp1252")
+        except UnicodeDecodeError as undefined:
+            raise _encoding_unclear(1 + content.count(b"\n", 0, undefined.start)) from undefined
+        strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
+        if strange is not None:
+            raise _encoding_unclear(1 + text.count("\n", 0, strange.start())) from error
+        return text, ENCODING_NAMES["cp1252"]
 
 
 def _name(encoding: str) -> str:
@@ -105,23 +116,6 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
             en="Save the file again as CSV UTF-8, or declare the encoding with --encoding.",
         ),
     )
-
-
-def _decoded_as_ansi(content: bytes, error: UnicodeDecodeError) -> str:
-    """Return a text that is no UTF-8 as Windows writes it in Brazil, where it can be nothing else.
-
-    Letters of other languages, or signs within words, are those of another encoding.
-    """
-    if _UTF8_CHARACTER.search(content):
-        raise _not_encoded(content, error, "utf-8")
-    try:
-        text = content.decode("cp1252")
-    except UnicodeDecodeError as undefined:
-        raise _encoding_unclear(1 + content.count(b"\n", 0, undefined.start)) from undefined
-    strange = _UNUSUAL.search(text) or _SIGN_IN_WORD.search(text)
-    if strange is not None:
-        raise _encoding_unclear(1 + text.count("\n", 0, strange.start()))
-    return text
 
 
 def _encoding_unclear(line: int) -> WorkbookRefused:
@@ -301,7 +295,9 @@ def _told_delimiter(text: str) -> str | None:
     best = sorted(likely, key=lambda delimiter: likely[delimiter], reverse=True)
     if best and (len(best) == 1 or likely[best[0]] > likely[best[1]]):
         return best[0]
-    in_header = _delimiters_of_header(text)
+    # With none in the first line it is one cell.
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    in_header = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if not best and len(in_header) <= 1:
         return next(iter(in_header), None)
     raise csv_unclear(
@@ -343,9 +339,3 @@ def _regularity(text: str, delimiter: str) -> tuple[bool, int] | None:
     if ragged * _MOST_RAGGED > len(widths) - above:
         return None
     return ragged == 0, -above
-
-
-def _delimiters_of_header(text: str) -> list[str]:
-    """Return the candidates in the first line with anything in it: with none it is one cell."""
-    header = next((line for line in text.splitlines() if line.strip()), "")
-    return [delimiter for delimiter in DELIMITERS if delimiter in header]

@@ -1,10 +1,11 @@
 """Exact scan of a sheet's raw XML: walks every element and refuses what readers disagree on.
 
-It is right for every way of writing a sheet, and slow; ``sheet_scan.py`` knows the usual way.
+It is right for every way of writing a sheet, and slow; the quick scan of
+``chunked_parsing.py`` knows the usual way.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -161,7 +162,13 @@ class _ElementHandler:
     def _start_in_table(self, tag: str, attributes: Mapping[str, str]) -> None:
         match tag:
             case "row":
-                self._begin_row(attributes.get("r"))
+                number = attributes.get("r")
+                known = number is not None and _ROW_NUMBER.fullmatch(number)
+                self.scan.in_order &= number is None or bool(known)
+                before = self._row
+                self._row, self._column = int(number) if number and known else before + 1, -1
+                if self._row <= before:
+                    raise self._odd(_BAD_PLACE)
                 self.scan.raw.layout.note("row", {**attributes, "r": str(self._row)})
             case "c":
                 self._begin_cell(attributes)
@@ -175,7 +182,12 @@ class _ElementHandler:
     def end(self, name: str) -> None:
         match name.rpartition(":")[2]:
             case "v" if self._in_value:
-                self._end_value(self._value or ())
+                parts = self._value or ()
+                self._parser.CharacterDataHandler, self._in_value = None, False
+                # A reference in it, such as &#51;, comes as a part of its own.
+                length = self._parser.CurrentByteIndex - self._value_at
+                is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
+                self._has_reference = is_reference or len(parts) > 1
             case "f" if self._cell is not None:
                 self._parser.CharacterDataHandler = None
                 letters = column_letters(self._column)
@@ -192,13 +204,6 @@ class _ElementHandler:
             self._value_at = self._parser.CurrentByteIndex
             self._value.append(text)
 
-    def _end_value(self, parts: Sequence[str]) -> None:
-        """Note whether a value has a reference, such as &#51;: that comes as a part of its own."""
-        self._parser.CharacterDataHandler, self._in_value = None, False
-        length = self._parser.CurrentByteIndex - self._value_at
-        is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
-        self._has_reference = is_reference or len(parts) > 1
-
     def interrupt(self, *_comment: str) -> None:
         """Refuse what stands within a value, as no program writes it: the parser would read a part
         of the value as the whole."""
@@ -207,14 +212,6 @@ class _ElementHandler:
 
     def _odd(self, why: Text) -> Exception:
         return cell_irregular(self._sheet, cell_address(self._row, max(self._column, 0)), why)
-
-    def _begin_row(self, number: str | None) -> None:
-        known = number is not None and _ROW_NUMBER.fullmatch(number)
-        self.scan.in_order &= number is None or bool(known)
-        before = self._row
-        self._row, self._column = int(number) if number and known else before + 1, -1
-        if self._row <= before:
-            raise self._odd(_BAD_PLACE)
 
     def _begin_cell(self, attributes: Mapping[str, str]) -> None:
         self._cell, self._content, self._value = attributes, [], None

@@ -173,16 +173,13 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
                     column.lengthen(message.top)
                     column.extend(more)
             case SheetEnded():
-                sheets.append(_sheet(name, columns, message.raw))
+                height = max((len(column.kinds) for column in columns.values()), default=0)
+                first = min(columns, default=0)
+                whole = [
+                    columns.get(place, CellColumn())
+                    for place in range(first, max(columns, default=-1) + 1)
+                ]
+                for column in whole:
+                    column.lengthen(height)
+                sheets.append(SheetCells(name, first, whole, message.raw))
     return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
-
-
-def _sheet(name: str, columns: dict[int, CellColumn], raw: RawSheet) -> SheetCells:
-    height = max((len(column.kinds) for column in columns.values()), default=0)
-    first = min(columns, default=0)
-    whole = [
-        columns.get(place, CellColumn()) for place in range(first, max(columns, default=-1) + 1)
-    ]
-    for column in whole:
-        column.lengthen(height)
-    return SheetCells(name, first, whole, raw)

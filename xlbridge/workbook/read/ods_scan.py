@@ -68,7 +68,17 @@ class OdsStyles:
             self._open = self._data.setdefault(attributes.get("style:name", ""), _DataStyle())
             self._open.code, self._open.others = "", []
         elif self._open is not None:
-            self._start_in_format(self._open, name, attributes)
+            if name in _SPOKEN:
+                self._said = []
+            elif name == "number:number":
+                self._open.code += _number_code(attributes)
+            elif name in {"number:scientific-number", "number:fraction"}:
+                self._open.code += "0.00E+00" if name.endswith("number") else "# ?/?"
+            elif name == "style:map":
+                condition = attributes.get("style:condition", "").replace(_VALUE, "")
+                self._open.others.append((condition, attributes.get("style:apply-style-name", "")))
+            else:
+                self._open.code += _LETTERS.get(name, "")
         elif name == "style:style" and attributes.get("style:family") == "table-cell":
             own = attributes.get("style:name", "")
             self._cell = self._cells[own] = _CellStyle(
@@ -133,19 +143,6 @@ class OdsStyles:
             f"[{on}]{self._data[other].code}" for on, other in style.others if other in self._data
         ]
         return ";".join([*parts, style.code])
-
-    def _start_in_format(self, style: _DataStyle, name: str, attributes: Mapping[str, str]) -> None:
-        if name in _SPOKEN:
-            self._said = []
-        elif name == "number:number":
-            style.code += _number_code(attributes)
-        elif name in {"number:scientific-number", "number:fraction"}:
-            style.code += "0.00E+00" if name.endswith("number") else "# ?/?"
-        elif name == "style:map":
-            condition = attributes.get("style:condition", "").replace(_VALUE, "")
-            style.others.append((condition, attributes.get("style:apply-style-name", "")))
-        else:
-            style.code += _LETTERS.get(name, "")
 
 
 def _literal(text: str) -> str:
@@ -259,7 +256,11 @@ class _ContentHandler:
             case "table:table-column":
                 self._note_column(attributes)
             case "table:table-row":
-                self._begin_row(attributes)
+                self._rows = _repeated(attributes, "table:number-rows-repeated")
+                self._column = 0
+                if attributes.get("table:visibility") in _HIDDEN and self._raw is not None:
+                    last = min(self._row + self._rows, MAX_ROWS + 1)
+                    self._raw.layout.hidden_rows.update(range(self._row, last))
             case "table:table-cell" | "table:covered-table-cell":
                 self._cell, self._text = attributes, []
             case "office:annotation":
@@ -312,13 +313,6 @@ class _ContentHandler:
             self._raw.layout.hidden_columns.append((self._column, min(last, _MAX_COLUMNS - 1)))
         self._defaults.append((last, attributes.get("table:default-cell-style-name", "")))
         self._column = last + 1
-
-    def _begin_row(self, attributes: Mapping[str, str]) -> None:
-        self._rows = _repeated(attributes, "table:number-rows-repeated")
-        self._column = 0
-        if attributes.get("table:visibility") in _HIDDEN and self._raw is not None:
-            last = min(self._row + self._rows, MAX_ROWS + 1)
-            self._raw.layout.hidden_rows.update(range(self._row, last))
 
     def _end_cell(self, cell: Mapping[str, str]) -> None:
         columns = _repeated(cell, "table:number-columns-repeated")

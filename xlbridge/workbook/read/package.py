@@ -44,7 +44,18 @@ class Package:
         self._names = {name.lower(): name for name in archive.names}
         if _WORKBOOK not in self._names:
             raise unreadable()
-        self._sheet_parts = self._read_sheet_parts()
+        targets = {
+            relation.get("Id", ""): relation.get("Target", "")
+            for relation in self._parsed(_WORKBOOK_RELATIONS)
+        }
+        parts = {}
+        for element in self._sheet_elements():
+            identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
+            if element.get("name", "") in parts:
+                # Which of the two a name stands for differs from reader to reader.
+                raise unreadable()
+            parts[element.get("name", "")] = part_name(targets.get(identity, ""))
+        self._sheet_parts = parts
 
     def fingerprint(self) -> str | None:
         """Return the fingerprint of the template that the workbook was made from."""
@@ -120,20 +131,6 @@ class Package:
         """Yield the part of the shared texts piece by piece; nothing where there is none."""
         if self.shared_part is not None:
             yield from self._archive.pieces(self.shared_part)
-
-    def _read_sheet_parts(self) -> Mapping[str, str]:
-        targets = {
-            relation.get("Id", ""): relation.get("Target", "")
-            for relation in self._parsed(_WORKBOOK_RELATIONS)
-        }
-        parts = {}
-        for element in self._sheet_elements():
-            identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
-            if element.get("name", "") in parts:
-                # Which of the two a name stands for differs from reader to reader.
-                raise unreadable()
-            parts[element.get("name", "")] = part_name(targets.get(identity, ""))
-        return parts
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
         elements = self._parsed(_WORKBOOK).iter()

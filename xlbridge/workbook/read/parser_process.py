@@ -31,7 +31,12 @@ def main() -> None:
     """Parse what standard input asks for, under limits that the system enforces."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == "linux":
-        _join_parent()
+        # The process ends when its parent is gone, and the pipe holds much of what is sent.
+        import fcntl
+
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+        with suppress(OSError):
+            fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     tell_ready(sys.stdout.buffer)
     line = sys.stdin.readline()
     if not line:
@@ -44,16 +49,6 @@ def main() -> None:
     file, kind = Path(asked["file"]), asked["kind"] and FileKind(asked["kind"])
     messages = parse_file(file.read_bytes(), kind, file.stem, asked["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
-
-
-def _join_parent() -> None:
-    """Let the system end this process when its parent is gone, however that came about, and hold
-    much of what is sent to it."""
-    import fcntl
-
-    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
-    with suppress(OSError):
-        fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
 def _limit_resources(memory: int, seconds: int) -> None:

@@ -29,7 +29,12 @@ from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import scaling_styles
 from xlbridge.workbook.read.archive import WorkbookArchive
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.chunked_parsing import UnusualSheet, parse_in_chunks
+from xlbridge.workbook.read.chunked_parsing import (
+    QuickScan,
+    UnusualSheet,
+    parse_in_chunks,
+    with_known_errors,
+)
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
 from xlbridge.workbook.read.messages import (
@@ -46,7 +51,6 @@ from xlbridge.workbook.read.refusals import (
     unreadable,
 )
 from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncoder
-from xlbridge.workbook.read.sheet_scan import QuickScan, with_known_errors
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
@@ -101,7 +105,11 @@ class _WorkbookParser:
         is_large = self._package.size(self._package.sheet_part(sheet)) > _MAX_EXACT_SIZE
         if is_large and not (may_be_ours and is_name_of_ours(sheet)):
             with suppress(UnusualSheet):
-                yield from self._in_chunks(sheet)
+                scan = QuickScan(self._scaling)
+                yield SheetStarted(sheet)
+                texts = self._shared_texts
+                yield from parse_in_chunks(self._package, sheet, scan, self._budget, texts)
+                yield SheetEnded(self._with_facts(scan.raw, sheet))
                 return
         letters, rows = self._shared.letters_in(self._package.sheet_pieces(sheet))
         if letters:
@@ -109,13 +117,6 @@ class _WorkbookParser:
         content = self._open_whole(sheet)
         if not may_be_ours or not starts_like_ours_at(content):
             yield from parse_sheet(content, partial(self._scanned, sheet), self._budget)
-
-    def _in_chunks(self, sheet: str) -> Iterator[ParserMessage]:
-        scan = QuickScan(self._scaling)
-        yield SheetStarted(sheet)
-        texts = self._shared_texts
-        yield from parse_in_chunks(self._package, sheet, scan, self._budget, texts)
-        yield SheetEnded(self._with_facts(scan.raw, sheet))
 
     def _scanned(self, sheet: str) -> RawSheet:
         pieces = self._package.sheet_pieces(sheet)

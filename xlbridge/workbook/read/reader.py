@@ -130,7 +130,12 @@ def start_reading(
     """
     kind, size, harmless = _looked_at(path, limits)
     if kind is not None and harmless is not None:
-        yield _parsed_here(path, harmless, kind, sheet, limits)
+        from xlbridge.workbook.read.parsing import parse_file
+
+        yield PendingWorkbook(
+            lambda: assemble_workbook(parse_file(harmless, kind, path.stem, sheet, limits)),
+            is_here=lambda: True,
+        )
         return
     with parse_in_child(path, kind, sheet, limits, size) as workbook:
         yield workbook
@@ -158,17 +163,6 @@ def _looked_at(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int
     return None, gate.declared_size, None
 
 
-def _parsed_here(
-    path: Path, content: bytes, kind: FileKind, sheet: str | None, limits: WorkbookLimits
-) -> PendingWorkbook:
-    from xlbridge.workbook.read.parsing import parse_file
-
-    return PendingWorkbook(
-        lambda: assemble_workbook(parse_file(content, kind, path.stem, sheet, limits)),
-        is_here=lambda: True,
-    )
-
-
 _MEMORY_SHARE = 0.75
 """This process gets less memory than the parser's own, so that nothing passes here only."""
 
@@ -185,12 +179,15 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
     if not is_zip(content):
         return read_workbook(path, limits, sheet)
     gate = WorkbookArchive(content, limits)
-    memory = _address_space() + int(_MEMORY_SHARE * limits.memory)
+    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    memory = (int(pages) * mmap.PAGESIZE) + int(_MEMORY_SHARE * limits.memory)
     try:
+        used = resource.getrusage(resource.RUSAGE_SELF)
         with (
             _resource_limit(resource.RLIMIT_AS, memory),
             _resource_limit(
-                resource.RLIMIT_CPU, _cpu_seconds() + limits.seconds_for(gate.declared_size)
+                resource.RLIMIT_CPU,
+                int(used.ru_utime + used.ru_stime) + limits.seconds_for(gate.declared_size),
             ),
         ):
             return read_workbook(path, limits, sheet, trusted=gate.content)
@@ -208,17 +205,6 @@ def _resource_limit(what: int, most: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(what, (before, hard))
-
-
-def _address_space() -> int:
-    """Return how much address space this process has, in bytes."""
-    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
-    return int(pages) * mmap.PAGESIZE
-
-
-def _cpu_seconds() -> int:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return int(used.ru_utime + used.ru_stime)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Encoder of a sheet's rows, and the budget of cells and text that a workbook's sheets share."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -120,8 +121,7 @@ class SheetEncoder:
     def __init__(self, name: str, budget: Budget, shared: Sequence[str] = ()) -> None:
         self._name = name
         self._budget = budget
-        self._shared = shared
-        self._encoders: dict[int, CellEncoder] = {}
+        self._encoders = defaultdict[int, CellEncoder](lambda: CellEncoder(shared))
         self._height = 0
         self._columns = range(0)
 
@@ -136,7 +136,7 @@ class SheetEncoder:
         """Yield rows that begin in the zero-based row ``top`` and column ``left``."""
         remaining = iter(rows)
         while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            encoders = [self._encoder(left + place) for place in range(len(batch[0]))]
+            encoders = [self._encoders[left + place] for place in range(len(batch[0]))]
             columns = [
                 encoder.encode(values)
                 for encoder, values in zip(encoders, zip(*batch, strict=True), strict=True)
@@ -149,8 +149,3 @@ class SheetEncoder:
     def end(self) -> None:
         """Take the sheet off the budget."""
         self._budget.end_sheet(self._height * len(self._columns), self._encoders.values())
-
-    def _encoder(self, column: int) -> CellEncoder:
-        if column not in self._encoders:
-            self._encoders[column] = CellEncoder(self._shared)
-        return self._encoders[column]

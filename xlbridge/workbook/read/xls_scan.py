@@ -37,7 +37,16 @@ class OleFile:
         self._size = 1 << shift
         (directory,) = struct.unpack_from("<I", content, 48)
         self._mini_cutoff, mini_fat = struct.unpack_from("<II", content, 56)
-        self._fat = self._read_fat()
+        numbers = list(struct.unpack_from(f"<{_DIFAT_IN_HEADER}I", self._content, _DIFAT_START))
+        (following,) = struct.unpack_from("<I", self._content, 68)
+        most = len(self._content) // self._size + 1
+        while following < _LAST_SECTOR and len(numbers) <= most:
+            *more, following = _numbers(self._sector(following))
+            numbers += more
+        used = [number for number in numbers if number < _LAST_SECTOR]
+        if len(used) > most:
+            raise damaged()
+        self._fat = _numbers(b"".join(map(self._sector, used)))
         self._entries = list(self._read_entries(self._chain(directory)))
         self._mini_fat = _numbers(self._chain(mini_fat))
 
@@ -62,18 +71,6 @@ class OleFile:
         if start >= len(self._content):
             raise damaged()
         return self._content[start : start + self._size]
-
-    def _read_fat(self) -> tuple[int, ...]:
-        numbers = list(struct.unpack_from(f"<{_DIFAT_IN_HEADER}I", self._content, _DIFAT_START))
-        (following,) = struct.unpack_from("<I", self._content, 68)
-        most = len(self._content) // self._size + 1
-        while following < _LAST_SECTOR and len(numbers) <= most:
-            *more, following = _numbers(self._sector(following))
-            numbers += more
-        used = [number for number in numbers if number < _LAST_SECTOR]
-        if len(used) > most:
-            raise damaged()
-        return _numbers(b"".join(map(self._sector, used)))
 
     def _chain(self, start: int) -> bytes:
         return b"".join(map(self._sector, _linked(start, self._fat)))
@@ -162,23 +159,18 @@ class XlsScan:
                 font, number = struct.unpack_from("<HH", data)
                 fonts.append(font)
                 formats.append(number)
-            else:
-                self._read_global(kind, data)
+            elif kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
+                raise other_ole_file()
+            elif kind == _FILEPASS:
+                raise encrypted()
+            elif kind == _DATEMODE:
+                self._from_1904 = data[:1] == b"\x01"
+            elif kind == _BOUNDSHEET:
+                self._places[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
         marked = {
             font + (font >= _SKIPPED_FONT) for font, is_struck in enumerate(struck) if is_struck
         }
         self._styles = BookStyles.of(formats, codes, fonts, marked)
-
-    def _read_global(self, kind: int, data: bytes) -> None:
-        """Read a record about the workbook as a whole."""
-        if kind == _BOF and struct.unpack_from("<H", data)[0] != _BIFF8:
-            raise other_ole_file()
-        if kind == _FILEPASS:
-            raise encrypted()
-        if kind == _DATEMODE:
-            self._from_1904 = data[:1] == b"\x01"
-        if kind == _BOUNDSHEET:
-            self._places[_text(data, 6, "<B")] = struct.unpack_from("<I", data)[0]
 
 
 def _text(data: bytes, at: int, length_format: str) -> str:

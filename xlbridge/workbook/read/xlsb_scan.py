@@ -37,7 +37,15 @@ class XlsbScan:
         self._names = {entry.filename.lower(): entry.filename for entry in self._archive.infolist()}
         self._from_1904 = False
         self._parts: dict[str, str] = {}
-        self._read_workbook()
+        relations = parsed_part(self._read(_RELATIONS))
+        targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
+        for kind, data in self._records(_WORKBOOK):
+            if kind == _PROPERTIES:
+                self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
+            elif kind == _SHEET:
+                relation, at = _text(data, 8)
+                name, _ = _text(data, at)
+                self._parts[name] = part_name(targets.get(relation, ""))
         self._styles = self._read_styles()
         self.fingerprint = document_properties(self._read(_CUSTOM)).get(TEMPLATE_PROPERTY)
 
@@ -65,17 +73,6 @@ class XlsbScan:
             size, at = _variable(content, at, _MOST_BYTES)
             yield kind, content[at : at + size]
             at += size
-
-    def _read_workbook(self) -> None:
-        relations = parsed_part(self._read(_RELATIONS))
-        targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
-        for kind, data in self._records(_WORKBOOK):
-            if kind == _PROPERTIES:
-                self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
-            elif kind == _SHEET:
-                relation, at = _text(data, 8)
-                name, _ = _text(data, at)
-                self._parts[name] = part_name(targets.get(relation, ""))
 
     def _read_styles(self) -> BookStyles:
         codes: dict[int, str] = {}
@@ -119,7 +116,15 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 def _note_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
     if kind in _CELLS:
-        _note_cell(facts, row, kind, data)
+        column, style = struct.unpack_from("<II", data)
+        facts.note_style(row, column, style & 0xFFFFFF)
+        if kind in (_ERROR, _FORMULA_ERROR):
+            facts.note_error(row, column, struct.unpack_from("<B", data, 8)[0])
+        if kind >= _FORMULA_TEXT:
+            value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
+            at = 8 + (value or _FORMULA_VALUE[kind]) + 2
+            (size,) = struct.unpack_from("<I", data, at)
+            facts.note_formula(row, column, data[at + 4 : at + 4 + size], "I")
     elif kind == _COLUMNS:
         first, last, width, flags = struct.unpack_from("<III4xH", data)
         if flags & 1 or not width:
@@ -127,15 +132,3 @@ def _note_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
     elif kind == _MERGED:
         top, bottom, left, right = struct.unpack_from("<IIII", data)
         facts.raw.layout.merged.append((top + 1, left, bottom + 1, right))
-
-
-def _note_cell(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
-    column, style = struct.unpack_from("<II", data)
-    facts.note_style(row, column, style & 0xFFFFFF)
-    if kind in (_ERROR, _FORMULA_ERROR):
-        facts.note_error(row, column, struct.unpack_from("<B", data, 8)[0])
-    if kind >= _FORMULA_TEXT:
-        value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
-        at = 8 + (value or _FORMULA_VALUE[kind]) + 2
-        (size,) = struct.unpack_from("<I", data, at)
-        facts.note_formula(row, column, data[at + 4 : at + 4 + size], "I")

@@ -9,16 +9,14 @@ from .new_workbook import (
     print_across_pages as print_across_pages,
 )
 from .plain_workbook import as_xlsx as as_xlsx
-from .registry_lists import (
-    ListedRecord as ListedRecord,
-    RegistryList as RegistryList,
-    RegistryLists as RegistryLists,
-)
 from .rejects_workbook import (
     RejectedItems as RejectedItems,
     write_rejects as write_rejects,
 )
 from .template import (
+    ListedRecord as ListedRecord,
+    RegistryList as RegistryList,
+    RegistryLists as RegistryLists,
     template_sheets as template_sheets,
     write_template as write_template,
 )

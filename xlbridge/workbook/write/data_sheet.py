@@ -140,7 +140,20 @@ def _check_of_kind(column: Column, index: int) -> dict[str, Any]:
         case Kind.NUMBER | Kind.MONEY:
             return {"validate": "decimal", **_bounds(column)}
         case _:
-            return _check_of_text(column, index)
+            if column.kind in _MASKS:
+                check = _exact_length(column, index, _MASKS[column.kind])
+                return {**check, "error_type": "warning"}
+            if "digits" in column.checks:
+                return _exact_length(column, index, column.checks["digits"].get("separators", ""))
+            if "str_length" in column.checks:
+                span = column.checks["str_length"]
+                return {
+                    "validate": "length",
+                    "criteria": "between",
+                    "minimum": span.get("min_value", 0),
+                    "maximum": span.get("max_value", MAX_TEXT_LENGTH),
+                }
+            return {"validate": "any"}
 
 
 def _bounds(column: Column) -> dict[str, Any]:
@@ -151,23 +164,6 @@ def _bounds(column: Column) -> dict[str, Any]:
         if name in column.checks:
             return {"criteria": criterion, "value": column.checks[name]["value"]}
     return _ANY_NUMBER
-
-
-def _check_of_text(column: Column, index: int) -> dict[str, Any]:
-    if column.kind in _MASKS:
-        check = _exact_length(column, index, _MASKS[column.kind])
-        return {**check, "error_type": "warning"}
-    if "digits" in column.checks:
-        return _exact_length(column, index, column.checks["digits"].get("separators", ""))
-    if "str_length" in column.checks:
-        span = column.checks["str_length"]
-        return {
-            "validate": "length",
-            "criteria": "between",
-            "minimum": span.get("min_value", 0),
-            "maximum": span.get("max_value", MAX_TEXT_LENGTH),
-        }
-    return {"validate": "any"}
 
 
 def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]:
@@ -194,47 +190,6 @@ REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_colo
 """Formats of the headers of required, optional and added columns, as in the legend."""
 
 
-def _add_data_sheet(
-    book: xlsxwriter.Workbook,
-    resource: Resource,
-    remarks: Mapping[str, int],
-    first_list: int,
-    offers: Mapping[str, str],
-) -> Worksheet:
-    """Add the sheet of the resource's columns, followed by our ``remarks`` (names and widths).
-
-    Row 1 holds the names of the columns; the rows below are left for the data. ``first_list`` is
-    the row of the resource's first list in the sheet of lists, ``offers`` are the cells with the
-    records of each registry.
-    """
-    sheet: Worksheet = book.add_worksheet(resource.sheet)
-    choices = _choice_ranges(resource, first_list)
-    choices |= {
-        column.name: offers[column.link.registry]
-        for column in resource.columns
-        if column.link is not None and column.link.registry in offers
-    }
-    required, optional, remark = map(
-        book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
-    )
-    sheet.set_row_pixels(0, _HEADER_HEIGHT)
-    for index, column in enumerate(resource.columns):
-        sheet.set_column(index, index, _width(column), cell_format(book, column))
-        sheet.write_string(0, index, column.name, required if column.required else optional)
-        sheet.write_comment(0, index, *_comment(column))
-        check = input_check(column, index, choices.get(column.name))
-        sheet.data_validation(1, index, _LAST_ROW, index, check)
-    if texts := [i for i, column in enumerate(resource.columns) if column.kind.is_text]:
-        ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
-        sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-    for index, (name, width) in enumerate(remarks.items(), start=len(resource.columns)):
-        sheet.set_column(index, index, width)
-        sheet.write_string(0, index, name, remark)
-    widths = [*map(_width, resource.columns), *remarks.values()]
-    _set_up_view_and_print(sheet, resource, widths)
-    return sheet
-
-
 def add_data_sheets(
     book: xlsxwriter.Workbook,
     resource: Resource,
@@ -245,7 +200,32 @@ def add_data_sheets(
     sheets, first_list = {}, 1
     for one in (resource, *resource.children):
         own = remarks if one is resource else {}
-        sheets[one.sheet] = _add_data_sheet(book, one, own, first_list, offers)
+        sheet: Worksheet = book.add_worksheet(one.sheet)
+        choices = _choice_ranges(one, first_list)
+        choices |= {
+            column.name: offers[column.link.registry]
+            for column in one.columns
+            if column.link is not None and column.link.registry in offers
+        }
+        required, optional, remark = map(
+            book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
+        )
+        sheet.set_row_pixels(0, _HEADER_HEIGHT)
+        for index, column in enumerate(one.columns):
+            sheet.set_column(index, index, _width(column), cell_format(book, column))
+            sheet.write_string(0, index, column.name, required if column.required else optional)
+            sheet.write_comment(0, index, *_comment(column))
+            check = input_check(column, index, choices.get(column.name))
+            sheet.data_validation(1, index, _LAST_ROW, index, check)
+        if texts := [i for i, column in enumerate(one.columns) if column.kind.is_text]:
+            ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
+            sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
+        for index, (name, width) in enumerate(own.items(), start=len(one.columns)):
+            sheet.set_column(index, index, width)
+            sheet.write_string(0, index, name, remark)
+        widths = [*map(_width, one.columns), *own.values()]
+        _set_up_view_and_print(sheet, one, widths)
+        sheets[one.sheet] = sheet
         first_list += len(_limited_columns(one))
     return sheets
 

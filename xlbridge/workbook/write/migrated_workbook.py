@@ -131,16 +131,13 @@ class _CellWriter:
         number_format = _number_format(kind, value, look.get("num_format", "General"))
         if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
             look = {**look, "quote_prefix": True}
-        self._sheet.write(row, column, value, self._format(number_format, look))
-
-    def _format(self, number_format: str, look: CellLook) -> Format:
         # What a built-in format shows depends on the reader's language, its code does not.
         identity = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
         properties = {**look, "num_format": identity}
         key = tuple(sorted(properties.items()))
         if key not in self._formats:
             self._formats[key] = self._book.add_format(properties)
-        return self._formats[key]
+        self._sheet.write(row, column, value, self._formats[key])
 
 
 def _number_format(kind: Kind | None, value: object, own: str) -> str:

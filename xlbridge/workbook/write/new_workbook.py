@@ -121,7 +121,8 @@ def new_workbook(
                     book.set_custom_property(*signature)
                 yield book
         except XlsxFileError as error:
-            raise _os_error(error) from error
+            cause = error.args[0] if error.args else None
+            raise (cause if isinstance(cause, OSError) else OSError(str(error))) from error
 
 
 @contextmanager
@@ -137,11 +138,6 @@ def _storage(
         TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as scratch,
     ):
         yield str(temporary), {"constant_memory": True, "tmpdir": scratch}
-
-
-def _os_error(error: XlsxFileError) -> OSError:
-    cause = error.args[0] if error.args else None
-    return cause if isinstance(cause, OSError) else OSError(str(error))
 
 
 def looks_like_formula(text: str) -> bool:

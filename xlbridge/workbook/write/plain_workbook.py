@@ -46,7 +46,12 @@ def as_xlsx(
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         made = Path(folder, f"{path.stem}.xlsx")
         visible = known or read_workbook(path, limits)
-        _write(made, [*visible.sheets, *_hidden_cells(path, sheets, visible, limits)])
+        content = [*visible.sheets, *_hidden_cells(path, sheets, visible, limits)]
+        with new_workbook(made) as book:
+            for cells in content:
+                _SheetWriter(book, cells).write()
+            if not content:
+                book.add_worksheet()
         yield made
 
 
@@ -57,14 +62,6 @@ def _hidden_cells(
     for name in sheets:
         if name not in seen:
             yield from read_workbook(path, limits, name).sheets
-
-
-def _write(target: Path, sheets: list[SheetCells]) -> None:
-    with new_workbook(target) as book:
-        for cells in sheets:
-            _SheetWriter(book, cells).write()
-        if not sheets:
-            book.add_worksheet()
 
 
 class _SheetWriter:

@@ -7,7 +7,7 @@ mistake.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -18,7 +18,14 @@ from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.resources import Fingerprint, Resource
 from xlbridge.workbook import style
-from xlbridge.workbook.signature import INSTRUCTIONS_SHEET, INSTRUCTIONS_TITLE, TEMPLATE_PROPERTY
+from xlbridge.workbook.address import column_letters
+from xlbridge.workbook.signature import (
+    INSTRUCTIONS_SHEET,
+    INSTRUCTIONS_TITLE,
+    REGISTRIES_SHEET,
+    REGISTRIES_TITLE,
+    TEMPLATE_PROPERTY,
+)
 from xlbridge.workbook.write.data_sheet import (
     OPTIONAL_HEADER,
     REQUIRED_HEADER,
@@ -31,7 +38,76 @@ from xlbridge.workbook.write.data_sheet import (
     rules_in_words,
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
-from xlbridge.workbook.write.registry_lists import NO_LISTS, RegistryLists, add_registries_sheet
+
+_OFFERED = "código – nome"
+_FIRST_ROW = 4  # counted from 1: the records stand below a title, the registries' and the headers
+_LONGEST_OFFER = 255  # what Excel takes from a list
+_LIST_WIDTHS = (44, 20)
+_GAP_WIDTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecord:
+    """Record of a registry: its code, what it is called, and its other ``names``."""
+
+    code: str
+    label: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> str:
+        """What a dropdown offers: ``code – name``, or the code alone where Excel takes no more."""
+        text = f"{self.code} – {self.label}"
+        plain = self.label and text.isprintable() and len(text) <= _LONGEST_OFFER
+        return text if plain else self.code
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryList:
+    """Records of a registry that a template offers, of ``total`` that may be used.
+
+    ``headers`` say what their other names are.
+    """
+
+    registry: str
+    title: str
+    headers: tuple[str, ...]
+    records: tuple[ListedRecord, ...]
+    total: int
+
+    @property
+    def is_cut(self) -> bool:
+        """True where the registry has more records than the template offers."""
+        return len(self.records) < self.total
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryLists:
+    """The lists of a template, and from which system they were read, and when."""
+
+    source: str
+    lists: tuple[RegistryList, ...] = ()
+
+    def ranges(self) -> Mapping[str, str]:
+        """Return the cells that hold what each registry's dropdown offers."""
+        return {
+            one.registry: f"{REGISTRIES_SHEET}!${letters}${_FIRST_ROW}:"
+            f"${letters}${_FIRST_ROW + len(one.records) - 1}"
+            for one, place in self.places()
+            if one.records
+            for letters in [column_letters(place)]
+        }
+
+    def places(self) -> Iterator[tuple[RegistryList, int]]:
+        """Yield each list with its first column, counted from 0."""
+        place = 0
+        for one in self.lists:
+            yield one, place
+            place += len(one.headers) + 2
+
+
+NO_LISTS = RegistryLists("")
+"""The lists of a template that is for any system."""
 
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (32, 15, 18, 46, 36, 30)
@@ -108,12 +184,23 @@ def add_instructions_sheet(
     page.line("title", f"{INSTRUCTIONS_TITLE}{resource.title.pt}")
     page.line("plain", resource.description)
     _write_steps(page, resource, lists)
-    _write_colours(page)
+    page.heading("Cores do cabeçalho")
+    page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
+    page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
     for one in (resource, *resource.children):
         _write_columns(
             page, one, f"As colunas da planilha “{one.sheet}”" if resource.children else ""
         )
-    _write_next_steps(page, resource)
+    page.heading("E depois")
+    for text, command in (
+        ("Confira no próprio computador:", f"xlbridge validate {resource.name}.xlsx"),
+        (
+            "Veja os erros marcados nas células:",
+            f"xlbridge validate {resource.name}.xlsx --annotate conferido.xlsx",
+        ),
+        ("Envie:", f"xlbridge upload {resource.name}.xlsx"),
+    ):
+        page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
 
 
 class _InstructionsWriter:
@@ -163,12 +250,6 @@ def _write_steps(page: _InstructionsWriter, resource: Resource, lists: RegistryL
         page.line("plain", f"{number}. {text}")
 
 
-def _write_colours(page: _InstructionsWriter) -> None:
-    page.heading("Cores do cabeçalho")
-    page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
-    page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
-
-
 def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) -> None:
     page.heading(heading or "As colunas")
     page.line("required", *_TABLE_HEADERS)
@@ -188,19 +269,6 @@ def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) 
         page.heading("Regras entre colunas")
     for rule in rules:
         page.line("plain", f"• {rule}")
-
-
-def _write_next_steps(page: _InstructionsWriter, resource: Resource) -> None:
-    page.heading("E depois")
-    for text, command in (
-        ("Confira no próprio computador:", f"xlbridge validate {resource.name}.xlsx"),
-        (
-            "Veja os erros marcados nas células:",
-            f"xlbridge validate {resource.name}.xlsx --annotate conferido.xlsx",
-        ),
-        ("Envie:", f"xlbridge upload {resource.name}.xlsx"),
-    ):
-        page.cells([("note", text), ("command", command), ("command", ""), ("command", "")])
 
 
 def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LISTS) -> None:
@@ -241,3 +309,36 @@ def template_sheets(
         add_instructions_sheet(book, resource, lists)
         add_lists_sheet(book, resource)
         add_registries_sheet(book, lists)
+
+
+def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> None:
+    """Add the sheet of the registries, if there are any."""
+    if not lists.lists:
+        return
+    sheet: Worksheet = book.add_worksheet(REGISTRIES_SHEET)
+    title = book.add_format({"bold": True, "font_size": 13, "font_color": style.STRONG})
+    quiet = book.add_format({"font_color": style.QUIET})
+    header = book.add_format({"bold": True, "bg_color": style.SOFT, "font_color": style.STRONG})
+    # A text format, so that no program takes an edited code for a number or a formula.
+    text = book.add_format({"num_format": "@"})
+    for one, place in lists.places():
+        sheet.set_column(place, place, _LIST_WIDTHS[0], text)
+        sheet.set_column(place + 1, place + len(one.headers), _LIST_WIDTHS[1], text)
+        gap = place + len(one.headers) + 1
+        sheet.set_column(gap, gap, _GAP_WIDTH)
+    sheet.write_string(0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
+    for one, place in lists.places():
+        cut = f"; aqui {len(one.records)}, os outros por código ou nome" if one.is_cut else ""
+        sheet.write_string(1, place, f"{one.title}: {one.total}{cut}", quiet)
+    for one, place in lists.places():
+        for index, name in enumerate((_OFFERED, *one.headers)):
+            sheet.write_string(2, place + index, name, header)
+    for row in range(max(len(one.records) for one in lists.lists)):
+        for one, place in lists.places():
+            if row < len(one.records):
+                record = one.records[row]
+                for index, value in enumerate((record.offered, *record.names)):
+                    sheet.write_string(_FIRST_ROW - 1 + row, place + index, value, text)
+    sheet.freeze_panes(_FIRST_ROW - 1, 0)
+    sheet.set_tab_color(style.RULE)
+    print_across_pages(sheet, REGISTRIES_SHEET)
