@@ -60,7 +60,7 @@ def interface() -> Iterator[str]:
 
 def rows() -> list[Row]:
     """What is found of each operation, in the order of their declaration."""
-    importlib.import_module("xlbridge.sandbox.handlers")
+    importlib.import_module("xlbridge.sandbox.http.app")
     sys.path.append(str(_ROOT / "tests" / "golden"))
     steps: Any = importlib.import_module("golden_steps")
     cases = [(case, steps.operations_of(case)) for case in steps.golden_cases()]

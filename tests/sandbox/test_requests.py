@@ -19,8 +19,9 @@ from servers import Start, log_in
 from sqlalchemy import select
 from workbooks import upload, workbook
 
-from xlbridge.sandbox import RunningSandbox, handlers
+from xlbridge.sandbox import RunningSandbox
 from xlbridge.sandbox.call import HANDLERS, handles
+from xlbridge.sandbox.http.app import HANDLER_MODULES
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import OPERATIONS
 from xlbridge.wire.registry import CLIENT_LIST
@@ -29,7 +30,7 @@ CLIENT = {"nomeComercial": "X"}
 
 
 def test_every_operation_has_exactly_one_handler() -> None:
-    assert handlers.__all__
+    assert HANDLER_MODULES
     assert set(HANDLERS) == set(OPERATIONS)
     with pytest.raises(ValueError, match=CLIENT_LIST.name):
         handles(CLIENT_LIST)(lambda call: None)

@@ -164,20 +164,15 @@ def _wait_until_ready(
         if running is not None:
             return running
         time.sleep(_POLL_SECONDS)
+    written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
+    last = "\n".join(written[-_LOG_LINES_SHOWN:])
     raise TransportError(
         Text(
             pt="O sistema de ensaio embutido não iniciou; veja {log}",
             en="The embedded sandbox did not start; see {log}",
         ).format(log=log),
-        hint=_last_log_lines(log, already),
+        hint=Text(pt=last, en=last) if last else None,
     )
-
-
-def _last_log_lines(log: Path, already: int) -> Text | None:
-    """Return the last lines that the process wrote to stderr, in the user's language."""
-    written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
-    last = "\n".join(written[-_LOG_LINES_SHOWN:])
-    return Text(pt=last, en=last) if last else None
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:

@@ -149,11 +149,20 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 def limit_problem(name: str, value: Any) -> str | None:
     """Return which limit the value of a field passes, None where it passes none."""
     if isinstance(value, str):
-        return _text_problem(value, MAX_LENGTHS.get(name))
+        longest = MAX_LENGTHS.get(name)
+        if not is_storable(value):
+            return "Valor inválido: texto com caracteres não permitidos."
+        if longest is not None and len(value) > longest:
+            return f"Valor inválido: texto com mais de {longest} caracteres."
+        return None
     if isinstance(value, datetime):
         return None if value.year in YEARS else "Data fora do intervalo permitido."
     if isinstance(value, Decimal):
-        return _number_problem(value)
+        if abs(value) >= NUMBER_LIMIT:
+            return OUT_OF_RANGE
+        if value != round(value, NUMBER_PLACES):
+            return f"Valor inválido: número com mais de {NUMBER_PLACES} casas decimais."
+        return None
     if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
         return OUT_OF_RANGE
     return None
@@ -175,22 +184,6 @@ def is_storable(text: str) -> bool:
     Half a surrogate pair cannot be encoded, and no database but SQLite keeps a NUL.
     """
     return _NOT_STORABLE.search(text) is None
-
-
-def _text_problem(text: str, longest: int | None) -> str | None:
-    if not is_storable(text):
-        return "Valor inválido: texto com caracteres não permitidos."
-    if longest is not None and len(text) > longest:
-        return f"Valor inválido: texto com mais de {longest} caracteres."
-    return None
-
-
-def _number_problem(number: Decimal) -> str | None:
-    if abs(number) >= NUMBER_LIMIT:
-        return OUT_OF_RANGE
-    if number != round(number, NUMBER_PLACES):
-        return f"Valor inválido: número com mais de {NUMBER_PLACES} casas decimais."
-    return None
 
 
 MISSPELLED = "Grafia do nome: escreva"

@@ -103,14 +103,21 @@ def seed_demo(connection: Connection, scale: int, watch: ProgressCallback) -> No
     _seed_orders(connection, maker, plan_orders(random, ORDERS * scale), watch)
     connection.execute(items_of_orders())
     last_numbers = _seed_services(connection, customers, invoices, scale)
-    _advance_counters(connection, {"client": customers[-1].code, "product": articles[-1].code})
+    for scope, last in {"client": customers[-1].code, "product": articles[-1].code}.items():
+        connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))
     last_numbers |= invoices.numbers | {
         f"receivable:{year}:{branch}": last for (year, branch), last in maker.transactions.items()
     }
     last_numbers |= {"sales_order": ORDERS * scale, "product_invoice": maker.processed}
-    last_numbers |= _seed_payables(connection, PAYABLES * scale)
+    made = make_payables(Random(_RANDOM_SEED), PAYABLES * scale)  # noqa: S311 - as above
+    write_rows(connection, payables, made.titles)
+    write_rows(connection, payable_allocations, made.allocations)
+    write_rows(connection, payable_files, made.files)
+    last_numbers |= made.numbers
     last_numbers |= seed_purchases(connection, random, articles, PURCHASES * scale)
-    last_numbers |= _seed_contacts(connection, customers[: CLIENTS_WITH_CONTACTS * scale])
+    rows = list(contact_rows(Random(_RANDOM_SEED), customers[: CLIENTS_WITH_CONTACTS * scale]))  # noqa: S311 - as above
+    write_rows(connection, contacts, rows)
+    last_numbers |= {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
     rows = [{"scope": scope, "last": last} for scope, last in last_numbers.items()]
     write_rows(connection, counters, rows)
 
@@ -148,25 +155,3 @@ def _seed_services(
     forecasts = list(forecast_rows(random, customers, SERVICE_FORECASTS * scale))
     write_rows(connection, service_forecasts, forecasts)
     return {"service_invoice": len(billed), "service_forecast": len(forecasts)}
-
-
-def _seed_payables(connection: Connection, count: int) -> dict[str, int]:
-    """Write the payable titles; return the last number of each scope."""
-    made = make_payables(Random(_RANDOM_SEED), count)  # noqa: S311 - as above
-    write_rows(connection, payables, made.titles)
-    write_rows(connection, payable_allocations, made.allocations)
-    write_rows(connection, payable_files, made.files)
-    return made.numbers
-
-
-def _seed_contacts(connection: Connection, customers: list[Customer]) -> dict[str, int]:
-    """Write the contacts of some clients; return the last number of each scope."""
-    rows = list(contact_rows(Random(_RANDOM_SEED), customers))  # noqa: S311 - as above
-    write_rows(connection, contacts, rows)
-    return {f"contact:{row['codigoDoCliente']}": row["seqContato"] for row in rows}
-
-
-def _advance_counters(connection: Connection, last_numbers: dict[str, int]) -> None:
-    """Advance the counters past the demo's records."""
-    for scope, last in last_numbers.items():
-        connection.execute(update(counters).where(counters.c.scope == scope).values(last=last))

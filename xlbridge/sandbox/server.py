@@ -179,7 +179,11 @@ def serve(
         )
 
         def ready() -> None:
-            for path in _ready_files(plan, settings):
+            # The second is how commands find a sandbox on their own database.
+            wanted = [plan.ready_file] if plan.ready_file else []
+            for path in (
+                wanted if plan.database or plan.ready_file else [default_ready_file(settings)]
+            ):
                 write_ready_file(path, running)
                 stack.callback(path.unlink, missing_ok=True)
             announce(running)
@@ -198,12 +202,6 @@ def _build_sandbox(
     )
     worker = ImportWorker(sandbox)
     return worker, replace(sandbox, wake_worker=worker.wake)
-
-
-def _ready_files(plan: ServeOptions, settings: Settings) -> list[Path]:
-    """The user's ready file, and that by which commands find a sandbox on their own database."""
-    wanted = [plan.ready_file] if plan.ready_file else []
-    return wanted if plan.database or plan.ready_file else [default_ready_file(settings)]
 
 
 def _base_url(listener: socket.socket) -> str:

@@ -148,7 +148,11 @@ def prepare_account(
     ``cost`` is what each later try of a password that is new here takes.
     Raises ``ConfigError`` when the database has a user whose password none of these gives.
     """
-    path = _credentials_file(settings.home, storage.url)
+    url = storage.url
+    if url.get_backend_name() == "sqlite" and url.database:
+        url = url.set(database=str(Path(url.database).resolve()))
+    address = url.render_as_string(hide_password=True)
+    path = settings.home / f"sandbox-user-{hashlib.sha256(address.encode()).hexdigest()[:12]}.json"
     # Under the lock of a transaction, so that two that start at once agree on a new password.
     with storage.transaction(writing=True) as connection:
         saved = _read_saved_account(path)
@@ -157,7 +161,8 @@ def prepare_account(
         email = email.strip().lower()
         if password and find_user(connection, email, password) is not None:
             return Account(email, password)
-        if not _user_exists(connection, email):
+        found = connection.execute(select(users.c.id).where(users.c.email == email))
+        if not (found.one_or_none() is not None):
             account = Account(email, password or secrets.token_urlsafe(_PASSWORD_BYTES))
             _insert_user(connection, account, cost)
         elif settings.password:
@@ -170,24 +175,11 @@ def prepare_account(
     return account
 
 
-def _credentials_file(home: Path, url: URL) -> Path:
-    """Return where a home keeps the credentials for a database, however its path is spelt."""
-    if url.get_backend_name() == "sqlite" and url.database:
-        url = url.set(database=str(Path(url.database).resolve()))
-    address = url.render_as_string(hide_password=True)
-    return home / f"sandbox-user-{hashlib.sha256(address.encode()).hexdigest()[:12]}.json"
-
-
 def _read_saved_account(path: Path) -> Account | None:
     try:
         return Account(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-
-
-def _user_exists(connection: Connection, email: str) -> bool:
-    found = connection.execute(select(users.c.id).where(users.c.email == email))
-    return found.one_or_none() is not None
 
 
 def _insert_user(connection: Connection, account: Account, cost: HashCost) -> None:

@@ -23,8 +23,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xlbridge.sandbox.call import Call, Handler, Sandbox
-from xlbridge.sandbox.handlers import HANDLERS
+from xlbridge.sandbox import users
+from xlbridge.sandbox.areas.financial import handlers as financial
+from xlbridge.sandbox.areas.purchasing import handlers as purchasing
+from xlbridge.sandbox.areas.registry import handlers as registry
+from xlbridge.sandbox.areas.sales import handlers as sales
+from xlbridge.sandbox.areas.stock import addresses, handlers as stock, inventories
+from xlbridge.sandbox.call import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.http import messages
 from xlbridge.sandbox.http.attachments import ATTACHMENT_PATH, attachment_response
 from xlbridge.sandbox.http.messages import (
@@ -36,11 +41,16 @@ from xlbridge.sandbox.http.messages import (
     uploaded_workbook,
 )
 from xlbridge.sandbox.http.openapi import docs_page, openapi_content
+from xlbridge.sandbox.imports import handlers as imports
 from xlbridge.sandbox.options import Fault, FaultKind, FaultPlan
 from xlbridge.sandbox.problems import InvalidParameterError, RequestError
 from xlbridge.sandbox.storage import POOL_SIZE, is_busy
-from xlbridge.sandbox.users import find_token_owner
 from xlbridge.wire import OPERATIONS, Operation
+
+HANDLER_MODULES = (
+    addresses, financial, imports, inventories, purchasing, registry, sales, stock, users,
+)  # fmt: skip
+"""Modules with handlers: importing them completes ``HANDLERS``."""
 
 JSON_LIMIT = 10 * 2**20
 """Maximum size of a JSON body, in bytes."""
@@ -49,9 +59,16 @@ JSON_LIMIT = 10 * 2**20
 def build_app(sandbox: Sandbox) -> ASGIApp:
     """Return the application that answers every declared operation, and describes itself."""
     threads = RequestThreads()
+    by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
+    for operation in OPERATIONS.values():
+        by_path[operation.path][operation.method] = operation
+    tokens = GoodTokens()
     app = Starlette(
         routes=[
-            *_operation_routes(sandbox, threads),
+            *[
+                Route(path, Endpoint(sandbox, by_path[path], threads, tokens))
+                for path in sorted(by_path, key=_parameters_last)
+            ],
             *_description_routes(),
             _attachment_route(sandbox, threads),
         ],
@@ -61,17 +78,6 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
     behaviour = sandbox.behaviour
     checked = HostCheck(app, exposed=behaviour.exposed, further=behaviour.host_names)
     return FaultInjection(checked, behaviour.faults) if behaviour.faults else checked
-
-
-def _operation_routes(sandbox: Sandbox, threads: "RequestThreads") -> list[BaseRoute]:
-    by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
-    for operation in OPERATIONS.values():
-        by_path[operation.path][operation.method] = operation
-    tokens = GoodTokens()
-    return [
-        Route(path, Endpoint(sandbox, by_path[path], threads, tokens))
-        for path in sorted(by_path, key=_parameters_last)
-    ]
 
 
 def _parameters_last(path: str) -> list[bool]:
@@ -229,7 +235,7 @@ def _bearer_token(request: Request) -> str:
 
 def _token_owner(connection: Connection, request: Request, now: datetime) -> int:
     """Return the user of a request's token. Raises ``RequestError`` (401) where it is not good."""
-    owner = find_token_owner(connection, _bearer_token(request), now)
+    owner = users.find_token_owner(connection, _bearer_token(request), now)
     if owner is None:
         raise RequestError(401, [_UNAUTHORISED])
     return owner
@@ -247,18 +253,14 @@ def _run_handler(call: Call, request: Request, content: bytes) -> Response:
         try:
             _read_request(call, request, content)
         except RequestError as error:
-            return _answer_invalid(handler, call.operation, error)
+            if handler.on_invalid is not None and error.status == 400:
+                return messages.success_response(call.operation, handler.on_invalid(error.problems))
+            raise
         # The answer is made inside the transaction: what cannot be answered is not committed.
         response = messages.success_response(call.operation, handler.handle(call))
     for action in call.later:
         action()
     return response
-
-
-def _answer_invalid(handler: Handler, operation: Operation, error: RequestError) -> Response:
-    if handler.on_invalid is not None and error.status == 400:
-        return messages.success_response(operation, handler.on_invalid(error.problems))
-    raise error
 
 
 def _read_request(call: Call, request: Request, content: bytes) -> None:
@@ -347,7 +349,8 @@ class FaultInjection:
         if fault.kind in _AFTER_EXECUTION:
             await self._app(scope, receive, _discard)
         if fault.kind in _CUTTING:
-            _abort_connection(send)
+            # Only the server's own ``send`` leads to the connection.
+            send.__self__.transport.abort()  # type: ignore[attr-defined]
         elif fault.kind is FaultKind.EXPIRE:
             await self._expire(scope, receive, send)
         elif fault.kind is FaultKind.THROTTLE:
@@ -378,8 +381,3 @@ _CUTTING = frozenset({FaultKind.CUT_BEFORE, FaultKind.CUT_AFTER})
 
 async def _discard(_message: Message) -> None:
     """Take an answer that is lost on the way."""
-
-
-def _abort_connection(send: Send) -> None:
-    """Close the connection at once. Only the server's own ``send`` leads to it."""
-    send.__self__.transport.abort()  # type: ignore[attr-defined]

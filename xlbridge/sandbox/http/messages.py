@@ -255,20 +255,16 @@ async def uploaded_workbook(request: Request) -> UploadedFile:
             file = form.get(UPLOAD_FIELD)
             if not isinstance(file, UploadFile):
                 raise _invalid_upload("O arquivo Excel não foi informado.")
-            return UploadedFile(_file_name(file.filename or ""), await file.read())
+            # Some callers send folders along.
+            name = _SEPARATORS.split(file.filename or "")[-1]
+            if not name.lower().endswith(_EXTENSION):
+                raise _invalid_upload("O arquivo deve ser .xlsx.")
+            if not is_storable(name) or len(name) > _LONGEST_NAME:
+                raise _invalid_upload("O nome do arquivo não é permitido.")
+            return UploadedFile(name, await file.read())
     # An encoding that the form's header makes up ends in other errors than a broken form.
     except (HTTPException, ValueError) as error:
         raise _invalid_upload("O formulário multipart não pôde ser lido.") from error
-
-
-def _file_name(filename: str) -> str:
-    """The file's own name, without the folders that some callers send along."""
-    name = _SEPARATORS.split(filename)[-1]
-    if not name.lower().endswith(_EXTENSION):
-        raise _invalid_upload("O arquivo deve ser .xlsx.")
-    if not is_storable(name) or len(name) > _LONGEST_NAME:
-        raise _invalid_upload("O nome do arquivo não é permitido.")
-    return name
 
 
 def _invalid_upload(message: str) -> RequestError:

@@ -35,13 +35,29 @@ def openapi_document() -> dict[str, Any]:
     for operation in OPERATIONS.values():
         described = _describe(operation)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    # An object used in both requests and responses has the limits of requests.
+    _, schemas = answer_schemas(ErrorItem)
+    for operation in OPERATIONS.values():
+        schemas |= answer_schemas(operation.data)[1]
+    for operation in OPERATIONS.values():
+        schemas |= request_schemas(operation.body) if operation.body else {}
+    items = {"type": "array", "items": {"$ref": REFERENCE.format(model=ErrorItem.__name__)}}
+    envelope = {
+        "type": "object",
+        "required": ["success", "errors"],
+        "properties": {"success": {"const": False}, "errors": items},
+    }
+    bare = {"type": "string", "description": "a read with an invalid parameter"}
+    schema = {"anyOf": [envelope, bare]}
     return {
         "openapi": "3.1.0",
         "info": {"title": _TITLE, "version": xlbridge.__version__},
         "paths": paths,
         "components": {
-            "schemas": _schemas(),
-            "responses": {"Error": _error_response()},
+            "schemas": schemas,
+            "responses": {
+                "Error": ({"description": "What is wrong"} | _content("application/json", schema))
+            },
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -73,22 +89,24 @@ def docs_page() -> str:
     )
 
 
-def _schemas() -> dict[str, Any]:
-    """Objects by name; one used in both requests and responses has the limits of requests."""
-    _, schemas = answer_schemas(ErrorItem)
-    for operation in OPERATIONS.values():
-        schemas |= answer_schemas(operation.data)[1]
-    for operation in OPERATIONS.values():
-        schemas |= request_schemas(operation.body) if operation.body else {}
-    return schemas
-
-
 def _describe(operation: Operation) -> dict[str, Any]:
+    data, _ = answer_schemas(operation.data)
+    if operation.enveloped:
+        properties = {"success": {"const": True}, "data": data}
+        data = {"type": "object", "required": ["success", "data"], "properties": properties}
+    statuses = ["413", "500", "503"]
+    if operation.enveloped:
+        statuses.append("400")
+    if operation.authenticated:
+        statuses.append("401")
+    if operation.path_parameters or operation.query or operation.body:
+        statuses.append("404")
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.section],
         "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
-        "responses": {"200": _success_response(operation)} | _failure_responses(operation),
+        "responses": {"200": ({"description": "Success"} | _content("application/json", data))}
+        | dict.fromkeys(sorted(statuses), _ERROR),
     }
     if operation.authenticated:
         described["security"] = [{"bearer": []}]
@@ -101,38 +119,6 @@ def _describe(operation: Operation) -> dict[str, Any]:
         form = {"type": "object", "required": [UPLOAD_FIELD], "properties": {UPLOAD_FIELD: file}}
         described["requestBody"] = _content("multipart/form-data", form) | {"required": True}
     return described
-
-
-def _success_response(operation: Operation) -> dict[str, Any]:
-    data, _ = answer_schemas(operation.data)
-    if operation.enveloped:
-        properties = {"success": {"const": True}, "data": data}
-        data = {"type": "object", "required": ["success", "data"], "properties": properties}
-    return {"description": "Success"} | _content("application/json", data)
-
-
-def _failure_responses(operation: Operation) -> dict[str, Any]:
-    """The statuses that the operation may fail with, all in the error envelope."""
-    statuses = ["413", "500", "503"]
-    if operation.enveloped:
-        statuses.append("400")
-    if operation.authenticated:
-        statuses.append("401")
-    if operation.path_parameters or operation.query or operation.body:
-        statuses.append("404")
-    return dict.fromkeys(sorted(statuses), _ERROR)
-
-
-def _error_response() -> dict[str, Any]:
-    items = {"type": "array", "items": {"$ref": REFERENCE.format(model=ErrorItem.__name__)}}
-    envelope = {
-        "type": "object",
-        "required": ["success", "errors"],
-        "properties": {"success": {"const": False}, "errors": items},
-    }
-    bare = {"type": "string", "description": "a read with an invalid parameter"}
-    schema = {"anyOf": [envelope, bare]}
-    return {"description": "What is wrong"} | _content("application/json", schema)
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -4,27 +4,30 @@ Source: the spec, Import, and Authentication and utilities.
 """
 
 import hashlib
-import importlib
 import logging
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
 from threading import Event, Thread
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from xlbridge.errors import UsageError, WorkbookRefused
-from xlbridge.resources import Catalogue, Resource
+from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.sandbox.areas.financial.rules import PayableRegistration, ReceivableRegistration
 from xlbridge.sandbox.areas.registry.rules import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
 from xlbridge.sandbox.call import Call, Sandbox, handles
 from xlbridge.sandbox.imports import queue
-from xlbridge.sandbox.imports.queue import OwnRecordRegistration, UploadedLine, UploadedSheet
+from xlbridge.sandbox.imports.queue import OwnRecordRegistration, UploadedLine
 from xlbridge.sandbox.problems import (
+    Problem,
     Registration,
     RequestError,
     invalid,
@@ -52,40 +55,96 @@ from xlbridge.wire.model import UPLOAD_FIELD
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.services import ServiceInvoiceInput
 from xlbridge.wire.stock import AddressingInput
+from xlbridge.workbook.read import require_xlsx
 
-_REGISTRATIONS: dict[type[WireModel], Callable[[Connection, datetime], Registration[Any, Any]]] = {
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xlbridge.validation import ValidatedSheet
+
+IMPORTED_RESOURCES: Mapping[
+    type[WireModel], Callable[[Connection, datetime], Registration[Any, Any]]
+] = {
     ClientInput: ClientRegistration,
     ReceivableInput: ReceivableRegistration,
     PayableInput: PayableRegistration,
     ServiceInvoiceInput: ServiceInvoiceRegistration,
     AddressingInput: AddressingRegistration,
 }
+"""The rules of the area that judge and write the rows of a resource, by the resource's model."""
+
+
+_CENTS = Decimal("0.01")
+_COMPARED_IN_COLUMN = frozenset({"code-shape", "code-decimals"})
+"""Findings that depend on the other codes of the column, of which a file may have a part only."""
 
 
 def read_upload(
     content: bytes, resource: Resource, catalogue: Catalogue, limits: WorkbookLimits
-) -> UploadedSheet:
+) -> list[UploadedLine]:
     """Read an uploaded workbook; its lines carry what the resource's schema finds wrong.
 
     Raises ``RequestError`` (400) when it is not a readable .xlsx, it is unclear which of its
     sheets is meant, or its layout is wrong.
     """
     # pandas and pandera cost most of a second: they are loaded when the first file comes.
-    sheets = importlib.import_module("xlbridge.sandbox.imports.sheets")
-    try:
-        sheet = cast("UploadedSheet", sheets.read_workbook(content, resource, catalogue, limits))
-    except (WorkbookRefused, UsageError) as error:
-        raise invalid((UPLOAD_FIELD, error.message.pt)) from error
-    if sheet.layout:
-        raise invalid(*sheet.layout)
-    return sheet
+    from xlbridge.validation import validate_workbook
+
+    with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
+        path = Path(folder) / "upload.xlsx"
+        path.write_bytes(content)
+        try:
+            validated = validate_workbook(path, catalogue, resource=resource.name, limits=limits)
+            require_xlsx(path)
+        except (WorkbookRefused, UsageError) as error:
+            raise invalid((UPLOAD_FIELD, error.message.pt)) from error
+    lines = [] if validated.header_row is None else list(_lines(validated, resource))
+    by_row = {line.row: line for line in lines}
+    layout: list[Problem] = []
+    for finding in validated.error_findings():
+        if finding.kind.code not in _COMPARED_IN_COLUMN:
+            line = None if finding.row is None else by_row.get(finding.row)
+            # A message may quote its cell, and no database but SQLite keeps a NUL.
+            told = finding.message.pt.replace("\0", "\N{REPLACEMENT CHARACTER}")
+            (layout if line is None else line.problems).append((finding.column or "", told))
+    if layout:
+        raise invalid(*layout)
+    return lines
+
+
+def _lines(validated: "ValidatedSheet", resource: Resource) -> Iterator[UploadedLine]:
+    columns = [_plain_values(validated.frame[column.name], column) for column in resource.columns]
+    names = [column.name for column in resource.columns]
+    for row, values in zip(validated.rows, zip(*columns, strict=True), strict=True):
+        pairs = zip(names, values, strict=True)
+        yield UploadedLine(row, {name: value for name, value in pairs if value is not None})
+
+
+def _plain_values(values: "pd.Series[Any]", column: Column) -> list[Any]:
+    if values.isna().all():
+        return [None] * len(values)
+    plain = _PLAIN.get(column.kind, str)
+    return [
+        None if missing else plain(value)
+        for value, missing in zip(values.array, values.isna(), strict=True)
+    ]
+
+
+_PLAIN: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.INTEGER: int,
+    Kind.MONEY: lambda value: Decimal(str(value)).quantize(_CENTS),
+    Kind.NUMBER: lambda value: Decimal(str(value)),
+    Kind.DATE: lambda value: value.to_pydatetime(),
+    Kind.BOOLEAN: bool,
+}
+"""Converters from values of a frame to plain ones, by kind; any other kind becomes a text."""
 
 
 _MOST_LINES_KEPT = 50_000
 """Most lines of a sheet that is kept: some 50 MB."""
 
 
-def read_again(content: bytes, resource: Resource, sandbox: Sandbox) -> UploadedSheet:
+def read_again(content: bytes, resource: Resource, sandbox: Sandbox) -> list[UploadedLine]:
     """Read an uploaded workbook, which mostly comes again: previewed, queued, processed.
 
     The one that came last is kept as it was read. Raises as ``read_upload``.
@@ -97,40 +156,31 @@ def read_again(content: bytes, resource: Resource, sandbox: Sandbox) -> Uploaded
     if kept is not None and kept[0] == key:
         read: list[UploadedLine] = kept[1]
     else:
-        read = read_upload(content, resource, sandbox.catalogue, sandbox.limits).lines
+        read = read_upload(content, resource, sandbox.catalogue, sandbox.limits)
     last.kept = (key, read) if len(read) <= _MOST_LINES_KEPT else None
     # Problems are added to them that may be none the next time.
-    return UploadedSheet([replace(line, problems=[*line.problems]) for line in read], [])
+    return [replace(line, problems=[*line.problems]) for line in read]
 
 
-def require_no_failed_lines(sheet: UploadedSheet) -> None:
+def require_no_failed_lines(lines: Iterable[UploadedLine]) -> None:
     """Raise ``RequestError`` (400) naming every failed line, if there is one."""
     problems = [
-        (key, f"Linha {line.row}: {message}")
-        for line in sheet.failed
-        for key, message in line.problems
+        (key, f"Linha {line.row}: {message}") for line in lines for key, message in line.problems
     ]
     if problems:
         raise invalid(*problems)
 
 
-def wire_records(sheet: UploadedSheet, resource: Resource) -> list[dict[str, Any]]:
-    """Return the records that were read, as they go over the wire."""
-    model = resource.row_model
-    return [_as_json(_input(line, model)) for line in sheet.lines]
-
-
 def import_lines(
-    sheet: UploadedSheet, resource: Resource, connection: Connection, now: datetime
+    lines: Iterable[UploadedLine], resource: Resource, connection: Connection, now: datetime
 ) -> None:
     """Write the lines that break no rule; the others are given their problems."""
     registration = new_registration(resource, connection, now)
-    model = resource.row_model
-    for line in sheet.lines:
+    for line in lines:
         if line.problems:
             continue
         try:
-            data = _input(line, model)
+            data = line_input(line, resource)
         except ValidationError as error:
             line.problems.extend(validation_problems(error))
             continue
@@ -151,15 +201,12 @@ def new_registration(
     model = resource.row_model
     if model is None:
         return OwnRecordRegistration(connection, resource.name)
-    return _REGISTRATIONS[model](connection, now)
+    return IMPORTED_RESOURCES[model](connection, now)
 
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
     """Return a line as the record that its resource's rules judge. Raises ``ValidationError``."""
-    return _input(line, resource.row_model)
-
-
-def _input(line: UploadedLine, model: type[WireModel] | None) -> Any:
+    model = resource.row_model
     if model is None:
         return {name: _as_json_value(value) for name, value in line.record.items()}
     return model.model_validate(line.record)
@@ -246,13 +293,12 @@ def _resource(call: Call, operation: Operation) -> Resource:
 
 
 def _import(call: Call, resource: Resource) -> list[dict[str, Any]]:
-    content = call.workbook().content
-    sheet = read_again(content, resource, call.sandbox)
-    require_no_failed_lines(sheet)
+    lines = read_again(call.workbook().content, resource, call.sandbox)
+    require_no_failed_lines(lines)
     if not call.query_as(ImportQuery).preview:
-        import_lines(sheet, resource, call.connection, call.now)
-        require_no_failed_lines(sheet)
-    return wire_records(sheet, resource)
+        import_lines(lines, resource, call.connection, call.now)
+        require_no_failed_lines(lines)
+    return [_as_json(line_input(line, resource)) for line in lines]
 
 
 _logger = logging.getLogger(__name__)
@@ -305,44 +351,38 @@ class ImportWorker:
         if self._stopping.wait(self._sandbox.behaviour.slow_queue):
             return False
         try:
-            self._process(file)
+            sandbox = self._sandbox
+            resource = sandbox.catalogue[file.resource]
+            lines = read_again(file.content, resource, sandbox)
+            sandbox.last_upload.kept = None
+            while not self._stopping.is_set() and self._import_next(file.id, lines, resource):
+                pass
         except TRANSIENT_ERRORS:
             # It may pass; the file is still running, and taken up again.
             raise
         except Exception as error:
-            self._give_up(file, error)
+            message = "O arquivo não pôde ser processado."
+            if isinstance(error, RequestError):
+                message = "; ".join(value for _, value in error.problems)
+            else:
+                _logger.exception("file %s could not be processed", file.id)
+            with self._sandbox.storage.transaction(writing=True) as connection:
+                queue.end_file(connection, file.id, self._now(), message)
         return True
 
-    def _process(self, file: Row[Any]) -> None:
-        sandbox = self._sandbox
-        resource = sandbox.catalogue[file.resource]
-        sheet = read_again(file.content, resource, sandbox)
-        sandbox.last_upload.kept = None
-        while not self._stopping.is_set() and self._import_next(file.id, sheet, resource):
-            pass
-
-    def _import_next(self, log_id: int, sheet: UploadedSheet, resource: Resource) -> bool:
+    def _import_next(self, log_id: int, lines: list[UploadedLine], resource: Resource) -> bool:
         """Import the next lines, and say whether there are more; others may write in between."""
         with self._sandbox.storage.transaction(writing=True) as connection:
             done = queue.lines_done(connection, log_id)
             if done is None:
                 return False
-            piece = UploadedSheet(sheet.lines[done : done + LINES_AT_ONCE], [])
+            piece = lines[done : done + LINES_AT_ONCE]
             import_lines(piece, resource, connection, self._now())
-            queue.record_lines(connection, log_id, piece, len(sheet.lines))
-            more = done + len(piece.lines) < len(sheet.lines)
+            queue.record_lines(connection, log_id, piece, len(lines))
+            more = done + len(piece) < len(lines)
             if not more:
                 queue.end_file(connection, log_id, self._now())
         return more
-
-    def _give_up(self, file: Row[Any], error: Exception) -> None:
-        message = "O arquivo não pôde ser processado."
-        if isinstance(error, RequestError):
-            message = "; ".join(value for _, value in error.problems)
-        else:
-            _logger.exception("file %s could not be processed", file.id)
-        with self._sandbox.storage.transaction(writing=True) as connection:
-            queue.end_file(connection, file.id, self._now(), message)
 
     def _now(self) -> datetime:
         return self._sandbox.clock().replace(microsecond=0)

@@ -3,6 +3,7 @@
 Source: the spec, Import and States (import log).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -50,19 +51,6 @@ class UploadedLine:
     row: int
     record: dict[str, Any]
     problems: list[Problem] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class UploadedSheet:
-    """All lines of a sheet; ``layout`` are the problems that concern no single line."""
-
-    lines: list[UploadedLine]
-    layout: list[Problem]
-
-    @property
-    def failed(self) -> list[UploadedLine]:
-        """The lines with problems."""
-        return [line for line in self.lines if line.problems]
 
 
 class OwnRecordRegistration:
@@ -216,10 +204,12 @@ def lines_done(connection: Connection, log_id: int) -> int | None:
     return int(imported) + int(connection.scalar(rejected) or 0)
 
 
-def record_lines(connection: Connection, log_id: int, piece: UploadedSheet, total: int) -> None:
+def record_lines(
+    connection: Connection, log_id: int, piece: Sequence[UploadedLine], total: int
+) -> None:
     """Write what became of the next lines of a file, which has so many in ``total``."""
-    failed = piece.failed
-    imported = import_logs.c.imported + len(piece.lines) - len(failed)
+    failed = [line for line in piece if line.problems]
+    imported = import_logs.c.imported + len(piece) - len(failed)
     statement = update(import_logs).where(_is_running(log_id))
     connection.execute(statement.values(total=total, imported=imported))
     if failed:

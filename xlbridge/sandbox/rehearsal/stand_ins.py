@@ -121,7 +121,15 @@ class StandIns:
             self._need(categories, code, revenue=_REVENUE[model])
         if (code := row.get("codigoDaCarteira")) is not None:
             self._need(portfolios, code, account=row["codigoDaContaCorrente"])
-        self._stock_place(row)
+        branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
+        if branch is None or warehouse is None:
+            return
+        self._need_place(branch, warehouse)
+        theirs, there = (row.get(name) for name in _SECTION_WAREHOUSE_FIELDS)
+        place = (theirs or branch, there or warehouse)
+        if (code := row.get("codigoDaSecao")) is not None:
+            self._need_place(*place)
+            self._need_row(sections, branch=place[0], warehouse=place[1], code=code)
 
     def named(self, registry: str, field: str, value: str) -> None:
         """Make a record of a registry that is named by a field of its listing, if there is none."""
@@ -195,17 +203,6 @@ class StandIns:
             row = {**like, "code": code, "name": _stand_in_name(code)}
             self._connection.execute(insert(issuers).values(row))
             known[code] = row
-
-    def _stock_place(self, row: Mapping[str, Any]) -> None:
-        branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
-        if branch is None or warehouse is None:
-            return
-        self._need_place(branch, warehouse)
-        theirs, there = (row.get(name) for name in _SECTION_WAREHOUSE_FIELDS)
-        place = (theirs or branch, there or warehouse)
-        if (code := row.get("codigoDaSecao")) is not None:
-            self._need_place(*place)
-            self._need_row(sections, branch=place[0], warehouse=place[1], code=code)
 
     def _need_place(self, branch: int, warehouse: int) -> None:
         self._branch(branch)

@@ -132,7 +132,7 @@ def expected_row_digests(
     """
     # What would be generated is left out of a form, so any moment will do.
     registration = new_registration(resource, connection, datetime.now())
-    lines = read_upload(content, resource, catalogue, limits).lines
+    lines = read_upload(content, resource, catalogue, limits)
     model = resource.row_model
     found: list[RowDigest | None] = []
     for line in lines:

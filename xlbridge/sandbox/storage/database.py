@@ -91,16 +91,12 @@ class Storage:
                 found = check_layout(connection, self._tables)
         if not found.fits:
             raise layout_error(self.url, found.maker)
-        self.system = self._system_id()
-
-    def _system_id(self) -> str:
-        """Return the database's id of its own, after giving one to a database without it."""
         with self.transaction(writing=False) as connection:
             known = read_system_id(connection)
         if known is None:
             with self.transaction(writing=True) as connection:
                 known = read_system_id(connection) or give_system_id(connection)
-        return known
+        self.system = known
 
 
 TURN_SECONDS = 50.0
@@ -126,7 +122,11 @@ class WriteQueue:
         try:
             yield
         finally:
-            self._pass_on()
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._taken = False
 
     def _wait(self) -> None:
         turn = Event()
@@ -142,13 +142,6 @@ class WriteQueue:
             if not turn.is_set():
                 self._waiting.remove(turn)
                 raise Busy
-
-    def _pass_on(self) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().set()
-            else:
-                self._taken = False
 
 
 _layout = Table(

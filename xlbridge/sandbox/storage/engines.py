@@ -162,7 +162,19 @@ def open_postgresql(url: URL) -> Engines:
         pool_pre_ping=True,
         connect_args={"connect_timeout": _CONNECT_SECONDS, "application_name": "xlbridge-sandbox"},
     )
-    _require_unicode(engine, url)
+    with engine.connect() as connection:
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        engine.dispose()
+        message = Text(
+            pt="O banco de dados {url} não é UTF-8, mas {encoding}.",
+            en="The database {url} is not UTF-8 but {encoding}.",
+        ).format(url=redacted_url(url), encoding=encoding)
+        hint = Text(
+            pt="Crie um com: createdb --encoding=UTF8 --template=template0 NOME",
+            en="Make one with: createdb --encoding=UTF8 --template=template0 NAME",
+        )
+        raise ConfigError(message, hint)
     event.listen(engine, "begin", _begin_postgresql)
     return Engines(
         reading=engine.execution_options(
@@ -189,22 +201,6 @@ def _collate_by_bytes(element: CreateColumn, compiler: Any, **options: Any) -> s
     if not isinstance(kind, TextColumn):
         return specification
     return specification.replace(" TEXT", ' TEXT COLLATE "C"', 1)
-
-
-def _require_unicode(engine: Engine, url: URL) -> None:
-    with engine.connect() as connection:
-        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-    if encoding != "UTF8":
-        engine.dispose()
-        message = Text(
-            pt="O banco de dados {url} não é UTF-8, mas {encoding}.",
-            en="The database {url} is not UTF-8 but {encoding}.",
-        ).format(url=redacted_url(url), encoding=encoding)
-        hint = Text(
-            pt="Crie um com: createdb --encoding=UTF8 --template=template0 NOME",
-            en="Make one with: createdb --encoding=UTF8 --template=template0 NAME",
-        )
-        raise ConfigError(message, hint)
 
 
 class Busy(Exception):
@@ -246,10 +242,14 @@ def translate_database_errors(url: URL) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
+        cause = getattr(error, "orig", None) or error
+        reason = "; ".join(line.strip() for line in str(cause).splitlines() if line.strip())
+        for secret in secret_values(url):
+            reason = reason.replace(secret, "***")
         message = Text(
             pt="O banco de dados {url} não abre: {reason}",
             en="The database {url} does not open: {reason}",
-        ).format(url=redacted_url(url), reason=_reason(error, url))
+        ).format(url=redacted_url(url), reason=reason)
         raise ConfigError(message, _hint(error, url)) from error
 
 
@@ -287,14 +287,6 @@ def layout_error(url: URL, maker: str | None) -> ConfigError:
     return ConfigError(
         message.format(url=redacted_url(url), version=f" ({maker})" if maker else ""), hint
     )
-
-
-def _reason(error: Exception, url: URL) -> str:
-    cause = getattr(error, "orig", None) or error
-    reason = "; ".join(line.strip() for line in str(cause).splitlines() if line.strip())
-    for secret in secret_values(url):
-        reason = reason.replace(secret, "***")
-    return reason
 
 
 def _hint(error: Exception, url: URL) -> Text:

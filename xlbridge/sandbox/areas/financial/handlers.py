@@ -139,7 +139,11 @@ def _key_in_path(call: Call) -> tuple[int, ...]:
 def _payable(call: Call, key: Sequence[int]) -> Payable:
     found = read_payables(call.connection, title_condition(payables, key))
     title = first_found(found, "numeroDaTransacao", "Título não encontrado.")
-    return title.model_copy(update={"Arquivos": _files(call, key)})
+    fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
+    this = owner_condition(payable_files, key)
+    return title.model_copy(
+        update={"Arquivos": call.attached(select(*fields).where(this).order_by(payable_files.c.Id))}
+    )
 
 
 def _require_open(call: Call, key: Sequence[int]) -> None:
@@ -163,7 +167,11 @@ def show_statement(call: Call) -> Statement:
     query = call.query_as(StatementQuery)
     name = _account_name(call, query.codigoDaContaCorrente)
     before = _settled_before(call, receivables) - _settled_before(call, payables)
-    lines = list(_statement_lines(_settled_titles(call), before))
+    titles: list[Receivable | Payable] = [
+        *read_receivables(call.connection, *_settled_in_period(call, receivables)),
+        *read_payables(call.connection, *_settled_in_period(call, payables)),
+    ]
+    lines = list(_statement_lines(sorted(titles, key=attrgetter("dataDeBaixa")), before))
     income = _total_of_kind(lines, _INCOME)
     expense = _total_of_kind(lines, _EXPENSE)
     return Statement(
@@ -197,14 +205,6 @@ def _settled_before(call: Call, titles: Table) -> Decimal:
         titles.c.dataDeBaixa < query.dataInferior,
     )
     return call.connection.scalar(total) or _ZERO
-
-
-def _settled_titles(call: Call) -> list[Receivable | Payable]:
-    titles: list[Receivable | Payable] = [
-        *read_receivables(call.connection, *_settled_in_period(call, receivables)),
-        *read_payables(call.connection, *_settled_in_period(call, payables)),
-    ]
-    return sorted(titles, key=attrgetter("dataDeBaixa"))
 
 
 def _settled_in_period(call: Call, titles: Table) -> Iterator[ColumnElement[bool]]:
@@ -260,12 +260,6 @@ def read_payables(connection: Connection, *conditions: Condition) -> list[Payabl
         Payable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
         for row in connection.execute(found)
     ]
-
-
-def _files(call: Call, key: Sequence[int]) -> list[Attachment]:
-    fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
-    this = owner_condition(payable_files, key)
-    return call.attached(select(*fields).where(this).order_by(payable_files.c.Id))
 
 
 def title_condition(titles: Table, key: Sequence[int]) -> Condition:

@@ -27,7 +27,6 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.problems import Problem, amount_problems
 from xlbridge.wire.financial import (
     Allocation,
-    AllocationInput,
     EntryInput,
     EntryTerms,
     Payable,
@@ -186,7 +185,15 @@ def allocation_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -
     if not data.rateio:
         return
     for index, part in enumerate(data.rateio):
-        yield from _part_problems(known, part, f"rateio.{index}.", revenue=revenue)
+        prefix = f"rateio.{index}."
+        yield from known.field_problems(part, *_ALLOCATION_CODES, prefix=prefix)
+        category = part.codigoDoItemDeLancamento
+        if category is not None:
+            key = f"{prefix}codigoDoItemDeLancamento"
+            yield from category_problems(known, key, category, revenue=revenue)
+        yield from amount_problems(f"{prefix}valor", part.valor)
+        if part.valor == Decimal(0):
+            yield f"{prefix}valor", "Valor inválido: deve ser maior que 0."
     total = sum(part.valor for part in data.rateio)
     if total != (data.valorDoLancamento or 0):
         yield "rateio", f"A soma do rateio ({total}) difere do valor do lançamento."
@@ -215,19 +222,6 @@ def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Itera
 def _entry_codes(data: EntryTerms) -> dict[str, Any]:
     codes = data.model_dump(include=set(Allocation.model_fields))
     return codes | {"codigoDaFilialDoRateio": data.codigoDaFilial}
-
-
-def _part_problems(
-    known: CodeLookup, part: AllocationInput, prefix: str, *, revenue: bool
-) -> Iterator[Problem]:
-    yield from known.field_problems(part, *_ALLOCATION_CODES, prefix=prefix)
-    category = part.codigoDoItemDeLancamento
-    if category is not None:
-        key = f"{prefix}codigoDoItemDeLancamento"
-        yield from category_problems(known, key, category, revenue=revenue)
-    yield from amount_problems(f"{prefix}valor", part.valor)
-    if part.valor == Decimal(0):
-        yield f"{prefix}valor", "Valor inválido: deve ser maior que 0."
 
 
 _CENTS = Decimal("0.01")

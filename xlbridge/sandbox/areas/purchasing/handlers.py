@@ -294,7 +294,10 @@ def _dictionary_order(text: str) -> str:
 @handles(SPENDING_LIMIT_LIST)
 def list_spending_limits(call: Call) -> list[SpendingLimit]:
     query = call.query_as(SpendingLimitQuery)
-    _require_known_codes(call, query)
+    known = CodeLookup(call.connection)
+    unknown = known.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
+    if unknown:
+        raise RequestError(404, unknown)
     found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
     for name, value in query.model_dump(exclude_none=True).items():
         found = found.where(spending_limits.c[name] == value)
@@ -328,13 +331,6 @@ def delete_spending_limit(call: Call) -> SpendingLimit:
     this = spending_limits.c.idPlanejamento == limit.idPlanejamento
     call.connection.execute(delete(spending_limits).where(this))
     return limit
-
-
-def _require_known_codes(call: Call, query: SpendingLimitQuery) -> None:
-    known = CodeLookup(call.connection)
-    unknown = known.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
-    if unknown:
-        raise RequestError(404, unknown)
 
 
 def _existing_limit(call: Call, number: int) -> SpendingLimit:

@@ -292,7 +292,9 @@ def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[R
         RequestedItem(
             seq=seq,
             idProduto=item.idProduto,
-            descricaoDoProduto=_description(known, item),
+            descricaoDoProduto=known.name(products, item.idProduto)
+            or item.descricaoDoProduto
+            or "",
             quantidade=item.quantidade,
             quantidadeAprovada=Decimal(0),
         )
@@ -307,10 +309,6 @@ def _requested_item_problems(
         yield from known.field_problems(item, "idProduto", prefix=prefix)
     elif not (item.descricaoDoProduto or "").strip():
         yield f"{prefix}descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
-
-
-def _description(known: CodeLookup, item: RequestedItemInput) -> str:
-    return known.name(products, item.idProduto) or item.descricaoDoProduto or ""
 
 
 def document_rows(

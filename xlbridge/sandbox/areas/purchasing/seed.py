@@ -116,10 +116,27 @@ class PurchaseMaker:
                     "descricaoDoProduto": random.choice(_AD_HOC_ITEMS),
                 }
             )
-        self._request(header | _release(asked, released), items, asked, closed=ordered)
+        requisition = PurchaseRequisition(
+            **(header | _release(asked, released)),
+            numeroDaRequisicao=len(self.requisitions) + 1,
+            dataDaRequisicao=asked,
+            encerrada=ordered,
+            itens=_approved(items) if ordered else items,
+        )
+        self.requisitions.append(requisition)
         if ordered:
             day = asked + _STEP
-            self._order(header | _release(day, released), items, day, closed=bought)
+            order = BuyingOrder(
+                **(header | _release(day, released)),
+                numeroDaOrdem=len(self.orders) + 1,
+                dataDaOrdem=day,
+                NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
+                codigoDoColaboradorResponsavelCompras=self._random.choice(codes(collaborators)),
+                TotalDeCotacoes=self._random.randint(0, _MOST_QUOTATIONS),
+                encerrada=bought,
+                itens=_approved(items) if bought else items,
+            )
+            self.orders.append(order)
         if bought:
             self._buy(chosen, items, asked + 2 * _STEP, released=released)
 
@@ -143,33 +160,6 @@ class PurchaseMaker:
             quantidade=Decimal(self._random.randint(1, _MOST_UNITS)),
             quantidadeAprovada=Decimal(0),
         )
-
-    def _request(
-        self, header: dict[str, Any], items: list[RequestedItem], asked: datetime, *, closed: bool
-    ) -> None:
-        requisition = PurchaseRequisition(
-            **header,
-            numeroDaRequisicao=len(self.requisitions) + 1,
-            dataDaRequisicao=asked,
-            encerrada=closed,
-            itens=_approved(items) if closed else items,
-        )
-        self.requisitions.append(requisition)
-
-    def _order(
-        self, header: dict[str, Any], items: list[RequestedItem], day: datetime, *, closed: bool
-    ) -> None:
-        order = BuyingOrder(
-            **header,
-            numeroDaOrdem=len(self.orders) + 1,
-            dataDaOrdem=day,
-            NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
-            codigoDoColaboradorResponsavelCompras=self._random.choice(codes(collaborators)),
-            TotalDeCotacoes=self._random.randint(0, _MOST_QUOTATIONS),
-            encerrada=closed,
-            itens=_approved(items) if closed else items,
-        )
-        self.orders.append(order)
 
     def _buy(
         self,

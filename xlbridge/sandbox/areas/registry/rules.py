@@ -221,10 +221,7 @@ class ProductRegistration(RecordRegistration):
         gross, net = data.PesoBruto, data.PesoLiquido
         if gross is not None and net is not None and net > gross:
             yield "PesoLiquido", "O peso líquido passa do peso bruto."
-        yield from self._taken(data)
-
-    def _taken(self, data: ProductInput) -> Iterator[Problem]:
-        """A blank code would be the same for all that have none."""
+        # A blank code would be the same for all that have none.
         if data.codigoInterno is None:
             return
         if not data.codigoInterno.strip():

@@ -36,7 +36,7 @@ from xlbridge.sandbox.problems import (
     register_one,
     require_no_problems,
 )
-from xlbridge.wire.financial import Receivable, ReceivableInput
+from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.product_invoices import ProductInvoiceInput
 from xlbridge.wire.sales import SalesOrder, SalesOrderInput, SalesOrderInstallment, SalesOrderItem
 
@@ -59,9 +59,14 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     number = numbers.next("sales_order")
     order = _completed_order(known, data, number, ordered)
     total = _total(data, order.produtos)
+    problems = amount_problems("produtos", total)
+    for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
+        problems.extend(item_problems(item, priced, f"produtos.{index}."))
+    if not order.produtos and not total:
+        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
     require_no_problems(
         [
-            *_figure_problems(data, order.produtos, total),
+            *problems,
             *instalment_problems(data, ordered, total),
             *title_problems(connection, order, now, known),
         ]
@@ -70,7 +75,17 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
-    return _write_order(connection, order, instalments, now)
+    count = {"quantidadeDeParcelas": len(instalments)}
+    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
+    connection.execute(insert(sales_orders), header | count | {"updated": now})
+    rows = [instalment.model_dump() for instalment in instalments]
+    if rows:
+        connection.execute(insert(sales_order_installments), rows)
+    items = [item.model_dump() for item in order.produtos]
+    if items:
+        connection.execute(insert(sales_order_items), items)
+    written = {"parcelas": instalments, "ultimaAtualizacao": now.isoformat()}
+    return order.model_copy(update=count | written)
 
 
 def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
@@ -94,10 +109,27 @@ def _completed_order(
     ]
     terms = data.model_dump(exclude={*_LISTS})
     given = {name: value for name, value in terms.items() if value not in (None, "")}
-    branch = _branch_fields(known.required(issuers, data.codigoDaFilial))
+    issuer = known.required(issuers, data.codigoDaFilial)
+    branch = {
+        "codigoDaNotaFiscal": issuer.invoice_model,
+        "codigoDaFormaDePagamento": issuer.payment_method,
+        "codigoDoItemDeLancamento": issuer.category,
+        "codigoDoCentroDeCusto": issuer.cost_centre,
+        "codigoDaContaCorrente": issuer.account,
+        "cep": issuer.postcode,
+    }
+    client = known.client(data.codigoDoCliente)
     return SalesOrder.model_validate(
         branch
-        | _client_fields(known.client(data.codigoDoCliente))
+        | {
+            "nomeDoCliente": client.nomeComercial,
+            "nomeDoClienteFmt": f"{client.codigoDoCliente} - {client.nomeComercial}",
+            "naturezaJuridica": client.natureza,
+            "cnpjcpf": client.cnpjcpf,
+            "codigoDoVendedor": client.codigoDoVendedor,
+            "email": client.email,
+            "telefone": client.telefone,
+        }
         | given
         | {
             "numeroDoPedido": number,
@@ -114,64 +146,11 @@ def _completed_order(
     )
 
 
-def _branch_fields(issuer: Row[Any]) -> dict[str, Any]:
-    return {
-        "codigoDaNotaFiscal": issuer.invoice_model,
-        "codigoDaFormaDePagamento": issuer.payment_method,
-        "codigoDoItemDeLancamento": issuer.category,
-        "codigoDoCentroDeCusto": issuer.cost_centre,
-        "codigoDaContaCorrente": issuer.account,
-        "cep": issuer.postcode,
-    }
-
-
-def _client_fields(client: Row[Any]) -> dict[str, Any]:
-    return {
-        "nomeDoCliente": client.nomeComercial,
-        "nomeDoClienteFmt": f"{client.codigoDoCliente} - {client.nomeComercial}",
-        "naturezaJuridica": client.natureza,
-        "cnpjcpf": client.cnpjcpf,
-        "codigoDoVendedor": client.codigoDoVendedor,
-        "email": client.email,
-        "telefone": client.telefone,
-    }
-
-
 def _total(data: SalesOrderInput, items: list[SalesOrderItem]) -> Decimal:
     """Total of the products; without products, the total of the instalments."""
     if items:
         return sum((item.totalLiquido or ZERO for item in items), ZERO)
     return sum((instalment.valor or ZERO for instalment in data.parcelas), ZERO)
-
-
-def _figure_problems(
-    data: SalesOrderInput, items: list[SalesOrderItem], total: Decimal
-) -> list[Problem]:
-    problems = amount_problems("produtos", total)
-    for index, (item, priced) in enumerate(zip(data.produtos, items, strict=True)):
-        problems.extend(item_problems(item, priced, f"produtos.{index}."))
-    if not items and not total:
-        problems.append(("produtos", "Informe produtos, ou parcelas com valor."))
-    return problems
-
-
-def _write_order(
-    connection: Connection,
-    order: SalesOrder,
-    instalments: list[SalesOrderInstallment],
-    now: datetime,
-) -> SalesOrder:
-    count = {"quantidadeDeParcelas": len(instalments)}
-    header = order.model_dump(exclude={*_LISTS, "ultimaAtualizacao"})
-    connection.execute(insert(sales_orders), header | count | {"updated": now})
-    rows = [instalment.model_dump() for instalment in instalments]
-    if rows:
-        connection.execute(insert(sales_order_installments), rows)
-    items = [item.model_dump() for item in order.produtos]
-    if items:
-        connection.execute(insert(sales_order_items), items)
-    written = {"parcelas": instalments, "ultimaAtualizacao": now.isoformat()}
-    return order.model_copy(update=count | written)
 
 
 ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
@@ -288,7 +267,22 @@ def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> N
     for instalment in order.parcelas:
         data = _title_input(order, instalment)
         require_no_problems(registration.problems(data))
-        _record_title_key(connection, instalment, registration.accept(data))
+        title = registration.accept(data)
+        columns = sales_order_installments.c
+        connection.execute(
+            update(sales_order_installments)
+            .where(
+                columns.numeroDoPedido == instalment.numeroDoPedido,
+                columns.numeroDaParcela == instalment.numeroDaParcela,
+            )
+            .values(
+                existeLancamentoCR=True,
+                codigoDoExercicioCR=title.codigoDoExercicio,
+                codigoDaFilialCR=title.codigoDaFilial,
+                numeroDaMovimentacaoCR=title.numeroDaTransacao,
+                sequenciaDaMovimentacaoCR=title.sequenciaDaTransacao,
+            )
+        )
     registration.write()
 
 
@@ -304,24 +298,4 @@ def _title_input(order: SalesOrder, instalment: SalesOrderInstallment) -> Receiv
             "dataDeVencimento": instalment.dataDeVencimento,
             "valorDoLancamento": instalment.valor,
         }
-    )
-
-
-def _record_title_key(
-    connection: Connection, instalment: SalesOrderInstallment, title: Receivable
-) -> None:
-    columns = sales_order_installments.c
-    connection.execute(
-        update(sales_order_installments)
-        .where(
-            columns.numeroDoPedido == instalment.numeroDoPedido,
-            columns.numeroDaParcela == instalment.numeroDaParcela,
-        )
-        .values(
-            existeLancamentoCR=True,
-            codigoDoExercicioCR=title.codigoDoExercicio,
-            codigoDaFilialCR=title.codigoDaFilial,
-            numeroDaMovimentacaoCR=title.numeroDaTransacao,
-            sequenciaDaMovimentacaoCR=title.sequenciaDaTransacao,
-        )
     )

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Row,
     Select,
     case,
     exists,
@@ -203,6 +202,7 @@ def _movement_columns() -> list[ColumnElement[Any]]:
     returned = case((is_reversed, movements.c.quantidade), else_=_NONE_RETURNED)
     numbers = ("numeroDaSaida", "numeroDaEntrada", "numeroDaMovimentacao")
     dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
+    later = movements.alias()
     return [
         *(movements.c[name] for name in StockOutputInput.model_fields),
         *(movements.c.number.label(name) for name in numbers),
@@ -219,7 +219,14 @@ def _movement_columns() -> list[ColumnElement[Any]]:
         movements.c.adjustment.label("ajuste"),
         # Nothing in the interface moves goods from one warehouse to another.
         false().label("transferencia"),
-        _is_last_movement().label("ultimaMovimentacao"),
+        (
+            ~exists().where(
+                later.c.idProd == movements.c.idProd,
+                later.c.codigoDaFilial == movements.c.codigoDaFilial,
+                later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
+                tuple_(later.c.moved, later.c.id) > tuple_(movements.c.moved, movements.c.id),
+            )
+        ).label("ultimaMovimentacao"),
         movements.c.ultimaAtualizacao,
     ]
 
@@ -239,17 +246,6 @@ def _description_columns() -> list[ColumnElement[Any]]:
     ]
 
 
-def _is_last_movement() -> ColumnElement[bool]:
-    """Return whether a movement is the last one of its product in its warehouse."""
-    later = movements.alias()
-    return ~exists().where(
-        later.c.idProd == movements.c.idProd,
-        later.c.codigoDaFilial == movements.c.codigoDaFilial,
-        later.c.codigoDoAlmoxarifado == movements.c.codigoDoAlmoxarifado,
-        tuple_(later.c.moved, later.c.id) > tuple_(movements.c.moved, movements.c.id),
-    )
-
-
 @handles(STOCK_REQUISITIONS_PENDING)
 @handles(STOCK_REQUISITIONS_SETTLED)
 def list_requisitions(call: Call) -> list[StockRequisition]:
@@ -264,7 +260,18 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         found = found.limit(query.qtde)
     headers = call.connection.execute(found).all()
     items = _items_of(call, [header.number for header in headers])
-    return [_requisition(header, items[header.number], pending=pending) for header in headers]
+    return [
+        StockRequisition(
+            numeroDaRequisicao=header.number,
+            dataDaRequisicao=header.requested,
+            codigoDaFilial=header.branch,
+            codigoDoCentroDeCusto=header.cost_centre,
+            pendente=pending,
+            liberadoParaAprovacao=header.released,
+            itens=items[header.number],
+        )
+        for header in headers
+    ]
 
 
 def _is_pending() -> ColumnElement[bool]:
@@ -293,17 +300,3 @@ def _items_of(call: Call, numbers: list[int]) -> defaultdict[int, list[StockRequ
             )
         )
     return grouped
-
-
-def _requisition(
-    header: Row[Any], items: list[StockRequisitionItem], *, pending: bool
-) -> StockRequisition:
-    return StockRequisition(
-        numeroDaRequisicao=header.number,
-        dataDaRequisicao=header.requested,
-        codigoDaFilial=header.branch,
-        codigoDoCentroDeCusto=header.cost_centre,
-        pendente=pending,
-        liberadoParaAprovacao=header.released,
-        itens=items,
-    )

@@ -35,7 +35,7 @@ from xlbridge.sandbox.areas.stock.movements import (
 )
 from xlbridge.sandbox.areas.stock.tables import inventories, inventory_items, movements
 from xlbridge.sandbox.columns import Amount
-from xlbridge.sandbox.problems import Problem, invalid
+from xlbridge.sandbox.problems import invalid
 from xlbridge.wire.inventory import CountedProduct, Inventory, InventoryCount, InventoryInput
 
 
@@ -104,7 +104,10 @@ def record_counts(
     problems = [
         (f"itens.{index}.{key}", message)
         for index, item in enumerate(data.itens)
-        for key, message in _count_problems(known, item)
+        for key, message in [
+            *known.field_problems(item, "idProd", "codigoDoProjeto"),
+            *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
+        ]
     ]
     if problems:
         raise invalid(*problems)
@@ -170,13 +173,6 @@ def _adjust_product(
     number = record_movement(connection, movement, inward=inward, now=now)
     kind = "entrada" if inward else "saída"
     yield f"Produto {balance_key.product}: {kind} {number} de {format_quantity(quantity)}."
-
-
-def _count_problems(known: CodeLookup, item: CountedProduct) -> list[Problem]:
-    return [
-        *known.field_problems(item, "idProd", "codigoDoProjeto"),
-        *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
-    ]
 
 
 def _item_row(number: int | None, seq: int, balance_key: BalanceKey) -> dict[str, Any]:

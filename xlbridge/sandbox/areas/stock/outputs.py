@@ -99,7 +99,12 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
     )
     values["ultimaAtualizacao"] = now
     if data.estorno:
-        _record_return(connection, output, now)
+        copied = (
+            "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerie", "codigoDoProjeto",
+            "quantidade", "valorUnitario", "valorTotal", "documento",
+        )  # fmt: skip
+        row = {name: getattr(output, name) for name in copied} | {"reverses": output.number}
+        record_movement(connection, row, inward=True, now=now)
         values |= {"reversed": True, "reversal": data.descricaoDoEstorno}
     else:
         values |= _changed_value(connection, now, output, data.quantidade)
@@ -171,15 +176,6 @@ def _alteration_problems(output: Row[Any], data: StockOutputChange) -> Iterator[
             yield name, "Não pode ser alterado em uma saída já registrada."
     if data.estorno and data.quantidade != output.quantidade:
         yield "quantidade", "O estorno é da saída inteira."
-
-
-def _record_return(connection: Connection, output: Row[Any], now: datetime) -> None:
-    copied = (
-        "codigoDaFilial", "codigoDoAlmoxarifado", "idProd", "numeroDeSerie", "codigoDoProjeto",
-        "quantidade", "valorUnitario", "valorTotal", "documento",
-    )  # fmt: skip
-    row = {name: getattr(output, name) for name in copied} | {"reverses": output.number}
-    record_movement(connection, row, inward=True, now=now)
 
 
 def _changed_value(
