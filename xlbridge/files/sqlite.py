@@ -93,9 +93,17 @@ class LocalDatabase(sqlite3.Connection):
         try:
             yield
         except sqlite3.Error as error:
-            raise _database_error(self._path, error) from error
+            own = Text(pt=str(error), en=str(error))
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+            raise _unusable_file(self._path, _REASONS.get(code, own)) from error
         except UnicodeEncodeError as error:
-            raise _name_not_utf8(error) from error
+            raise UsageError(
+                Text(
+                    pt="Este nome não é um texto em UTF-8, e não pode ser anotado: {name!r}.",
+                    en="This name is no text in UTF-8, and cannot be written down: {name!r}.",
+                ).format(name=error.object),
+                Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
+            ) from error
 
 
 def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabase:
@@ -155,22 +163,6 @@ def _require_same_schema(db: LocalDatabase, path: Path, schema: str) -> None:
 def _read_schema(db: sqlite3.Connection) -> Mapping[str, str]:
     """Return what a database is made of, by name, with the columns of the tables."""
     return dict(db.execute(_SCHEMA_QUERY))
-
-
-def _database_error(path: Path, error: sqlite3.Error) -> XlbridgeError:
-    own = Text(pt=str(error), en=str(error))
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-    return _unusable_file(path, _REASONS.get(code, own))
-
-
-def _name_not_utf8(error: UnicodeEncodeError) -> UsageError:
-    return UsageError(
-        Text(
-            pt="Este nome não é um texto em UTF-8, e não pode ser anotado: {name!r}.",
-            en="This name is no text in UTF-8, and cannot be written down: {name!r}.",
-        ).format(name=error.object),
-        Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
-    )
 
 
 def _unusable_file(

@@ -64,9 +64,11 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
         return main
     needs = tuple(metadata.get("needs_children", ()))
     children = ((name, read(main.source.parent / body["file"])) for name, body in stated.items())
+    required = bool(needs)
+    key = key_of_main(required=required)
     return replace(
         main,
-        columns=_with_key(main.columns, required=bool(needs)),
+        columns=(key, *main.columns) if required else (*main.columns, key),
         children=tuple(
             replace(
                 child,
@@ -80,12 +82,6 @@ def _with_children(main: Resource, root: _Content, read: Callable[[Path], Resour
         needs_children=needs,
         sums=sums_of(metadata.get("sums", ())),
     )
-
-
-def _with_key(columns: tuple[Column, ...], *, required: bool) -> tuple[Column, ...]:
-    """Return the columns of a main sheet with its key: first, or last where few rows need it."""
-    key = key_of_main(required=required)
-    return (key, *columns) if required else (*columns, key)
 
 
 def _resource(path: Path, root: _Content) -> Resource:

@@ -106,21 +106,14 @@ def _fields(model: object) -> Mapping[str, _Content]:
     if not isinstance(model, str):
         return {}
     try:
-        return _fields_of_model(model)
+        from xlbridge.wire import wire_model
+
+        found = (
+            (name, _field(name, info)) for name, info in wire_model(model).model_fields.items()
+        )
+        return {name: field for name, field in found if field is not None}
     except (ImportError, AttributeError, ValueError):
         return {}
-
-
-def _fields_of_model(model: str) -> dict[str, dict[str, Any]]:
-    """Return what a model of the interface says of those of its fields that a cell can hold.
-
-    Each has its dtype, whether it is required, and its limits as rules of a column. Raises
-    ``ImportError`` or ``AttributeError`` where there is no such model.
-    """
-    from xlbridge.wire import wire_model
-
-    found = ((name, _field(name, info)) for name, info in wire_model(model).model_fields.items())
-    return {name: field for name, field in found if field is not None}
 
 
 def _field(name: str, info: "FieldInfo") -> dict[str, Any] | None:

@@ -61,7 +61,8 @@ def normalized(content: Any, path: Path) -> Any:
     name = str(root.get("name", path.stem))
     metadata = root.get("metadata", {})
     if isinstance(metadata, Mapping):
-        defaults: dict[str, Any] = {"resource": _resource_name(name)}
+        plain = re.sub("[^a-z0-9]+", "-", strip_accents(name).lower())
+        defaults: dict[str, Any] = {"resource": plain[:_MAX_NAME_LENGTH].strip("-")}
         if "create" not in metadata:
             defaults["import"] = {"direct": "imports.direct"}
         is_pandera_s = not metadata
@@ -80,11 +81,6 @@ def normalized(content: Any, path: Path) -> Any:
     return root
 
 
-def _resource_name(name: str) -> str:
-    plain = re.sub("[^a-z0-9]+", "-", strip_accents(name).lower())
-    return plain[:_MAX_NAME_LENGTH].strip("-")
-
-
 def _column(body: Any, *, is_pandera_s: bool) -> Any:
     if not isinstance(body, Mapping):
         return body
@@ -92,7 +88,12 @@ def _column(body: Any, *, is_pandera_s: bool) -> Any:
     for key, value in body.items():
         name = _ALIASES.get(key, key)
         if name == "dtype" and value is not None:
-            column["dtype"] = _dtype(value)
+            matching = (
+                dtype
+                for dtype, form in _DTYPES.items()
+                if re.fullmatch(form, str(value)) is not None
+            )
+            column["dtype"] = next(matching, value)
         elif name == "unique" and value is True:
             column["no_repeats"] = {}
         elif name in RULES and value is None:
@@ -119,13 +120,6 @@ def _lift_listed_checks(column: dict[str, Any]) -> None:
             left_over.append(name)
     if left_over:
         column["checks"] = left_over
-
-
-def _dtype(written: object) -> object:
-    matching = (
-        dtype for dtype, form in _DTYPES.items() if re.fullmatch(form, str(written)) is not None
-    )
-    return next(matching, written)
 
 
 def _listed_checks(checks: Any) -> Iterator[tuple[str, Any]]:

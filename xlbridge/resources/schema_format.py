@@ -63,22 +63,10 @@ def schema_file_format() -> Schema:
 
 
 def _metadata() -> Schema:
-    uploads = [operation.name for operation in OPERATIONS.values() if operation.upload]
-    path: Schema = {"enum": uploads}
     name: Schema = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"}
     change = block_schema(
         {"renamed": {"type": "object", "additionalProperties": _TEXT}, "removed": _NAMES}
     )
-    ways = block_schema(
-        {
-            "direct": path,
-            "queue": path,
-            "needs_processar": described(_FLAG, "A queued file waits for processar-arquivo."),
-        },
-        needed=("direct",),
-    )
-    posts = [o.name for o in OPERATIONS.values() if o.method == "POST"]
-    creations = [name for name in posts if OPERATIONS[name].body]
     properties = {
         "resource": described(
             {**name, "minLength": 1, "maxLength": _MAX_NAME_LENGTH},
@@ -114,28 +102,34 @@ def _metadata() -> Schema:
         ),
         "needs_children": described(_NAMES, "Lists of which a record has one at least."),
         "sums": described({"type": "array", "items": _sum()}, "Sums that must fit the record."),
-        "import": described(ways, "How the system takes a sheet of the resource."),
-        "create": described(
-            block_schema(
-                {
-                    "operation": {"enum": creations},
-                    "codes": described(_NAMES, "Fields of its answer: the record's code."),
-                    "twins": described(_lookup(), "Finds what is equal to a row without a key."),
-                    "twin_codes": described(_NAMES, "Fields of what it finds: their codes."),
-                    "lists": described(
-                        {
-                            "type": "object",
-                            "additionalProperties": {"type": "array", "items": {"enum": posts}},
-                        },
-                        "Lists that operations of their own take, once the record is created.",
-                    ),
-                },
-                needed=("operation",),
-            ),
-            "Creates one record from a row.",
-        ),
+        "import": described(_import(), "How the system takes a sheet of the resource."),
+        "create": described(_create(), "Creates one record from a row."),
     }
     return block_schema(properties)
+
+
+def _import() -> Schema:
+    path: Schema = {"enum": [o.name for o in OPERATIONS.values() if o.upload]}
+    waits = described(_FLAG, "A queued file waits for processar-arquivo.")
+    return block_schema(
+        {"direct": path, "queue": path, "needs_processar": waits}, needed=("direct",)
+    )
+
+
+def _create() -> Schema:
+    posts = [o.name for o in OPERATIONS.values() if o.method == "POST"]
+    taken = {"type": "array", "items": {"enum": posts}}
+    properties = {
+        "operation": {"enum": [name for name in posts if OPERATIONS[name].body]},
+        "codes": described(_NAMES, "Fields of its answer: the record's code."),
+        "twins": described(_lookup(), "Finds what is equal to a row without a key."),
+        "twin_codes": described(_NAMES, "Fields of what it finds: their codes."),
+        "lists": described(
+            {"type": "object", "additionalProperties": taken},
+            "Lists that operations of their own take, once the record is created.",
+        ),
+    }
+    return block_schema(properties, needed=("operation",))
 
 
 _TEXTS_BY_NAME: Schema = {"type": "object", "additionalProperties": _TEXT}

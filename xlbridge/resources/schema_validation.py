@@ -99,11 +99,12 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
     if dtype not in rule.dtypes:
         yield _wrong_dtype(name, dtype, rule.dtypes)
         return
+    # Whole numbers may be compared with others.
     unfit = [
         message
         for statistic in rule.column_values
         for value in _as_list(statistics.get(statistic, ()))
-        if (message := _wrong_bound(value, dtype)) is not None
+        if (message := _wrong_value(value, "Float64" if dtype == "Int64" else dtype)) is not None
     ]
     yield from unfit
     for statistic in rule.patterns:
@@ -124,11 +125,6 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
 
 def _as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _wrong_bound(value: object, dtype: str) -> Text | None:
-    # Whole numbers may be compared with others.
-    return _wrong_value(value, "Float64" if dtype == "Int64" else dtype)
 
 
 def _unsuitable_for_rows(check: _Content, dtypes: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
@@ -350,7 +346,12 @@ def _column_names(root: _Content) -> Iterator[tuple[YamlPath, object]]:
     yield from _read_back_column_names(metadata.get("read_back", {}))
     twins = metadata.get("create", {}).get("twins", {})
     yield from _lookup_column_names(twins, ("metadata", "create", "twins"))
-    yield from _control_total_column_names(metadata.get("control_totals", {}))
+    body = metadata.get("control_totals", {})
+    place = ("metadata", "control_totals")
+    if "amount" in body:
+        yield (*place, "amount"), body["amount"]
+    for number, name in enumerate(body.get("by", ())):
+        yield (*place, "by", number), name
     for number, check in enumerate(root.get("checks") or ()):
         rule = ROW_RULES[check["options"]["check_name"]]
         yield ("checks", number, "column"), check["column"]
@@ -380,14 +381,6 @@ def _lookup_column_names(body: _Content, place: YamlPath) -> Iterator[tuple[Yaml
             yield (*place, key, name), name
     for field, name in body.get("filter", {}).items():
         yield (*place, "filter", field), name
-
-
-def _control_total_column_names(body: _Content) -> Iterator[tuple[YamlPath, object]]:
-    place = ("metadata", "control_totals")
-    if "amount" in body:
-        yield (*place, "amount"), body["amount"]
-    for number, name in enumerate(body.get("by", ())):
-        yield (*place, "by", number), name
 
 
 def _is_model(name: str) -> bool:

@@ -69,7 +69,11 @@ class YamlDocument:
             self.content: Any = None
             if self._root is not None:
                 _check_size(self._root)
-                _keys_as_text(self._root)
+                for node in _parts(self._root):
+                    if isinstance(node, yaml.MappingNode):
+                        for key, _ in node.value:
+                            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE_TAG:
+                                key.tag = _TEXT_TAG
                 self.content = loader.construct_document(self._root)
         finally:
             loader.dispose()
@@ -122,14 +126,6 @@ def _check_size(root: yaml.Node) -> None:
             for item in node.value:
                 inner = item if isinstance(item, tuple) else [item]
                 waiting.extend((part, depth + 1) for part in inner)
-
-
-def _keys_as_text(root: yaml.Node) -> None:
-    for node in _parts(root):
-        if isinstance(node, yaml.MappingNode):
-            for key, _ in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE_TAG:
-                    key.tag = _TEXT_TAG
 
 
 def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:

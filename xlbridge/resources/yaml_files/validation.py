@@ -175,18 +175,16 @@ def _what(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> Te
         case "const":
             return unknown_value(error.instance, (json.dumps(value),))
         case "type":
-            return _expected([_TYPE_TEXTS[name] for name in value if name in _TYPE_TEXTS])
+            first, *others = [_TYPE_TEXTS[name] for name in value if name in _TYPE_TEXTS]
+            for other in others:
+                first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
+            return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(
+                kind=first
+            )
         case name if name in _LIMIT_TEXTS:
             return _LIMIT_TEXTS[name].format(found=format_yaml_value(error.instance), limit=value)
         case _:
             return Text(pt="{why}.", en="{why}.").format(why=error.message)
-
-
-def _expected(kinds: list[Text]) -> Text:
-    first, *others = kinds
-    for other in others:
-        first = Text(pt="{a} ou {b}", en="{a} or {b}").format(a=first, b=other)
-    return Text(pt="aqui se espera {kind}.", en="{kind} is expected here.").format(kind=first)
 
 
 def _schema_around(form: JsonSchema, steps: list[str | int]) -> JsonSchema:
