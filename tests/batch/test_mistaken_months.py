@@ -132,3 +132,16 @@ def test_a_plan_tells_errors_of_workbooks_as_what_is_to_be_corrected(
     assert "Next: correct what is named above, then: xlbridge batch run plan.yaml" in told
     told = run_batch("run", plan, "--yes").stdout
     assert "        The sheet has no data rows." in told
+
+
+def test_consent_is_not_asked_for_what_waits_for_a_step_without_a_workbook(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(
+        CLIENTS % "none.xlsx" + "  d: {upload: d.xlsx, resource: cliente, after: c}\n"
+    )
+    write_clients(tmp_path, "d.xlsx", [new_cnpj()])
+    done = run_batch("run", plan)
+    assert (done.returncode, "confirmation" in done.stderr) == (1, False)
+    assert "✗ c  not sent" in done.stdout
+    assert "d  waits for c" in done.stdout

@@ -221,17 +221,20 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
-    """Yield the steps that wait for one that this run cannot do: a workbook there has errors.
+    """Yield the steps that wait for one that this run cannot do: a workbook there has errors, or
+    none is there and no step exports it.
 
     They are not in the consent, so they are not done even if that workbook is removed meanwhile.
     """
     stuck: set[str] = set()
+    exports = {state.step.name for state in steps if isinstance(state.step, ExportStep)}
     for state in steps:
         waits = not stuck.isdisjoint(state.waits_for)
         if waits:
             yield state.step.name
         failed = (unit for unit in state.units if not unit.jobs and unit.status in _CANNOT_BE_SENT)
-        if waits or any(failed):
+        lacking = state.problem is not None and exports.isdisjoint(state.step.after)
+        if waits or lacking or any(failed):
             stuck.add(state.step.name)
 
 
