@@ -3,10 +3,6 @@ from .batch import (
     UnitStatus as UnitStatus,
 )
 from .ledger import open_ledger as open_ledger
-from .opening import (
-    open_batch as open_batch,
-    open_known_batch as open_known_batch,
-)
 from .report import (
     batch_json as batch_json,
     batch_report as batch_report,
@@ -16,6 +12,8 @@ from .run_options import (
     BatchConsentRequest as BatchConsentRequest,
     BatchOutcome as BatchOutcome,
     BatchRunOptions as BatchRunOptions,
+    open_batch as open_batch,
+    open_known_batch as open_known_batch,
 )
 from .sender import plan_batch as plan_batch
 from .status import (

@@ -84,7 +84,10 @@ class WorkbookSender:
         self._resume_jobs(target, state)
         state = self._state(target)
         if state.status is UnitStatus.CHANGED and state.jobs:
-            self._accept_change(target, state)
+            judged = self._judge(target)
+            first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
+            if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
+                self._record_job(target, first)
         elif state.status in {UnitStatus.PARTIAL, UnitStatus.INVALID, UnitStatus.REFUSED}:
             if state.jobs:
                 self._send_corrected(target, state)
@@ -194,13 +197,6 @@ class WorkbookSender:
             # Every row would stay as it is.
             return
         self._run(target, job)
-
-    def _accept_change(self, target: StepWorkbook, state: UnitOverview) -> None:
-        """Accept a workbook that was changed after it was sent, if its rows are the same."""
-        judged = self._judge(target)
-        first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
-        if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
-            self._record_job(target, first)
 
     def _judge(self, target: StepWorkbook) -> JudgedFile:
         """Validate a workbook, and fill in the codes of the records that its cells name."""

@@ -290,7 +290,12 @@ def _export_overview(
 def _export_status(
     batch: Batch, step: ExportStep, done: ExportRecord, fingerprint: str
 ) -> tuple[UnitStatus, Text | None]:
-    edited = _edited_files(batch.plan.folder, done)
+    folder = batch.plan.folder
+    edited = [
+        file
+        for file, sha256 in done.files.items()
+        if (folder / file).exists() and file_digest(folder / file) != sha256
+    ]
     if edited:
         return UnitStatus.EDITED, _EDITED_SINCE.format(files=", ".join(edited))
     files = [batch.plan.folder / file for file in done.files] or export_files(batch, step)
@@ -303,15 +308,6 @@ def _export_status(
         if done.manifest["missing"]
         else (UnitStatus.DONE, None)
     )
-
-
-def _edited_files(folder: Path, done: ExportRecord) -> list[str]:
-    """Return the files of an export that exist and were changed since."""
-    return [
-        file
-        for file, sha256 in done.files.items()
-        if (folder / file).exists() and file_digest(folder / file) != sha256
-    ]
 
 
 _EDITED_SINCE = Text(

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, option
 from xlbridge.cli.output import print_result, remark
 from xlbridge.client import Doubtful, Executed, NotExecuted, Rejected

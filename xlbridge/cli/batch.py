@@ -30,13 +30,12 @@ from xlbridge.cli.batch_common import (
     run_options,
 )
 from xlbridge.cli.completion import complete_batches
-from xlbridge.cli.consent import GivenConsent
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest, heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_report, print_result, remark
 from xlbridge.cli.progress import show_progress
+from xlbridge.cli.upload_options import GivenConsent
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions

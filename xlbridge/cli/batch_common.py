@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from xlbridge.batch import Batch, BatchOutcome, UnitStatus, open_known_batch, open_ledger
 from xlbridge.batch.plan import with_month
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import (
     combined,
     option,

@@ -9,7 +9,7 @@ import click
 from xlbridge.batch.plan import read_plan
 from xlbridge.cli.batch_common import parameter_options, parameters_from_options
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, option, page_format_option, schemas_option
 from xlbridge.cli.output import remark, write_report
 from xlbridge.cli.progress import show_progress

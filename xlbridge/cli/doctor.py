@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.cli.options import described_command, format_option, option
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.client import DiagnosticCheck, RetryPolicy

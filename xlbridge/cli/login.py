@@ -1,4 +1,4 @@
-"""``xlbridge login``: makes and checks a profile, and keeps its password."""
+"""``xlbridge login``: makes and checks a profile, and keeps its password; ``whoami``: its user."""
 
 import sys
 from dataclasses import replace
@@ -8,7 +8,7 @@ import click
 
 from xlbridge.cli.environment import command_settings, settings_without_profile
 from xlbridge.cli.options import described_command, format_option, option
-from xlbridge.cli.output import print_json, print_result, remark
+from xlbridge.cli.output import label, print_json, print_result, readable, remark
 from xlbridge.client import Client, RetryPolicy, TokenFile, parse_base_url
 from xlbridge.connection import connect, target_of
 from xlbridge.errors import ConfigError, UsageError
@@ -25,6 +25,7 @@ from xlbridge.profiles import (
     store_password,
 )
 from xlbridge.settings import Settings
+from xlbridge.wire.authentication import SYSTEM_INFO
 
 _NOT_KEPT = "none"
 
@@ -210,3 +211,25 @@ def _tell(client: Client, expiration: str | None, form: str) -> None:
     print_result(
         message.format(email=target.email, url=target.base_url, expiration=expiration or "?")
     )
+
+
+@described_command(
+    "whoami",
+    pt="Quem é o usuário no sistema.",
+    en="Who the user is in the system.",
+)
+@format_option
+def whoami_command(form: str) -> None:
+    with connect(command_settings(), remark, RetryPolicy.quick()) as client:
+        info = client.call(SYSTEM_INFO).model_dump(mode="json")
+        target = client.target
+    where = {
+        "profile": target.profile,
+        "production": target.production,
+        "base_url": target.base_url,
+    }
+    if form == "json":
+        print_json({"version": 1, **where, "info": info})
+        return
+    for name, value in (where | info).items():
+        print_result(f"{label(name)}: {readable(value)}")

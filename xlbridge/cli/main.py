@@ -14,9 +14,10 @@ import click
 from xlbridge import __version__
 from xlbridge.cli.click_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of
 from xlbridge.cli.lifecycle import (
+    ExitCode,
     exit_at_once,
+    exit_code_of,
     heavy_imports,
     ignore_interrupts,
     treat_signals_as_interrupts,
@@ -82,6 +83,9 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
+_MODULES = {"resume": "jobs", "resolve": "jobs", "undo": "jobs", "whoami": "login"}
+"""The commands that live in the module of another one, as ``<name>_command``."""
+
 _PARTS = {"batch": ("rehearse",)}
 """Commands below a command that live in modules of their own, of both names."""
 
@@ -104,9 +108,9 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         with heavy_imports():
-            command = _command_in(cmd_name)
+            command = _command_of(cmd_name)
             for part in _PARTS.get(cmd_name, ()):
-                command.add_command(_command_in(f"{cmd_name}_{part}"))
+                command.add_command(_command_of(f"{cmd_name}_{part}"))
         _complete_help(cmd_name, command)
         return _with_environment(cmd_name, command)
 
@@ -134,8 +138,9 @@ class _LazyGroup(click.Group):
         super().format_epilog(ctx, formatter)
 
 
-def _command_in(module: str) -> Any:
-    return importlib.import_module(f"xlbridge.cli.{module}").command
+def _command_of(name: str) -> Any:
+    attribute = f"{name}_command" if name in _MODULES else "command"
+    return getattr(importlib.import_module(f"xlbridge.cli.{_MODULES.get(name, name)}"), attribute)
 
 
 def _with_environment(name: str, command: click.Command) -> click.Command:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from xlbridge.cli.exit_codes import ExitCode
+from xlbridge.cli.lifecycle import ExitCode
 from xlbridge.errors import LocalFailure, UsageError, XlbridgeError
 from xlbridge.i18n import Text
 

@@ -8,8 +8,7 @@ import click
 
 from xlbridge.cli.completion import complete_listings
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, report_format_option
 from xlbridge.cli.output import print_error, print_report, remark
 from xlbridge.cli.upload_options import UploadArguments, consent_options

@@ -1,15 +1,13 @@
 """``xlbridge retry``: send again the rejected rows that were fixed."""
 
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     described_command,
     link_option,
@@ -17,7 +15,6 @@ from xlbridge.cli.options import (
     parse_options,
     report_format_option,
 )
-from xlbridge.cli.output import remark
 from xlbridge.cli.upload_options import (
     UploadArguments,
     again_option,
@@ -25,11 +22,16 @@ from xlbridge.cli.upload_options import (
     plan_options,
     upload_options,
 )
-from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
+from xlbridge.cli.upload_run import forbid_yes_in_production, send_sheet
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions
 from xlbridge.upload import open_context
 from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import ValidationRequest
+
+if TYPE_CHECKING:
+    from xlbridge.client import Target
+    from xlbridge.upload import Job, Uploads
+    from xlbridge.validation import ValidatedSheet
 
 
 @described_command(
@@ -62,14 +64,8 @@ def command(
     arguments = UploadArguments.of(given)
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.connection import connect
         from xlbridge.parallel import validate_single_sheet
-        from xlbridge.upload import Uploads
-        from xlbridge.upload.planning import (
-            corrected_rows,
-            may_be_sent,
-            require_rejected,
-        )
+        from xlbridge.upload.planning import corrected_rows, require_rejected
 
     with open_context(command_settings()) as context:
         job = context.journal.job(job_id)
@@ -82,22 +78,10 @@ def command(
             links=links,
         )
         judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
-        tell_invalid = partial(
-            report_invalid_sheet,
-            request=request,
-            csv=context.settings.limits.csv,
-            mode=job.spec.mode,
-            form=arguments.form,
-        )
-        good_rows = arguments.options.good_rows
-        if not may_be_sent(judged, good_rows=good_rows):
-            return tell_invalid(judged)
-        with connect(context.settings, remark) as client:
-            uploads = Uploads(context, client)
-            judged = uploads.with_codes(judged)
-            if not may_be_sent(judged, good_rows=good_rows):
-                return tell_invalid(judged)
-            corrected = corrected_rows(context, job, judged)
-            forbid_yes_in_production(client.target.production, arguments, job.spec.mode)
-            again = uploads.create_retry(corrected, arguments.options)
-            return run_upload(context, client, again, arguments)
+
+        def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
+            corrected = corrected_rows(context, job, sheet)
+            forbid_yes_in_production(target.production, arguments, job.spec.mode)
+            return uploads.create_retry(corrected, arguments.options)
+
+        return send_sheet(context, request, judged, arguments, job.spec.mode, create)

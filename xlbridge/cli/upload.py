@@ -1,15 +1,13 @@
 """``xlbridge upload``: validate a workbook, then send it."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from xlbridge.cli.environment import command_settings
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     described_command,
     link_option,
@@ -28,7 +26,7 @@ from xlbridge.cli.upload_options import (
     plan_options,
     upload_options,
 )
-from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, run_upload
+from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, send_sheet
 from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
@@ -36,6 +34,8 @@ from xlbridge.upload import open_context
 from xlbridge.validation import ValidationRequest
 
 if TYPE_CHECKING:
+    from xlbridge.client import Target
+    from xlbridge.upload import Job, Uploads
     from xlbridge.validation import ValidatedSheet
 
 
@@ -69,8 +69,6 @@ def command(
     require_distinct([arguments.annotate], [file, *([mapping] if mapping else [])])
     # What judges and sends takes most of a second to import.
     with heavy_imports():
-        from xlbridge.connection import connect
-        from xlbridge.upload import Uploads
         from xlbridge.upload.planning import may_be_sent
 
         if mapping is not None:
@@ -93,35 +91,26 @@ def command(
             from xlbridge.cli.map_run import remember
 
             remember(request.mapping, [judged], context.settings)
-        good_rows = arguments.options.good_rows
-        tell_invalid = partial(
-            report_invalid_sheet,
-            request=request,
-            csv=context.settings.limits.csv,
-            mode=arguments.options.mode,
-            form=arguments.form,
-        )
-        if judged.resource is None or not may_be_sent(judged, good_rows=good_rows):
-            return tell_invalid(judged)
-        choice = arguments.options.choose_mode(judged.resource, with_lists=bool(judged.children))
-        resource_name = judged.resource.name
-        _mention_warnings(judged)
-        with connect(context.settings, remark) as client:
-            target, uploads = client.target, Uploads(context, client)
-            judged = uploads.with_codes(judged)
-            if not may_be_sent(judged, good_rows=good_rows):
-                return tell_invalid(judged)
+        options, chosen = arguments.options, judged.resource
+        if chosen is None or not may_be_sent(judged, good_rows=options.good_rows):
+            return report_invalid_sheet(context, request, judged, options.mode, arguments.form)
+        choice = options.choose_mode(chosen, with_lists=bool(judged.children))
+        if judged.warnings:
+            remark(_WARNINGS.format(n=judged.warnings, file=judged.file))
+
+        def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
             forbid_yes_in_production(target.production, arguments, choice.mode)
             remark(
                 _SUMMARY.format(
-                    resource=resource_name,
+                    resource=chosen.name,
                     profile=target.profile,
-                    rows=len(judged.rows),
+                    rows=len(sheet.rows),
                     reason=choice.reason,
                 )
             )
-            job = uploads.create(judged, arguments.options)
-            return run_upload(context, client, job, arguments)
+            return uploads.create(sheet, options)
+
+        return send_sheet(context, request, judged, arguments, options.mode, create)
 
 
 def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
@@ -151,12 +140,7 @@ _SUMMARY = Text(
     pt="{resource} para {profile} · linhas: {rows} · {reason}",
     en="{resource} to {profile} · rows: {rows} · {reason}",
 )
-
-
-def _mention_warnings(judged: "ValidatedSheet") -> None:
-    if judged.warnings:
-        warnings = Text(
-            pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
-            en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
-        )
-        remark(warnings.format(n=judged.warnings, file=judged.file))
+_WARNINGS = Text(
+    pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
+    en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
+)

@@ -1,10 +1,12 @@
-"""Options of the commands that send rows, each declared once and read into ``UploadOptions``.
+"""Options of the commands that send rows, each declared once and read into ``UploadOptions``, and
+the consent that they give, or that is asked for on the terminal.
 
 An option that has the name of a field of ``UploadOptions`` becomes that field; any other is one of
 the command's report, and a field of ``UploadArguments``.
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,6 @@ from typing import Any, Self, get_args
 
 import click
 
-from xlbridge.cli.consent import GivenConsent
 from xlbridge.cli.options import (
     combined,
     option,
@@ -20,9 +21,10 @@ from xlbridge.cli.options import (
     status_copy_option,
     yes_option,
 )
+from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import RequestedMode, UploadOptions
-from xlbridge.upload.planning import ConsentRequest
+from xlbridge.upload.planning import Confirmed, ConsentRequest
 
 mode_option = option(
     "--mode",
@@ -134,6 +136,71 @@ upload_options = combined(
         schemas_option,
     ]
 )
+
+
+_YES = frozenset({"s", "sim", "y", "yes"})
+_SEND = Text(pt="Enviar? [s/N]", en="Send? [y/N]")
+_SEND_TO_PRODUCTION = Text(
+    pt="PRODUÇÃO. Para enviar, digite a confirmação acima",
+    en="PRODUCTION. To send, type the confirmation above",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenConsent:
+    """Consent by the options of a command: ``--yes``, ``--confirm``; else asked on the terminal."""
+
+    yes: bool
+    confirm: str | None
+
+    def agrees_to(self, request: ConsentRequest, hint: Text) -> bool:
+        """Tell whether there is consent to a job, whose rows or records a confirmation names."""
+        return self.agrees(
+            hint,
+            production=lambda: request.target.production,
+            accepts=lambda token: Confirmed(token)(request),
+        )
+
+    def agrees(
+        self, hint: Text, *, production: Callable[[], bool], accepts: Callable[[str], bool]
+    ) -> bool:
+        """Tell whether there is consent; ``accepts`` judges a confirmation that is given or typed.
+
+        Raises ``UsageError`` with ``hint`` where production would be written to by ``--yes``, or
+        there is no terminal to ask on.
+        """
+        if self.confirm is not None:
+            return accepts(self.confirm)
+        if not production():
+            return self.yes or _ask(_SEND, hint).casefold() in _YES
+        if self.yes:
+            raise yes_in_production(hint)
+        answer = _ask(_SEND_TO_PRODUCTION, hint)
+        return bool(answer) and accepts(answer)
+
+
+def _ask(question: Text, hint: Text) -> str:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            Text(
+                pt="Falta a confirmação: não há terminal para perguntar.",
+                en="Confirmation is missing: there is no terminal to ask on.",
+            ),
+            hint,
+        )
+    answer: str = click.prompt(str(question), default="", show_default=False, err=True)
+    return answer.strip()
+
+
+def yes_in_production(hint: Text) -> UsageError:
+    """Return the error for ``--yes`` where production would be written to: it names no rows."""
+    return UsageError(
+        Text(
+            pt="--yes não vale para um ambiente de produção.",
+            en="--yes is not for a production environment.",
+        ),
+        hint,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,13 @@
 """Shared by the commands about uploads: the run of a job, reports, status copies, exit codes."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.cli.consent import yes_in_production
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest, heavy_imports
 from xlbridge.cli.output import (
     doubt_kept,
     fit_to_terminal,
@@ -18,18 +17,18 @@ from xlbridge.cli.output import (
     remark,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
-from xlbridge.cli.upload_options import UploadArguments
+from xlbridge.cli.upload_options import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode
-from xlbridge.settings import CsvForm
 from xlbridge.upload import Job, State, UploadContext
 from xlbridge.upload.results import Verdict, job_report
 from xlbridge.validation import ValidationRequest
 
 if TYPE_CHECKING:
-    from xlbridge.client import Client
+    from xlbridge.client import Client, Target
+    from xlbridge.upload import Uploads
     from xlbridge.upload.planning import ConsentRequest
     from xlbridge.validation import ValidatedSheet
 
@@ -160,6 +159,34 @@ def run_upload(
     return end_with_job(context, job, arguments.form, arguments.annotate, client)
 
 
+def send_sheet(
+    context: UploadContext,
+    request: ValidationRequest,
+    judged: "ValidatedSheet",
+    arguments: UploadArguments,
+    mode: str,
+    create: Callable[["Uploads", "Target", "ValidatedSheet"], Job],
+) -> ExitCode:
+    """Run the job that is created of a validated sheet, or report why it is not sent.
+
+    The sheet that ``create`` is given has the codes of the records that its cells name.
+    """
+    with heavy_imports():
+        from xlbridge.connection import connect
+        from xlbridge.upload import Uploads
+        from xlbridge.upload.planning import may_be_sent
+
+    good_rows = arguments.options.good_rows
+    if not may_be_sent(judged, good_rows=good_rows):
+        return report_invalid_sheet(context, request, judged, mode, arguments.form)
+    with connect(context.settings, remark) as client:
+        uploads = Uploads(context, client)
+        judged = uploads.with_codes(judged)
+        if not may_be_sent(judged, good_rows=good_rows):
+            return report_invalid_sheet(context, request, judged, mode, arguments.form)
+        return run_upload(context, client, create(uploads, client.target, judged), arguments)
+
+
 def _print_stopped(context: UploadContext, job: Job, form: str, error: XlbridgeError) -> None:
     """Print the report of a job that was stopped, where it was asked for and can be read."""
     if form != "json":
@@ -186,13 +213,19 @@ def _show_plan(
 
 
 def report_invalid_sheet(
-    judged: "ValidatedSheet", request: ValidationRequest, csv: CsvForm, mode: str, form: str
+    context: UploadContext,
+    request: ValidationRequest,
+    judged: "ValidatedSheet",
+    mode: str,
+    form: str,
 ) -> ExitCode:
     """Report why the sheet is not sent, and what to do next; nothing has left this computer."""
     from xlbridge.cli.validate_run import reading_options
     from xlbridge.validation.reports import Report, closing_lines, report_lines
 
-    report = Report.of(judged.with_children, options=reading_options(request, csv))
+    report = Report.of(
+        judged.with_children, options=reading_options(request, context.settings.limits.csv)
+    )
     *counts, next_step = closing_lines(report)
     verdict = [str(_NOTHING_SENT)]
     if judged.has_stray_rows:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xlbridge.cli.environment import settings_without_profile
-from xlbridge.cli.exit_codes import ExitCode
-from xlbridge.cli.lifecycle import heavy_imports
+from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     WORKBOOK_OUTPUT,
     ValidateArguments,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from xlbridge.cli.exit_codes import ExitCode, exit_code_of, gravest
+from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest
 from xlbridge.cli.options import ValidateArguments
 from xlbridge.cli.output import print_error, remark, write_report
 from xlbridge.cli.progress import show_progress

@@ -58,7 +58,8 @@ class JournalMarker:
         if row is not None and row[0] != known["journal"]:
             raise _refusal(self._path, _FOREIGN)
         last = known["last_job"]
-        if last is not None and not _has_job(db, last):
+        job = db.execute("SELECT 1 FROM jobs WHERE id = ?", (last,)).fetchone()
+        if last is not None and job is None:
             raise _refusal(self._path, _OLDER)
         if row is None:
             _give_id(db, known["journal"], "")
@@ -139,10 +140,6 @@ def _is_cut(path: Path) -> bool:
     size = int.from_bytes(header[_PAGE_SIZE_AT], "big")
     pages = int.from_bytes(header[_PAGE_COUNT_AT], "big")
     return path.stat().st_size < pages * (_LARGEST_PAGE if size == 1 else size)
-
-
-def _has_job(db: LocalDatabase, job_id: str) -> bool:
-    return db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,)).fetchone() is not None
 
 
 def _give_id(db: LocalDatabase, journal: str, reason: str) -> None:
@@ -308,7 +305,11 @@ def _migrate(path: Path) -> None:
             raise _newer_journal_error(path)
         if layout in (0, LAYOUT):
             return
-        _copy(db, path.with_name(f"{path.stem}-layout-{layout}{path.suffix}"))
+        # The file is copied as it is, once, before it is changed.
+        target = path.with_name(f"{path.stem}-layout-{layout}{path.suffix}")
+        if not target.exists():
+            with closing(LocalDatabase(target)) as copy:
+                db.backup(copy)
         with transaction(db):
             # Another process may have migrated it meanwhile.
             if _layout(db) == layout:
@@ -324,13 +325,6 @@ def _layout(db: LocalDatabase) -> int:
         return int(version)
     columns = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('jobs')")}
     return 1 if columns == _COLUMNS_OF_LAYOUT_1 else 0
-
-
-def _copy(db: LocalDatabase, target: Path) -> None:
-    """Copy the file as it is, once, before it is changed."""
-    if not target.exists():
-        with closing(LocalDatabase(target)) as copy:
-            db.backup(copy)
 
 
 @contextmanager

@@ -330,7 +330,8 @@ def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
 
 def _begin(context: RunContext, job: Job) -> Step:
     if not job.spec.rows:
-        return _end_without_rows(context, job), False
+        state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
+        return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json()), False
     if not remote_import.preflight_is_done(context, job):
         return remote_import.preview(context, job)
     refusal = context.refusal(job)
@@ -348,12 +349,6 @@ def _is_previewed_only(context: RunContext, job: Job) -> bool:
     if job.spec.mode is not Mode.RECORDS or job.parent is None:
         return False
     return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
-
-
-def _end_without_rows(context: RunContext, job: Job) -> Job:
-    """End a job of whose sheet no row is to be sent."""
-    state = State.PREVIEWED if job.spec.mode is Mode.PREVIEW else State.DONE
-    return context.journal.record(job, state, verdict=Verdict.all_accepted(()).to_json())
 
 
 def _restage(context: RunContext, job: Job) -> Step:

@@ -321,6 +321,9 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
     _require_reversible(context, job)
     before = _reversed_before(context, job)
     undone, left = _plan_undo(context, client, job, before)
+    # Rows are stored as they were sent; their keys find the records again.
+    resource = context.catalogue.named(job.spec.resource)
+    frame = frame_of_rows(resource, [one.values for one in undone])
     spec = JobSpec(
         profile=client.target.profile,
         resource=job.spec.resource,
@@ -328,14 +331,15 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
         file=job.spec.file,
         sheet=job.spec.sheet,
         digest=job.spec.digest,
-        payload=_store_rows(context, job, undone),
+        payload=store_payload(context, resource, frame),
         rows=tuple(one.row for one in undone),
         columns=job.spec.columns,
         system=client.identity,
     )
+    decided = [[one.row, asdict(one.task)] for one in undone], [asdict(one) for one in left]
     note = {
         "undo_of": job.id,
-        "plan_digest": _digest(undone, left),
+        "plan_digest": hashlib.sha256(json.dumps(decided).encode()).hexdigest(),
         "writes": len(undone),
         "left": [[one.row, one.reason] for one in left],
         "undone_before": Counter(before.values()),
@@ -377,18 +381,6 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
                     en="End it first: xlbridge resume {job}",
                 ).format(job=one.id),
             )
-
-
-def _store_rows(context: UploadContext, job: Job, undone: Sequence[UndoneRow]) -> str:
-    """Store the rows that are reversed, as they were sent; their keys find the records again."""
-    resource = context.catalogue.named(job.spec.resource)
-    frame = frame_of_rows(resource, [one.values for one in undone])
-    return store_payload(context, resource, frame)
-
-
-def _digest(undone: Sequence[UndoneRow], left: Sequence[LeftRow]) -> str:
-    decided = [[one.row, asdict(one.task)] for one in undone], [asdict(one) for one in left]
-    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()
 
 
 def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:

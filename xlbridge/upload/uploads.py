@@ -163,16 +163,12 @@ class Uploads:
             try:
                 ended = runner.run(job)
             except (TransportError, AuthenticationFailed) as error:
-                if not self._is_partly_applied(job):
+                journal = self._context.journal
+                sent = [*journal.parts_of(job), journal.job(job.id)]
+                if not any(not one.state.is_unsent and one.verdict.accepted for one in sent):
                     raise
                 raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.id)) from error
             return ensure_sheet_evidence(self._context, ended)
-
-    def _is_partly_applied(self, job: Job) -> bool:
-        """Return whether rows of a job were written, though it did not end."""
-        journal = self._context.journal
-        sent = [*journal.parts_of(job), journal.job(job.id)]
-        return any(not one.state.is_unsent and one.verdict.accepted for one in sent)
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
         """Return a job whose plan is not old: the same, or one that replaces it."""
@@ -187,15 +183,12 @@ class Uploads:
         parts = self._context.journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
-        self._abandon(job, current)
-        return current
-
-    def _abandon(self, job: Job, current: Job) -> None:
-        """Abandon a job for the one of its new plan, also where that sends none of its rows."""
+        # The old job is abandoned for it also where the new one sends none of its rows.
         journal = self._context.journal
         for one in [*journal.parts_of(job), journal.job(job.id)]:
             if one.state.is_unsent:
                 journal.record(one, State.ABANDONED, replaced_by=current.id)
+        return current
 
     def _create(
         self,

@@ -25,7 +25,6 @@ from xlbridge.export import Filter, Filters, InvalidFilter, find_listing
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue
 from xlbridge.resources.references import (
-    Links,
     link_mistakes,
     placed_links,
 )
@@ -73,17 +72,15 @@ class StepReader:
         try:
             return make(key_path, body, common)
         except InvalidFilter as mistake:
+            name = mistake.names[0]
             self._document.add_mistake(
-                self._key_path_of(key_path, body, mistake.names[0]), mistake.bare
+                (*key_path, "filters", name.value) if name in body.get("filters", {}) else key_path,
+                mistake.bare,
             )
             return None
         except UsageError as error:
             self._document.add_mistake(key_path, error.message)
             return None
-
-    def _key_path_of(self, key_path: YamlPath, body: Mapping[str, Any], name: Filter) -> YamlPath:
-        """Return where a filter is written, the step where it is not."""
-        return (*key_path, "filters", name.value) if name in body.get("filters", {}) else key_path
 
     def _after(self, key_path: YamlPath, name: str, body: Mapping[str, Any]) -> tuple[str, ...]:
         steps = self._document.content[STEPS_KEY]
@@ -124,6 +121,10 @@ class StepReader:
                 self._document.add_mistake(
                     (*key_path, kind), _INVALID_PATTERN.format(pattern=pattern)
                 )
+        texts = {
+            column: self._document.text((*key_path, "links", column), by)
+            for column, by in body.get("links", {}).items()
+        }
         return WorkbookStep(
             **common,
             patterns=patterns,
@@ -131,19 +132,11 @@ class StepReader:
             sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
-            links=self._links(key_path, body.get("links", {})),
+            links=placed_links(texts, self._document.folder),
             mapping=self._mapping(key_path, body.get("map"), resource),
             sending=self._sending(key_path, body, resource) if kind == "upload" else None,
             may_be_empty=body.get("may_be_empty", False),
         )
-
-    def _links(self, key_path: YamlPath, given: Links) -> Links:
-        """Return the links of a step, the files in them taken from the plan's folder."""
-        texts = {
-            column: self._document.text((*key_path, "links", column), by)
-            for column, by in given.items()
-        }
-        return placed_links(texts, self._document.folder)
 
     def _sending(
         self, key_path: YamlPath, body: Mapping[str, Any], resource: str | None

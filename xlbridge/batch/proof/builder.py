@@ -59,11 +59,16 @@ def write_proofs(
         name = batch.plan.proof
         if len(profiles) > 1:
             name = _name_of_several(batch, profile)
+        plan = batch.plan
         proof = build_proof(
             batch.environments.context(profile),
             batch.environments.client(profile),
-            _proof_title(batch),
-            [_proof_step(batch, state) for state in of_profile if _sends(state)],
+            ProofTitle(plan.batch, plan.path, file_digest(plan.path), plan.parameters),
+            [
+                ProofStep(state.step.name, tuple(_proof_file(batch, unit) for unit in state.units))
+                for state in of_profile
+                if isinstance(state.step, WorkbookStep) and _is_proven(state.step)
+            ],
             [
                 _proof_export(batch, state)
                 for state in of_profile
@@ -120,23 +125,10 @@ def _takes_part(state: StepOverview) -> bool:
     return any(unit.jobs for unit in state.units)
 
 
-def _sends(state: StepOverview) -> bool:
-    return isinstance(state.step, WorkbookStep) and _is_proven(state.step)
-
-
 def _is_proven(step: AnyStep) -> bool:
     return isinstance(step, ExportStep) or (
         isinstance(step, WorkbookStep) and step.sending is not None
     )
-
-
-def _proof_title(batch: Batch) -> ProofTitle:
-    plan = batch.plan
-    return ProofTitle(plan.batch, plan.path, file_digest(plan.path), plan.parameters)
-
-
-def _proof_step(batch: Batch, state: StepOverview) -> ProofStep:
-    return ProofStep(state.step.name, tuple(_proof_file(batch, unit) for unit in state.units))
 
 
 def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
@@ -144,19 +136,14 @@ def _proof_file(batch: Batch, unit: UnitOverview) -> ProofFile:
     because = None
     if left_out or unit.status is UnitStatus.CHANGED:
         because = unit.problem or unit.status.text
+    hashes = [job.file_hash for job in unit.jobs[:1]]
     return ProofFile(
         batch.plan.folder / unit.name,
-        _sent_content(unit),
+        hashes[0] if hashes and hashes[0] else unit.sha256,
         unit.rows.read,
         because,
         tuple(job.id for job in unit.jobs[:1]),
     )
-
-
-def _sent_content(unit: UnitOverview) -> str:
-    """Return the digest of a workbook as it was when it was sent; what it looks like may change."""
-    hashes = [job.file_hash for job in unit.jobs[:1]]
-    return hashes[0] if hashes and hashes[0] else unit.sha256
 
 
 def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:

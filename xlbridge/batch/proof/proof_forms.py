@@ -17,7 +17,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from xlbridge.batch.proof.content import proof_facts, proof_grids, proof_title
-from xlbridge.batch.proof.grids import Grid, Heading, Line, Tone, Value, page_sections
+from xlbridge.batch.proof.grids import Grid, Heading, Tone, Value, page_sections
 from xlbridge.batch.proof.model import Proof
 from xlbridge.batch.proof.verdict import (
     ProofState,
@@ -186,7 +186,11 @@ class _SheetWriter:
             last = self._row + body - 1
             self._sheet.autofilter(self._row - 1, 0, last, len(grid.headings) - 1)
         for line in grid.lines:
-            self._write_line(grid.headings, line)
+            self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
+            for at, (heading, value) in enumerate(zip(grid.headings, line.values, strict=True)):
+                form = self._styles.cell(heading, value, line.tone)
+                _write_value(self._sheet, self._row, at, value, form)
+            self._row += 1
         self._row += 1
 
     def _text(self, text: str, properties: dict[str, Any]) -> None:
@@ -213,13 +217,6 @@ class _SheetWriter:
             side = {"align": "right"} if grid.is_numeric(at) else {"align": "left", "indent": 1}
             form = self._styles.of(**properties, **side)
             self._sheet.write_string(self._row, at, str(heading.title), form)
-        self._row += 1
-
-    def _write_line(self, headings: Sequence[Heading], line: Line) -> None:
-        self._fit_height([str(v) if isinstance(v, str | Text) else "" for v in line.values])
-        for at, (heading, value) in enumerate(zip(headings, line.values, strict=True)):
-            form = self._styles.cell(heading, value, line.tone)
-            _write_value(self._sheet, self._row, at, value, form)
         self._row += 1
 
     def _fit_height(self, texts: Sequence[str], letter: float = 1.0) -> None:

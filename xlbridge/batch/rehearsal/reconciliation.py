@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.inputs import SentFile, SentRow, UploadHistory
+from xlbridge.batch.proof.inputs import SentFile, UploadHistory
 from xlbridge.batch.proof.model import ProofFile
 from xlbridge.batch.rehearsal.result import (
     DoubtfulRow,
@@ -195,7 +195,9 @@ class _ReplacingTableCheck(_TableCheck):
 
     def violations(self) -> Iterator[Violation]:
         for row in self.accepted:
-            if not self._stands(row):
+            # Another row that was sent with its key may stand there in its place.
+            key = None if row.digest is None else row.digest.key
+            if key is None or self._there.get(key) not in self._said[key]:
                 yield Violation(ViolationKind.LOST, _LOST.format(table=self.title), row.row_id)
         for row in self.rows:
             if row.outcome in _NOT_IN_TABLE and self._is_new(row):
@@ -210,12 +212,6 @@ class _ReplacingTableCheck(_TableCheck):
             yield Violation(ViolationKind.TWICE, _STRAY.format(table=self.title, n=stray))
         if gone := len(self._earlier.keys() - self._there.keys()):
             yield Violation(ViolationKind.LOST, _GONE.format(table=self.title, n=gone))
-
-    def _stands(self, row: ExpectedRow) -> bool:
-        """Return whether the row is there, or another that was sent with its key."""
-        return (
-            row.digest is not None and self._there.get(row.digest.key) in self._said[row.digest.key]
-        )
 
     def _is_there(self, row: ExpectedRow) -> bool:
         return row.digest is not None and self._there.get(row.digest.key) == row.digest.content
@@ -274,7 +270,9 @@ def reconcile_trial(
         step = state.step
         if isinstance(step, WorkbookStep) and step.sending is not None:
             for unit in state.units:
-                sent_file = _proof_file(batch, unit, rows[step.name, unit.name])
+                path, jobs = batch.plan.folder / unit.name, tuple(j.id for j in unit.jobs[:1])
+                read = rows[step.name, unit.name]
+                sent_file = ProofFile(path, unit.sha256, read, unit.problem, jobs)
                 files.append((unit, uploads[step.profile].of(step.name, sent_file)))
     context = batch.environments.context(None)
     sent = _expected_rows([(unit.name, file) for unit, file in files], context, storage)
@@ -294,11 +292,6 @@ def reconcile_trial(
     )
 
 
-def _proof_file(batch: Batch, unit: UnitOverview, rows: int) -> ProofFile:
-    jobs = tuple(job.id for job in unit.jobs[:1])
-    return ProofFile(batch.plan.folder / unit.name, unit.sha256, rows, unit.problem, jobs)
-
-
 def _workbook_result(unit: UnitOverview, file: SentFile) -> WorkbookResult:
     outcomes = {
         row.origin: row.outcome for row in file.rows if row.outcome is not RowOutcome.UNSENT
@@ -315,12 +308,10 @@ def _refusals(unit: UnitOverview, file: SentFile) -> Iterator[Refusal]:
             reasons.setdefault((job.id, refused.row), message)
     for row in file.rows:
         if row.outcome in _NOT_IN_TABLE:
-            message = reasons.get((row.job.id, row.row)) or _reason(row)
+            message = reasons.get((row.job.id, row.row)) or (
+                row.job.reason if row.job.last("reason") else _NOT_SENT
+            )
             yield Refusal(RowId(file.step, unit.name, row.origin), message)
-
-
-def _reason(row: SentRow) -> Text:
-    return row.job.reason if row.job.last("reason") else _NOT_SENT
 
 
 def _expected_rows(

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 from xlbridge.batch.batch import Batch, UnitStatus
-from xlbridge.batch.opening import open_batch
 from xlbridge.batch.plan.steps import BatchPlan, WorkbookStep, workbooks_of
 from xlbridge.batch.rehearsal.command_runner import CommandRunner, KillSchedule
 from xlbridge.batch.rehearsal.reconciliation import read_tables, reconcile_trial
@@ -27,6 +26,7 @@ from xlbridge.batch.rehearsal.workspace import (
     copy_month,
     prepare_workspace,
 )
+from xlbridge.batch.run_options import open_batch
 from xlbridge.batch.workbook_checks import StepWorkbook, judge_workbook
 from xlbridge.errors import TransportError, UsageError
 from xlbridge.files import report_write_errors
@@ -192,7 +192,9 @@ class Trial:
                 made = needs.make(storage) if conditions.stand_ins else {}
                 before = read_tables(storage, catalogue)
             runner = self._runner(path)
-            schedule = self._kill_schedule(conditions, len(rows))
+            max_events_between = _EVENTS_PER_JOB * len(rows) // max(1, conditions.kills)
+            random = Random(conditions.seed)  # noqa: S311
+            schedule = KillSchedule(random, max(2, max_events_between), conditions.kills)
             faulty = self._under_faults(conditions.faults, runner, schedule)
             self._calmly(runner)
             with self.workspace.storage() as storage:
@@ -231,11 +233,6 @@ class Trial:
         return CommandRunner(
             command, self.workspace.folder, self.workspace.private_settings().journal
         )
-
-    def _kill_schedule(self, conditions: TrialConditions, workbooks: int) -> KillSchedule:
-        """Spread the kills evenly over the sending of the workbooks."""
-        max_events_between = _EVENTS_PER_JOB * workbooks // max(1, conditions.kills)
-        return KillSchedule(Random(conditions.seed), max(2, max_events_between), conditions.kills)  # noqa: S311
 
     def _under_faults(
         self, faults: str | None, runner: CommandRunner, schedule: KillSchedule

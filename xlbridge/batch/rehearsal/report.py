@@ -10,7 +10,6 @@ from xlbridge.batch.rehearsal.result import (
     RehearsalState,
     RowDifference,
     RowId,
-    TrialCounts,
     TrialResult,
     Violation,
     ViolationKind,
@@ -179,8 +178,13 @@ def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         yield Text(
             pt="  passo não concluído: {name}, {text}", en="  step not done: {name}, {text}"
         ).format(name=name, text=text)
-    yield from _tables_text(rehearsed.counted)
-    yield from _lists_text(rehearsed)
+    for table in rehearsed.counted.tally.tables:
+        yield Text(
+            pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
+            en="  table {table}: {before} before, {after} after; expected: {expected} more",
+        ).format(**asdict(table) | {"table": table_title(table.table)})
+    for title, rows in row_lists(rehearsed):
+        yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
     yield from _assertions_text(rehearsed)
     yield from no_fault_remark(rehearsed)
     yield from verdict_lines(rehearsed)
@@ -235,19 +239,6 @@ def _workbook_text(workbook: WorkbookResult) -> Text:
     if workbook.problem is None:
         return text
     return untranslated("{text} ({why})").format(text=text, why=workbook.problem)
-
-
-def _tables_text(counted: TrialCounts) -> Iterator[Text]:
-    for table in counted.tally.tables:
-        yield Text(
-            pt="  tabela {table}: {before} antes, {after} depois; esperado: {expected} a mais",
-            en="  table {table}: {before} before, {after} after; expected: {expected} more",
-        ).format(**asdict(table) | {"table": table_title(table.table)})
-
-
-def _lists_text(rehearsed: RehearsalResult) -> Iterator[Text]:
-    for title, rows in row_lists(rehearsed):
-        yield from _limited_list(title, (_row_text(row_id, text) for row_id, text in rows))
 
 
 def row_lists(rehearsed: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple[RowId, Text]]]]:

@@ -304,7 +304,10 @@ def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[s
         if column.references is not None or (column.name in CODE_COLUMNS and column.link is None)
     ]
     for _, row in sheet.frame[names].drop_duplicates().iterrows():
-        yield {str(name): _python_value(value) for name, value in row.dropna().items()}
+        yield {
+            str(name): value.item() if hasattr(value, "item") else value
+            for name, value in row.dropna().items()
+        }
 
 
 def _key_values(sheet: ValidatedSheet, column: Column) -> set[str]:
@@ -317,7 +320,3 @@ def _name_of(link: Link, value: str) -> LinkName:
     wanted = {Kind.CNPJ, Kind.CPF} if is_document else {Kind.TEXT}
     fitting = (name for name in link.names if name.kind in wanted)
     return next(fitting, link.names[0]) if link.is_loose else link.names[0]
-
-
-def _python_value(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

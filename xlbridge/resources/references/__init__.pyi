@@ -1,5 +1,4 @@
 from .links import (
-    Links as Links,
     key_fields as key_fields,
     link_mistakes as link_mistakes,
     linked_catalogue as linked_catalogue,

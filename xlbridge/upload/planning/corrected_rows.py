@@ -94,7 +94,9 @@ def corrected_rows(
     to send.
     """
     resource = context.catalogue.named(job.spec.resource)
-    in_place = in_place or _is_sent_workbook(job, sheet)
+    in_place = in_place or (
+        sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
+    )
     told = {} if in_place else _origin_column(context, sheet)
     if told:
         sheet = _as_the_job_had_it(context, job, sheet, told)
@@ -121,10 +123,6 @@ def corrected_rows(
     if len(aside) + settled == len(rows.numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
     return CorrectedRows(job, sheet, origins, aside)
-
-
-def _is_sent_workbook(job: Job, sheet: ValidatedSheet) -> bool:
-    return sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
 
 
 def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:

@@ -239,7 +239,11 @@ class _Planner:
 
     def _not_read(self, at: int, row: PlannedRow) -> PlannedRow:
         """Decide on a row that was not looked up, by the journal alone."""
-        accepted = self._next_accepted(at)
+        digest = self._rows.digests[at]
+        claims = self._claimed.accepted(digest)
+        taken = self._used[digest]
+        self._used[digest] += 1
+        accepted = claims[taken] if taken < len(claims) else None
         if accepted is not None:
             return row._replace(
                 action=RowAction.UNCHANGED, reason=RowReason.SENT_BEFORE, job=accepted
@@ -253,14 +257,6 @@ class _Planner:
         if self._options.update:
             return _held(row, RowReason.NO_KEY)
         return row._replace(action=RowAction.UNREAD)
-
-    def _next_accepted(self, at: int) -> str | None:
-        """Return the job of an accepted row with the same values, each for one row only."""
-        digest = self._rows.digests[at]
-        claims = self._claimed.accepted(digest)
-        taken = self._used[digest]
-        self._used[digest] += 1
-        return claims[taken] if taken < len(claims) else None
 
     def _existing(self, row: PlannedRow, record: FoundRecord | str) -> PlannedRow:
         """Decide on a row whose record is there."""

@@ -215,15 +215,11 @@ def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:
         if remark is not None:
             by_remark.setdefault(str(remark), []).append(number)
     for remark, numbers in by_remark.items():
-        yield _numbers_line(numbers, remark)
-
-
-def _numbers_line(numbers: list[int], told: str) -> Text:
-    more = ", …" if len(numbers) > _SHOWN_RECORDS else ""
-    shown = ", ".join(map(str, numbers[:_SHOWN_RECORDS]))
-    return Text(pt="  • {shown}{more}: {told}", en="  • {shown}{more}: {told}").format(
-        shown=shown, more=more, told=told
-    )
+        more = ", …" if len(numbers) > _SHOWN_RECORDS else ""
+        shown = ", ".join(map(str, numbers[:_SHOWN_RECORDS]))
+        yield Text(pt="  • {shown}{more}: {told}", en="  • {shown}{more}: {told}").format(
+            shown=shown, more=more, told=remark
+        )
 
 
 def process_lines(journal: Journal, job: Job) -> Iterator[Text]:

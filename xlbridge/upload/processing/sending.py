@@ -201,7 +201,7 @@ class _Processor:
 
         Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.
         """
-        state = self._present(write)
+        state = self._listed.of(_number(write)) if self._kind.is_listed else self._read(write)
         match state.standing:
             case Standing.DONE:
                 return _done(state, already=write.attempts == 0)
@@ -252,10 +252,6 @@ class _Processor:
 
     def _told(self, state: WriteState, reason: Text) -> WriteResult:
         return with_reason(state, reason, self._kind.number)
-
-    def _present(self, write: RecordWrite) -> RecordState:
-        """Return the state of a record just before it is processed."""
-        return self._listed.of(_number(write)) if self._kind.is_listed else self._read(write)
 
     def _read(self, write: RecordWrite) -> RecordState:
         return self._reader.read([_number(write)])[_number(write)]

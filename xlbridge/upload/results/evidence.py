@@ -38,7 +38,9 @@ def ensure_evidence(context: UploadContext, job: Job) -> Job:
     journal = context.journal
     for part in journal.parts_of(job):
         ensure_evidence(context, part)
-    if _lacks_page(job):
+    # A person must decide and has no page to decide from.
+    doubtful = job.state is State.NEEDS_PERSON and not job.parts
+    if doubtful and not _file_exists(job, "evidence_file"):
         written = _write_beside(context, job, "em-duvida", ".html", _write_doubt_page)
         job = journal.record(job, job.state, evidence_file=str(written))
     if _lacks_rejects(job):
@@ -51,12 +53,6 @@ def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
     """Write the evidence of a job, and of the whole sheet that it is a part of; return the job."""
     ensure_evidence(context, context.journal.job(job.parent or job.id))
     return context.journal.job(job.id)
-
-
-def _lacks_page(job: Job) -> bool:
-    """Tell whether a person must decide and has no page to decide from."""
-    doubtful = job.state is State.NEEDS_PERSON and not job.parts
-    return doubtful and not _file_exists(job, "evidence_file")
 
 
 def _lacks_rejects(job: Job) -> bool:

@@ -282,7 +282,11 @@ class SheetCodes:
         be read.
         """
         found: dict[str, set[str]] = {}
-        files = [(file, file_hash(file)) for file in _files(link.file)]
+        # A link may be a pattern; where no file fits, it is reported as it is.
+        files = [
+            (file, file_hash(file))
+            for file in sorted(link.file.parent.glob(link.file.name)) or [link.file]
+        ]
         sent = [(file, digest, self._jobs_of(digest)) for file, digest in files if digest]
         if not any(jobs for _, _, jobs in sent):
             raise UsageError(_NEVER_SENT.format(file=link.file), _SEND_FIRST)
@@ -340,11 +344,6 @@ class SheetCodes:
             for at in range(header + 1, cells.height)
             if (value := found.value(at)) is not None
         }
-
-
-def _files(pattern: Path) -> list[Path]:
-    """Return the files that a link names, which may be a pattern; itself where none is there."""
-    return sorted(pattern.parent.glob(pattern.name)) or [pattern]
 
 
 def _place_of(cells: SheetCells, name: str) -> tuple[int, int] | None:
