@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 
-from xlbridge.batch.ledger import CheckRecord, ExportRecord, Ledger
+from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger
 from xlbridge.batch.plan.steps import (
+    AnyStep,
     BatchPlan,
     CompareStep,
     ExportStep,
@@ -82,6 +83,15 @@ class Batch:
     def export_of(self, step: ExportStep | CompareStep) -> ExportRecord | None:
         """Return what the last finished export of a step came to."""
         return self.ledger.export_of(self.id, step.name, self.environments.name(step.profile))
+
+    def last_sent(self, step: AnyStep, file: str) -> JobRecord | None:
+        """Return the last job of a workbook of a step, None where it was never sent."""
+        profile = self.environments.name(step.profile)
+        return self.ledger.last_sent(self.id, step.name, file, profile)
+
+    def files_sent(self, step: AnyStep) -> list[str]:
+        """Return the workbooks of a step that were sent, whether or not they are still there."""
+        return self.ledger.files_sent(self.id, step.name, self.environments.name(step.profile))
 
 
 class UnitStatus(StrEnum):
@@ -178,28 +188,20 @@ class UnitOverview:
     held: tuple[Text, ...] = ()
 
 
-def workbook_overview(
-    ledger: Ledger,
-    environments: Environments,
-    batch: str,
-    step: WorkbookStep,
-    workbook: WorkbookFile,
-) -> UnitOverview:
+def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
-    check = ledger.check_of(batch, step.name, workbook.name)
+    check = batch.ledger.check_of(batch.id, step.name, workbook.name)
     fresh = check if check is not None and check.sha256 == workbook.sha256 else None
-    sent = None
-    if step.sending is not None:
-        sent = ledger.last_sent(batch, step.name, workbook.name, environments.name(step.profile))
+    sent = None if step.sending is None else batch.last_sent(step, workbook.name)
     if sent is None:
         return _unsent_overview(step, workbook, check, fresh)
-    journal = environments.context(step.profile).journal
+    journal = batch.environments.context(step.profile).journal
     job = journal.job(sent.job)
     if job.state is State.ABANDONED:
         return _unsent_overview(step, workbook, check, fresh)
     jobs = tuple(with_retries(journal, job))
     rows = row_counts(journal, job)
-    status, problem = _sent_status(jobs, rows), None
+    status, problem = sent_status(jobs, rows), None
     if not workbook.sha256:
         problem = None if status is UnitStatus.DONE else _GONE
     elif status is UnitStatus.DONE and sent.sha256 != workbook.sha256:
@@ -271,7 +273,8 @@ def _failed_check_status(check: CheckRecord) -> UnitStatus:
     return UnitStatus.REFUSED if check.refused else UnitStatus.INVALID
 
 
-def _sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
+def sent_status(jobs: tuple[Job, ...], rows: RowCounts) -> UnitStatus:
+    """Return the status of what was sent, by its jobs and what became of its rows or records."""
     if any(not job.state.is_final for job in jobs):
         doubtful = any(job.state is State.IN_DOUBT for job in jobs)
         return UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY

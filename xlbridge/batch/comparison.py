@@ -106,12 +106,11 @@ class _Side:
 class _Records:
     """Records of a listing on one side: their compared fields, and counts of all that are filled.
 
-    ``labels`` are what tells each apart, ``codes`` the codes that other records name it by.
+    ``labels`` are what tells each apart.
     """
 
     fields: Sequence[Mapping[str, str]]
     labels: Sequence[str]
-    codes: Sequence[str]
     filled: Mapping[str, int]
     complete: bool
 
@@ -149,7 +148,8 @@ class EnvironmentComparison:
         resource = self._resource(wanted)
         fields: list[Mapping[str, str]] = []
         labels: list[str] = []
-        codes: list[str] = []
+        registry = None if resource is None else registry_called(resource.name)
+        names: dict[str, str] = {}
         filled: Counter[str] = Counter()
         complete = True
         for name in (wanted.listing, *wanted.joined):
@@ -163,10 +163,11 @@ class EnvironmentComparison:
                 compared = self._compared_fields(side, wanted, record)
                 fields.append(compared)
                 labels.append(_label(resource, compared))
-                codes.append(self._code(resource, record))
-        if resource is not None and (registry := registry_called(resource.name)) is not None:
-            side.names[registry] = dict(zip(codes, labels, strict=True))
-        return _Records(fields, labels, codes, filled, complete)
+                if registry is not None:
+                    names[str(record.get(REFERENCES[registry].key, ""))] = labels[-1]
+        if registry is not None:
+            side.names[registry] = names
+        return _Records(fields, labels, filled, complete)
 
     def _lists_apart(
         self, side: _Side, resource: Resource | None
@@ -183,10 +184,6 @@ class EnvironmentComparison:
 
     def _resource(self, wanted: ComparedListing) -> Resource | None:
         return None if wanted.resource is None else self._catalogue[wanted.resource]
-
-    def _code(self, resource: Resource | None, record: Mapping[str, Any]) -> str:
-        registry = None if resource is None else registry_called(resource.name)
-        return "" if registry is None else str(record.get(REFERENCES[registry].key, ""))
 
     def _compared_fields(
         self, side: _Side, wanted: ComparedListing, record: Mapping[str, Any]
@@ -238,7 +235,7 @@ class EnvironmentComparison:
         resource = self._resource(wanted)
         declared = None if resource is None else resource.read_back
         given = set(() if declared is None else declared.codes)
-        given |= {name for one in (wanted.listing,) for name in find_listing(one).key}
+        given |= set(find_listing(wanted.listing).key)
         children = {one.sheet: one for one in resource.children} if resource else {}
         found = []
         for name in sorted(here.filled.keys() | there.filled.keys()):

@@ -80,9 +80,9 @@ class WorkbookSender:
         Raises ``UsageError`` when the workbook cannot be sent as it is, ``JournalError`` when rows
         of it were sent otherwise, and what ``Uploads.run`` raises.
         """
-        state = self._state(target)
+        state = workbook_overview(self.batch, target.step, target.workbook)
         self._resume_jobs(target, state)
-        state = self._state(target)
+        state = workbook_overview(self.batch, target.step, target.workbook)
         if state.status is UnitStatus.CHANGED and state.jobs:
             judged = self._judge(target)
             first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
@@ -117,15 +117,9 @@ class WorkbookSender:
             held=tuple(reason_lines((plan.rows[at] for at in held), columns)),
         )
 
-    def _state(self, target: StepWorkbook) -> UnitOverview:
-        batch = self.batch
-        return workbook_overview(
-            batch.ledger, batch.environments, batch.id, target.step, target.workbook
-        )
-
     def _resume_jobs(self, target: StepWorkbook, state: UnitOverview) -> None:
         """Resume unfinished jobs; one that has sent nothing only if it is current."""
-        sent = self._sent(target)
+        sent = self.batch.last_sent(target.step, target.workbook.name)
         current = sent is not None and sent.sha256 == target.workbook.sha256
         for job in state.jobs:
             if not job.state.is_final and (current or not job.state.is_unsent):
@@ -142,7 +136,7 @@ class WorkbookSender:
 
     def _send_corrected(self, target: StepWorkbook, state: UnitOverview) -> None:
         """Send corrected rows, from the workbook itself or its rejects workbook."""
-        sent = self._sent(target)
+        sent = self.batch.last_sent(target.step, target.workbook.name)
         first = state.jobs[0]
         gone = not target.workbook.sha256
         changed = not gone and (sent is None or sent.sha256 != target.workbook.sha256)
@@ -221,15 +215,11 @@ class WorkbookSender:
             )
         return judged
 
-    def _sent(self, target: StepWorkbook) -> JobRecord | None:
-        return self.batch.ledger.last_sent(*self._ledger_key(target))
-
     def _record_job(self, target: StepWorkbook, job: Job) -> None:
-        self.batch.ledger.sent(*self._ledger_key(target), JobRecord(target.workbook.sha256, job.id))
-
-    def _ledger_key(self, target: StepWorkbook) -> tuple[str, str, str, str]:
-        profile = self.batch.environments.name(target.step.profile)
-        return self.batch.id, target.step.name, target.workbook.name, profile
+        step, book = target.step, target.workbook
+        profile = self.batch.environments.name(step.profile)
+        sent = JobRecord(book.sha256, job.id)
+        self.batch.ledger.sent(self.batch.id, step.name, book.name, profile, sent)
 
     def _run(self, target: StepWorkbook, job: Job) -> None:
         self._uploads(target).run(job, self._options(target))
@@ -365,9 +355,8 @@ def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
     uploads = (one for one in batch.plan.steps if isinstance(one, WorkbookStep))
     sending = next(one for one in uploads if one.name == step.records_of)
     context = batch.environments.context(sending.profile)
-    profile = batch.environments.name(sending.profile)
-    for file in batch.ledger.files_sent(batch.id, sending.name, profile):
-        sent = batch.ledger.last_sent(batch.id, sending.name, file, profile)
+    for file in batch.files_sent(sending):
+        sent = batch.last_sent(sending, file)
         if sent is None:
             continue
         for job, _ in with_retries(context.journal, context.journal.job(sent.job)):

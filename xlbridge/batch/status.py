@@ -10,7 +10,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus, workbook_overview
+from xlbridge.batch.batch import (
+    Batch,
+    RowCounts,
+    UnitOverview,
+    UnitStatus,
+    sent_status,
+    workbook_overview,
+)
 from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import (
     AnyStep,
@@ -27,7 +34,7 @@ from xlbridge.batch.plan.steps import (
 from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text, joined
 from xlbridge.resources import Mode
-from xlbridge.upload import Job, State
+from xlbridge.upload import Job
 
 if TYPE_CHECKING:
     from xlbridge.export import PreparedExport
@@ -118,10 +125,8 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
             name=name, profile=profiles[profile], patterns=files, sending=SendOptions()
         )
         found = [
-            workbook_overview(
-                batch.ledger, batch.environments, batch.id, step, WorkbookFile(plan.file(f), f, "")
-            )
-            for f in files
+            workbook_overview(batch, step, WorkbookFile(plan.file(file), file, ""))
+            for file in files
         ]
         units = tuple(
             unit for unit in found if any(job.spec.mode is not Mode.PROCESS for job in unit.jobs)
@@ -191,13 +196,13 @@ def workbook_overviews(
     if step.sending is not None:
         _follow_renames(batch, step, present)
     for book in present:
-        yield book, workbook_overview(batch.ledger, batch.environments, batch.id, step, book)
+        yield book, workbook_overview(batch, step, book)
     if step.sending is None:
         return
     names = {book.name for book in present}
-    for name in batch.ledger.files_sent(batch.id, step.name, batch.environments.name(step.profile)):
+    for name in batch.files_sent(step):
         gone = WorkbookFile(batch.plan.folder / name, name, "")
-        state = workbook_overview(batch.ledger, batch.environments, batch.id, step, gone)
+        state = workbook_overview(batch, step, gone)
         if name not in names and state.jobs:
             yield gone, state
 
@@ -207,17 +212,18 @@ def _follow_renames(batch: Batch, step: WorkbookStep, present: Sequence[Workbook
 
     Such a workbook has, byte for byte, the content sent under a name that is gone.
     """
-    ledger, profile = batch.ledger, batch.environments.name(step.profile)
-    sent = ledger.files_sent(batch.id, step.name, profile)
+    sent = batch.files_sent(step)
     names = {book.name for book in present}
     gone: dict[str, str] = {}
     for name in sent:
-        last = ledger.last_sent(batch.id, step.name, name, profile)
+        last = batch.last_sent(step, name)
         if name not in names and last is not None:
             gone[last.sha256] = name
     for book in present:
         if book.name not in sent and book.sha256 in gone:
-            ledger.renamed(batch.id, step.name, profile, gone.pop(book.sha256), book.name)
+            profile = batch.environments.name(step.profile)
+            old = gone.pop(book.sha256)
+            batch.ledger.renamed(batch.id, step.name, profile, old, book.name)
 
 
 def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
@@ -399,10 +405,9 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     # What processes records judges sheets of them, too, which takes long to import.
     from xlbridge.upload.processing import process_counts, processed_records
 
-    unit = step.source
     job = last_processing(batch, step)
     if job is None:
-        return UnitOverview(unit, UnitStatus.NEW)
+        return UnitOverview(step.source, UnitStatus.NEW)
     journal = batch.environments.context(step.profile).journal
     counts = process_counts(processed_records(journal, job))
     unknown = counts["unknown"] if job.state.is_final else 0
@@ -410,20 +415,12 @@ def _processing_overview(batch: Batch, step: ProcessStep) -> UnitOverview:
     rows = RowCounts(
         counts["read"], counts["processed"], counts["already"], 0, unknown, unsent=waiting
     )
-    if not job.state.is_final:
-        doubtful = job.state is State.IN_DOUBT
-        status = UnitStatus.IN_DOUBT if doubtful else UnitStatus.UNDER_WAY
-    elif unknown:
-        status = UnitStatus.IN_DOUBT
-    else:
-        status = UnitStatus.DONE if rows.settled else UnitStatus.PARTIAL
-    return UnitOverview(unit, status, rows, (job,))
+    return UnitOverview(step.source, sent_status((job,), rows), rows, (job,))
 
 
 def last_processing(batch: Batch, step: ProcessStep) -> Job | None:
     """Return the last job of a processing, None where none was begun."""
-    profile = batch.environments.name(step.profile)
-    sent = batch.ledger.last_sent(batch.id, step.name, step.source, profile)
+    sent = batch.last_sent(step, step.source)
     if sent is None:
         return None
     return batch.environments.context(step.profile).journal.job(sent.job)

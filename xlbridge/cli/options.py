@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, get_args
 
@@ -88,36 +88,28 @@ page_format_option = _format_option(list(PRINTABLE_FORMS))
 """Forms of reports that have a page, too."""
 
 
-def _set_variable(context: click.Context, name: str, value: str) -> None:
-    """Set a variable of the environment until the command ends."""
-    before = os.environ.get(name)
-    os.environ[name] = value
+def _set_as_variable(
+    name: str,
+) -> Callable[[click.Context, click.Parameter, str | Path | None], None]:
+    """Return what sets a variable to the value of an option that was given, for this command and
+    for the processes that it may start."""
 
-    def restore() -> None:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
-
-    context.call_on_close(restore)
-
-
-def _set_as_variable(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
-    """Return what sets a variable to the value of an option that was given."""
-
-    def callback(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    def callback(
+        context: click.Context, _parameter: click.Parameter, value: str | Path | None
+    ) -> None:
         if value is not None:
-            _set_variable(context, name, value)
+            before = os.environ.get(name)
+            os.environ[name] = value if isinstance(value, str) else str(value.resolve())
+            context.call_on_close(partial(_restore_variable, name, before))
 
     return callback
 
 
-def _use_given_schemas(
-    context: click.Context, _parameter: click.Parameter, folder: Path | None
-) -> None:
-    """Set the environment for this command, and so for the processes that it may start."""
-    if folder is not None:
-        _set_variable(context, SCHEMAS_VARIABLE, str(folder.resolve()))
+def _restore_variable(name: str, before: str | None) -> None:
+    if before is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = before
 
 
 port_option = option(
@@ -134,7 +126,7 @@ schemas_option = option(
     "--schemas",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    callback=_use_given_schemas,
+    callback=_set_as_variable(SCHEMAS_VARIABLE),
     is_eager=True,
     expose_value=False,
     pt="A pasta com os seus próprios recursos (se não for dita: XLBRIDGE_HOME/schemas).",

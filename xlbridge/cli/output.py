@@ -72,26 +72,20 @@ def print_result(text: Text | str) -> None:
     _print(str(text))
 
 
-def print_lines(lines: Iterable[Text | str]) -> None:
-    """Print the lines of the result, as wide as a terminal is.
-
-    Raises ``StdoutFailed``, ``BrokenPipeError``.
-    """
-    for line in fit_to_terminal(map(str, lines), sys.stdout):
-        print_result(line)
-
-
 def print_report(report: "ReportForms", form: str) -> None:
     """Print a report in the form asked for; people get its text and JSON as a terminal shows it.
 
     Raises ``StdoutFailed``, ``BrokenPipeError``.
     """
     if form == "text":
-        print_lines(report.lines())
+        for line in fit_to_terminal(map(str, report.lines()), sys.stdout):
+            print_result(line)
     elif form == "json" and (sys.stdout.isatty() or report.json_pieces is None):
         print_json(report.document())
     else:
-        print_pieces(report.render(form))
+        for piece in report.render(form):
+            _print(piece, end="")
+        _print("")
 
 
 def write_report(report: "ReportForms", form: str, output: Path | None) -> None:
@@ -146,13 +140,6 @@ def print_json(document: Any) -> None:
     """
     indent = 2 if sys.stdout.isatty() else None
     _print(json.dumps(document, ensure_ascii=False, indent=indent, default=str))
-
-
-def print_pieces(pieces: Iterable[str]) -> None:
-    """Print a long result piece by piece. Raises ``StdoutFailed``, ``BrokenPipeError``."""
-    for piece in pieces:
-        _print(piece, end="")
-    _print("")
 
 
 def _print(text: str, end: str = "\n") -> None:

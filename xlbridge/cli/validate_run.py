@@ -46,10 +46,14 @@ def report_results(
     unasked = _ask_online(report.sheets, settings) if task.online else None
     with failures.noted():
         write_report(report_forms(report), task.form, task.output)
-    _mention_names(report.sheets, online=task.online)
+    if not task.online:
+        _mention_names(report.sheets)
     if task.annotated is not None and report.sheets:
         with failures.noted():
-            _write_marked_copy(report, task.annotated)
+            with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
+                report_forms(report).write("workbook", task.annotated)
+            marked = Text(pt="Cópia marcada em {f}", en="Marked copy in {f}")
+            remark(marked.format(f=task.annotated))
     unwritten = failures.report()
     if unasked is not None:
         raise unasked
@@ -156,10 +160,8 @@ def _ask_online(sheets: Sequence[ValidatedSheet], settings: Settings) -> Xlbridg
     return None
 
 
-def _mention_names(sheets: Sequence[ValidatedSheet], *, online: bool) -> None:
+def _mention_names(sheets: Sequence[ValidatedSheet]) -> None:
     """Say which columns have names that were not looked up."""
-    if online:
-        return
     columns = (c for sheet in sheets if sheet.resource for c in sheet.resource.columns if c.link)
     if names := list(dict.fromkeys(column.name for column in columns)):
         remark(_NOT_LOOKED_UP.format(names=", ".join(names)))
@@ -198,9 +200,3 @@ def _fix(
     with show_progress(Text(pt="Corrigindo", en="Fixing")):
         catalogue = load_catalogue(settings.schemas)
         return fix_workbook(results, request, target, catalogue, settings.limits)
-
-
-def _write_marked_copy(report: Report, target: Path) -> None:
-    with show_progress(Text(pt="Marcando as células", en="Marking the cells")):
-        report_forms(report).write("workbook", target)
-    remark(Text(pt="Cópia marcada em {f}", en="Marked copy in {f}").format(f=target))

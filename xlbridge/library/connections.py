@@ -3,7 +3,7 @@
 import datetime as dt
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +24,6 @@ from xlbridge.export import (
     export_frames,
     find_listing,
 )
-from xlbridge.i18n import Text
 from xlbridge.library.reports import HOW_TO_NAME, Report, existing_folder, require_type
 from xlbridge.library.uploads import (
     HOW_TO_CONFIRM,
@@ -312,30 +311,10 @@ class Connection:
         ``docs/exports.md``.
         """
         require_positive("at_once", at_once)
-        given: Mapping[Filter, object] = {
-            Filter.FROM: start,
-            Filter.TO: end,
-            Filter.BRANCH: branch,
-            Filter.CLIENT: client,
-            Filter.SUPPLIER: supplier,
-            Filter.PRODUCT: product,
-            Filter.ACCOUNT: account,
-            Filter.COST_CENTRE: cost_centre,
-            Filter.CATEGORY: category,
-            Filter.PROJECT: project,
-            Filter.YEAR: year,
-            Filter.MONTH: month,
-            Filter.DOCUMENT: document,
-            Filter.IDWS: idws,
-            Filter.ID: id,
-            Filter.ACTIVE: active,
-            Filter.WITH_BALANCE: with_balance,
-            Filter.NOT_EMITTED: not_emitted,
-            Filter.UNFINISHED: unfinished,
-            Filter.LIMIT: limit,
-        }
+        # A parameter is called as its filter is, but for these two.
+        given = {name.upper(): one for name, one in locals().items()} | {"FROM": start, "TO": end}
         wanted = find_listing(listing)
-        filters = Filters.parse({name: _filter_text(name, one) for name, one in given.items()})
+        filters = Filters.parse({one: _filter_text(one, given[one.name]) for one in Filter})
         known = None
         if wanted.takes_known(filters):
             known = known_numbers(self._settings, wanted.name, self._client)
@@ -401,9 +380,5 @@ def connect(
     settings = settings if profile is None else settings.with_profile(profile)
     settings = settings_for(settings, choose_profile(settings))
     with ExitStack() as opened:
-        client = opened.enter_context(connect_client(settings, _log))
+        client = opened.enter_context(connect_client(settings, partial(_LOGGER.info, "%s")))
         return Connection(settings, client, opened.pop_all())
-
-
-def _log(text: Text) -> None:
-    _LOGGER.info("%s", text)

@@ -231,6 +231,7 @@ _MONTH = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])")
 _MONTH_LIKE = re.compile(r"\d{4}-\d\d?")
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _VALUE = re.compile(r"[\w.-]+")
+"""What can be part of a file name on every system, unless it is nothing but dots."""
 
 _MONTH_PARTS: Mapping[str, Callable[[date], str]] = {
     "first": lambda first: first.isoformat(),
@@ -273,24 +274,9 @@ def with_month(values: Mapping[str, str], month: str) -> dict[str, str]:
     return {**values, _MONTH_PARAMETER: month}
 
 
-def is_valid_value(value: str) -> bool:
-    """Return whether a value can be part of a file name on every system."""
-    return _VALUE.fullmatch(value) is not None and value.strip(".") != ""
-
-
 def is_month(value: str) -> bool:
     """Return whether a value is a month, such as ``2026-10``."""
     return _MONTH.fullmatch(value) is not None
-
-
-def is_invalid_month(value: str) -> bool:
-    """Return whether a value looks like a month and is none, such as ``2026-13``."""
-    return _MONTH_LIKE.fullmatch(value) is not None and not is_month(value)
-
-
-def is_valid_name(name: str) -> bool:
-    """Return whether a text can be the name of a parameter."""
-    return _NAME.fullmatch(name) is not None
 
 
 def fill_in(text: str, parameters: Mapping[str, str]) -> str:
@@ -385,16 +371,16 @@ class PlanDocument:
                 )
         settled = resolve_months({**declared, **given}, today)
         for name, value in settled.items():
-            if not is_valid_name(name):
+            if not _NAME.fullmatch(name):
                 message = Text(
                     pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
                     en="{name!r} will not do: only letters, digits, hyphen and underscore.",
                 )
                 self.add_mistake(("parameters", name), message.format(name=name))
-            if is_invalid_month(value):
+            if _MONTH_LIKE.fullmatch(value) and not is_month(value):
                 message = Text(pt="{value} não é um mês.", en="{value} is no month.")
                 self.add_mistake(("parameters", name), message.format(value=value))
-            if not is_valid_value(value):
+            if not _VALUE.fullmatch(value) or not value.strip("."):
                 message = Text(
                     pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
                     en="{value!r} will not do: only letters, digits, dot, hyphen and underscore.",

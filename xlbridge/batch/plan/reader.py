@@ -58,17 +58,14 @@ class StepReader:
         key_path = (STEPS_KEY, name)
         common: dict[str, Any] = {"name": name, "after": self._after(key_path, name, body)}
         profile = body.get("profile", self._document.content.get("profile"))
-        common["profile"] = (
-            None if profile is None else self._document.text((*key_path, "profile"), profile)
-        )
-        make: Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep] = self._workbooks
-        for kind, of_kind in (
-            ("export", self._export),
-            ("compare", self._comparison),
-            ("process", self._processing),
-        ):
-            if kind in body:
-                make = of_kind
+        common["profile"] = self._text(key_path, "profile", profile)
+        makers: Mapping[str, Callable[[YamlPath, Mapping[str, Any], dict[str, Any]], AnyStep]] = {
+            "export": self._export,
+            "compare": self._comparison,
+            "process": self._processing,
+        }
+        kind = next((kind for kind in makers if kind in body), None)
+        make = self._workbooks if kind is None else makers[kind]
         try:
             return make(key_path, body, common)
         except InvalidFilter as mistake:
@@ -114,7 +111,6 @@ class StepReader:
         else:
             for column, message in link_mistakes(body.get("links", {}), self._catalogue, resource):
                 self._document.add_mistake((*key_path, "links", column), message)
-        sheet = body.get("sheet")
         patterns = self._document.texts((*key_path, kind), body[kind])
         for pattern in patterns:
             if not is_valid_pattern(pattern):
@@ -129,7 +125,7 @@ class StepReader:
             **common,
             patterns=patterns,
             resource=resource,
-            sheet=None if sheet is None else self._document.text((*key_path, "sheet"), sheet),
+            sheet=self._text(key_path, "sheet", body.get("sheet")),
             reading=ParseOptions(dates=body.get("dates"), numbers=body.get("numbers")),
             csv=CsvForm(CSV_DELIMITERS.get(body.get("delimiter", "")), body.get("encoding")),
             links=placed_links(texts, self._document.folder),
@@ -195,7 +191,6 @@ class StepReader:
             settled=settled,
         )
         request.prepare(OutputFile(Path(output)), lambda: self._catalogue)
-        manifest = body.get("manifest")
         return ExportStep(
             **common,
             listing=listing.name,
@@ -204,9 +199,7 @@ class StepReader:
             flat=flat,
             as_template=as_template,
             settled=settled,
-            manifest=None
-            if manifest is None
-            else self._document.text((*key_path, "manifest"), manifest),
+            manifest=self._text(key_path, "manifest", body.get("manifest")),
         )
 
     def _comparison(
@@ -260,8 +253,11 @@ class StepReader:
             **common,
             listing=body["process"],
             records_of=records_of,
-            file=None if file is None else self._document.text((*key_path, "file"), file),
+            file=self._text(key_path, "file", file),
         )
+
+    def _text(self, key_path: YamlPath, key: str, value: object) -> str | None:
+        return None if value is None else self._document.text((*key_path, key), value)
 
     def _filters(self, key_path: YamlPath, body: Mapping[str, Any]) -> Filters:
         given = {}
@@ -308,9 +304,9 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise _plan_error(path, [document])
-    for mistakes_in in (_format_mistakes, _kind_mistakes):
-        if mistakes := list(mistakes_in(document)):
-            raise _plan_error(path, mistakes)
+    mistakes = [*mistakes_of(document, plan_format())] or [*_kind_mistakes(document)]
+    if mistakes:
+        raise _plan_error(path, mistakes)
     plan_document = PlanDocument(path.resolve(), document, given, today)
     return _build_plan(path.resolve(), plan_document, catalogue)
 
@@ -322,10 +318,6 @@ def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     )
     each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return PlanFileError(format_mistakes(path, list(each_once)), hint)
-
-
-def _format_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    yield from mistakes_of(document, plan_format())
 
 
 def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:

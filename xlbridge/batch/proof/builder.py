@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -317,16 +318,7 @@ def _breaches(
     )
     for proof in proofs:
         if not proof.counts.adds_up:
-            yield _DOES_NOT_ADD_UP.format(
-                file=proof.file.path.name,
-                read=proof.counts.read,
-                accepted=proof.counts.accepted,
-                unchanged=proof.counts.unchanged,
-                held=proof.counts.held,
-                rejected=proof.counts.rejected,
-                unsent=proof.counts.unsent,
-                unknown=proof.counts.unknown,
-            )
+            yield _DOES_NOT_ADD_UP.format(file=proof.file.path.name, **asdict(proof.counts))
 
 
 def _address_without_credentials(base_url: str) -> str:

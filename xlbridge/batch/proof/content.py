@@ -19,7 +19,6 @@ from xlbridge.batch.proof.grids import (
     Tone,
     Value,
     grouped_number,
-    month_text,
     typed_value,
 )
 from xlbridge.batch.proof.model import Proof, ProofCounts, Total, TotalTable
@@ -87,15 +86,7 @@ def _step_line(
     tone: Tone = Tone.PLAIN,
     note: Value = None,
 ) -> Line:
-    return Line(
-        (
-            name,
-            resource,
-            *astuple(counts),
-            note,
-        ),
-        tone,
-    )
+    return Line((name, resource, *astuple(counts), note), tone)
 
 
 def unread_grid(proof: Proof) -> Grid:
@@ -207,7 +198,9 @@ def _total_line(table: TotalTable, total: Total, label: Value, tone: Tone | None
 def _total_label(table: TotalTable, total: Total) -> Value:
     if total.label is None:
         return _EMPTY
-    return month_text(total.label) if table.by_month else typed_value(table.kind, total.label)
+    if table.by_month:
+        return f"{total.label[5:7]}/{total.label[:4]}"
+    return typed_value(table.kind, total.label)
 
 
 _PROOF_TITLE = Text(pt="Prova de fechamento · {batch}", en="Closing proof · {batch}")

@@ -96,11 +96,6 @@ def typed_value(kind: Kind, plain: str | None) -> Value:
     return _YES_NO.get(plain, plain) if kind is Kind.BOOLEAN else plain
 
 
-def month_text(plain: str | None) -> str | None:
-    """Return the month of an ISO date as people write it."""
-    return None if plain is None else f"{plain[5:7]}/{plain[:4]}"
-
-
 def value_text(value: Value) -> str:
     """Return a value as text in the active language; nothing is a dash."""
     match value:

@@ -150,7 +150,7 @@ def rehearsal_json(rehearsed: RehearsalResult) -> dict[str, Any]:
                 "step": w.step,
                 "workbook": w.name,
                 "rows": row_counts([w]),
-                "problem": _text_or_none(w.problem),
+                "problem": None if w.problem is None else str(w.problem),
             }
             for w in counted.workbooks
         ],
@@ -332,7 +332,3 @@ def row_counts(workbooks: Sequence[WorkbookResult]) -> dict[str, int]:
 
 def _row_id_json(row_id: RowId | None) -> dict[str, Any]:
     return {"step": None, "workbook": None, "row": None} if row_id is None else asdict(row_id)
-
-
-def _text_or_none(text: Text | None) -> str | None:
-    return None if text is None else str(text)
