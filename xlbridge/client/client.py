@@ -50,9 +50,8 @@ from xlbridge.client.session import (
     LOGIN_REFUSED,
     Session,
     TokenFile,
-    granted_token,
-    is_refused_login,
     is_unauthorized,
+    login_answer,
 )
 from xlbridge.client.transport import (
     Call,
@@ -329,9 +328,9 @@ class Client(Operations):
         """
         if not is_json_or_empty(reply):
             return None
-        token = granted_token(reply)
-        if token:
-            self._redactor.add(token)
+        answer = login_answer(reply)
+        if answer is not None and answer.accessToken:
+            self._redactor.add(answer.accessToken)
         return self._redactor.redact(reply.text)
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
@@ -339,7 +338,8 @@ class Client(Operations):
 
         The outcome of a login goes by ``authenticated``. Source: the spec, Authentication.
         """
-        if is_refused_login(reply):
+        answer = login_answer(reply)
+        if answer is not None and not answer.authenticated:
             return NotExecuted(LOGIN_REFUSED, answered=True)
         outcome = classify_reply(
             reply,

@@ -49,12 +49,10 @@ class RetryPolicy:
             least = least_pause(result)
             if least is None:
                 break
-            pause = max(self._jitter(number), least)
+            jitter = self.random() * min(self.longest, self.first * 2.0**number)
+            pause = max(jitter, least)
             if self.clock() + pause > end:
                 break
             self.sleep(pause)
             result = attempt()
         return result
-
-    def _jitter(self, number: int) -> float:
-        return self.random() * min(self.longest, self.first * 2.0**number)

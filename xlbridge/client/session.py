@@ -296,12 +296,8 @@ class Session:
             raise _unusable_login_answer(reply) from None
         if not answer.authenticated:
             return answer.model_copy(update={"accessToken": None})
-        if not (
-            bool(answer.accessToken)
-            and answer.accessToken is not None
-            and answer.accessToken.isascii()
-            and answer.accessToken.isprintable()
-        ):
+        token = answer.accessToken
+        if not (token and token.isascii() and token.isprintable()):
             raise _unusable_login_answer(reply)
         return answer
 
@@ -312,19 +308,8 @@ LOGIN_REFUSED = Text(
 )
 
 
-def is_refused_login(reply: httpx.Response) -> bool:
-    """Say whether a reply is a login's answer that its credentials were not accepted."""
-    answer = _login_answer(reply)
-    return answer is not None and not answer.authenticated
-
-
-def granted_token(reply: httpx.Response) -> str | None:
-    """Return the token that a reply grants, None where it is no login's answer."""
-    answer = _login_answer(reply)
-    return answer.accessToken if answer else None
-
-
-def _login_answer(reply: httpx.Response) -> Authentication | None:
+def login_answer(reply: httpx.Response) -> Authentication | None:
+    """Return what a reply to a login says, None for a reply to anything else."""
     if not reply.request.url.path.endswith(AUTHENTICATE.path):
         return None
     try:

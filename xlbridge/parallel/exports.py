@@ -122,16 +122,13 @@ class _RunExport:
                 target = replace(target, ca_bundle=bundle)
             output = replace(sent.task.output, path=Path(files, sent.task.output.path.name))
             try:
-                result = self._export(replace(sent.task, target=target, output=output))
+                prepared = sent.task.request.prepare(output, self.schemas.catalogue)
+                with Client(target) as client:
+                    result = prepared.run(client)
             except XlbridgeError as error:
                 return error
             found = sorted(Path(files).iterdir())
             return _ExportedFiles(result, {path.name: path.read_bytes() for path in found})
-
-    def _export(self, task: ExportTask) -> ExportResult:
-        prepared = task.request.prepare(task.output, self.schemas.catalogue)
-        with Client(task.target) as client:
-            return prepared.run(client)
 
 
 def _worker_lost_error(task: ExportTask) -> TransportError:

@@ -88,22 +88,16 @@ class OwnSchemas:
         Raises ``SchemaFileError`` when one is wrong.
         """
         return resources.load_catalogue(
-            self.folder if self.contents is None else _unpack_once(self).path
+            self.folder if self.contents is None else Path(_unpacked(self).name)
         )
 
 
-class _UnpackedFolder:
-    """A copy of the files that stays as long as this process: schemas are read when needed."""
-
-    def __init__(self, contents: tuple[tuple[str, bytes], ...]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
-        for name, content in contents:
-            file = self.path / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-
-
 @cache
-def _unpack_once(schemas: OwnSchemas) -> _UnpackedFolder:
-    return _UnpackedFolder(schemas.contents or ())
+def _unpacked(schemas: OwnSchemas) -> tempfile.TemporaryDirectory[str]:
+    """Return a copy of the files that stays as long as this process: they are read when needed."""
+    folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
+    for name, content in schemas.contents or ():
+        file = Path(folder.name, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return folder

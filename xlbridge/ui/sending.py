@@ -84,6 +84,7 @@ class SheetUploads:
             planned = uploads.plan(sheet if again is None else again, given)
             target = client.target
         rows = [row for row in planned.plan.rows if not row.is_created]
+        listed = sorted(rows, key=lambda row: _LISTING_ORDER.index(row.action))
         columns = {} if sheet.resource is None else sheet.resource.by_name
         with editor.lock:
             if editor.version == version:
@@ -91,9 +92,7 @@ class SheetUploads:
         return {
             "counts": planned.plan.counts,
             "token": planned.plan.token,
-            "rows": [
-                _planned_row(row, columns) for row in sorted(rows, key=_listing_order)[:_LISTED]
-            ],
+            "rows": [_planned_row(row, columns) for row in listed[:_LISTED]],
             "more": max(0, len(rows) - _LISTED),
             "writes": len(planned.plan.positions),
             "retry_of": None if again is None else again.job.id,
@@ -215,9 +214,14 @@ class SheetUploads:
         return validate_single_sheet(request, settings.schemas, settings.limits), version
 
     def _finish(self, context: UploadContext, job: Job) -> None:
-        process = job.spec.mode is Mode.PROCESS
-        headline = _lines(context, job)[0] if process else job_headline(job)
-        self._remote.state.outcome = _document(context, job) | {"headline": headline}
+        journal = context.journal
+        if job.spec.mode is Mode.PROCESS:
+            told: dict[str, Any] = job_report(journal, job).forms.document()
+            told |= {"rejected": [], "rejects_file": None, "headline": _lines(context, job)[0]}
+        else:
+            told = job_json(job, journal.plan_of(job), settled_rows(journal, job))
+            told |= {"headline": job_headline(job)}
+        self._remote.state.outcome = told
 
     def _take_back(
         self, job: Job, editor: SheetEditor, sheet: ValidatedSheet, *, is_whole: bool
@@ -279,11 +283,7 @@ def _retried(
 
 
 _LISTING_ORDER = (RowAction.HELD, RowAction.UNREAD, RowAction.UPDATE, RowAction.UNCHANGED)
-
-
-def _listing_order(row: PlannedRow) -> int:
-    """Return the place of a row by its action: what needs a person comes first."""
-    return _LISTING_ORDER.index(row.action)
+"""Order of rows by their actions: what needs a person comes first."""
 
 
 def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, Any]:
@@ -293,13 +293,6 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
         yours, theirs = one.shown(columns.get(name))
         differing.append({"column": name, "yours": str(yours), "theirs": str(theirs)})
     return row.to_json() | {"message": planned_text(row), "differences": differing}
-
-
-def _document(context: UploadContext, job: Job) -> dict[str, Any]:
-    if job.spec.mode is Mode.PROCESS:
-        document: dict[str, Any] = job_report(context.journal, job).forms.document()
-        return document | {"rejected": [], "rejects_file": None}
-    return job_json(job, context.journal.plan_of(job), settled_rows(context.journal, job))
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:

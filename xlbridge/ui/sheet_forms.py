@@ -16,7 +16,6 @@ from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
 from xlbridge.validation.headers import normalise_header
 from xlbridge.validation.mapping import (
-    MappingProposal,
     SheetMapping,
     column_body,
     confirmed_mapping_text,
@@ -107,7 +106,8 @@ def proposed_form(
     columns = {column.name: dict(column.body) for column in proposal.columns}
     cells = editor.sheet_named(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
-    return form | {"reasons": _reasons(proposal)}
+    reasons = {column.name: str(reason_text(column)) for column in proposal.columns}
+    return form | {"reasons": reasons}
 
 
 def _used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
@@ -231,7 +231,3 @@ def _samples(cells: SheetCells, header_row: int, place: int) -> list[str]:
         if len(found) == _SAMPLES:
             break
     return list(found)
-
-
-def _reasons(proposal: MappingProposal) -> dict[str, str]:
-    return {column.name: str(reason_text(column)) for column in proposal.columns}

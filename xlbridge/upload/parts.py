@@ -149,7 +149,8 @@ def _preflight(runner: "JobRunner", parent: Job) -> Job:
 
 def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
     """Return the sum of what the previews of all parts have recorded so far."""
-    return {"previewed": _sum_known(part.last("previewed") for part in parts)}
+    known = [count for part in parts if (count := part.last("previewed")) is not None]
+    return {"previewed": sum(known) if known else None}
 
 
 def _ask_consent(context: "RunContext", parent: Job) -> Job:
@@ -187,8 +188,3 @@ def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
         for row in part.spec.rows
         if row not in named
     ]
-
-
-def _sum_known(counts: Any) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

@@ -295,7 +295,7 @@ def _stage_waiting(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
         last = context.upload(current, queue)
         return last
 
-    outcome = context.repeat(attempt)
+    outcome = context.repeat_while(attempt)
     return current, outcome
 
 
@@ -369,7 +369,7 @@ def preview(context: "RunContext", job: Job) -> "Step":
     job = context.announce(job, State.PREVIEWING)
     operation = context.resource(job).paths.direct
     query = ImportQuery(preview=True)
-    outcome = context.repeat(lambda: context.upload(job, operation, query, harmless=True))
+    outcome = context.repeat_while(lambda: context.upload(job, operation, query, harmless=True))
     match outcome:
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False

@@ -188,18 +188,15 @@ class RunContext:
         file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
         return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
 
-    def repeat(self, attempt: Callable[[], Outcome]) -> Outcome:
-        """Repeat a request that changes nothing by itself, even while its outcome is doubtful."""
-
-        return self.repeat_while(attempt, lambda _doubt: True)
-
     def repeat_while(
-        self, attempt: Callable[[], Outcome], may_repeat: Callable[[Doubtful], bool]
+        self,
+        attempt: Callable[[], Outcome],
+        may_repeat: Callable[[Doubtful], bool] = lambda _doubt: True,
     ) -> Outcome:
         """Repeat an attempt by the client's policy while it was certainly not executed.
 
-        ``may_repeat`` says whether one in doubt is repeated. After a token that had expired there
-        is one more attempt, with a new one.
+        ``may_repeat`` says whether one in doubt is repeated; one that changes nothing by itself
+        always is. After a token that had expired there is one more attempt, with a new one.
         """
         expired = 0
 

@@ -12,7 +12,7 @@ from xlbridge.client import Client
 from xlbridge.errors import AuthenticationFailed, InDoubt, TransportError, UsageError
 from xlbridge.garbage_collection import gc_paused
 from xlbridge.i18n import Text
-from xlbridge.resources import Mode, Resource
+from xlbridge.resources import Mode
 from xlbridge.upload.context import UploadContext, job_lock
 from xlbridge.upload.job import Job, JobSpec, State
 from xlbridge.upload.journal import PlanOutdated, SheetPart
@@ -247,7 +247,7 @@ class Uploads:
         all_rows = (
             whole.spec.payload
             if sends_all
-            else self._store(planned.source.resource, planned.source.frame)
+            else store_payload(self._context, planned.source.resource, planned.source.frame)
         )
         whole = replace(whole, spec=replace(whole.spec, planned=all_rows))
         if mode is Mode.PREVIEW:
@@ -266,7 +266,7 @@ class Uploads:
             file=str(source.file),
             sheet=source.sheet,
             digest=sheet_digest(planned.plan.digests),
-            payload=self._store(source.resource, frame),
+            payload=store_payload(self._context, source.resource, frame),
             rows=tuple(source.rows[at] for at in positions),
             columns=source.columns,
             system=self._client.identity,
@@ -282,9 +282,6 @@ class Uploads:
             creates,
             source.items,
         )
-
-    def _store(self, resource: Resource, frame: pd.DataFrame) -> str:
-        return store_payload(self._context, resource, frame)
 
 
 def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:

@@ -285,10 +285,13 @@ class _Comparison:
         """Return the record of a pair; ``own`` are the values of its row."""
         one = self._pairs.records[place]
         differing = self._differing.get(place, _ALIKE)
+        if place in self._unlike:
+            record, comparable = self._records[one], self._matcher.comparable
+            own = {name: comparable(name, record.get(name)) for name in self.columns}
         return FoundRecord(
             code=self._codes[one],
             # Most records equal their rows: then there is one to keep.
-            values=self._values(one) if place in self._unlike else own,
+            values=own,
             same=not self._unlike.get(place, False),
             unchanged=not differing,
             differing=differing,
@@ -306,11 +309,6 @@ class _Comparison:
         counted = Counter(codes)
         pairs = zip(rows[alone].tolist(), records[alone].tolist(), strict=True)
         return {at: codes[one] for at, one in pairs if counted[codes[one]] == 1}
-
-    def _values(self, one: int) -> Mapping[str, str | None]:
-        """Return the compared values of a record."""
-        record, comparable = self._records[one], self._matcher.comparable
-        return {name: comparable(name, record.get(name)) for name in self.columns}
 
     def _meant(self, name: str) -> _Values:
         """Return what each row gives its record: of an empty cell, what that stands for.

@@ -165,17 +165,15 @@ CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
 """Returns the codes that the system gave to the records of another sheet, by a column's values."""
 
 
-def _no_codes(_link: SheetLink) -> Mapping[str, str]:
-    return {}
-
-
 class LinkResolver:
     """Finds the records that linked cells name, in one system at one time.
 
     ``codes_of_sheet`` tells the codes of records that were sent by another sheet.
     """
 
-    def __init__(self, registries: Registries, codes_of_sheet: CodesOfSheet = _no_codes) -> None:
+    def __init__(
+        self, registries: Registries, codes_of_sheet: CodesOfSheet = lambda _link: {}
+    ) -> None:
         self._registries = registries
         self._codes_of_sheet = codes_of_sheet
         self._records: dict[tuple[str, tuple[str, ...], Kind, bool], RecordsByName] = {}
@@ -189,7 +187,9 @@ class LinkResolver:
         """
         key = link.registry, link.fields, kind, link.has_codes
         values, reference = set(values), REFERENCES[link.registry]
-        askable = not link.is_loose and _takes(reference, link.fields[0])
+        query = reference.operation.query
+        asks_for = () if query is None else query.model_fields
+        askable = not link.is_loose and link.fields[0] in asks_for
         known = self._records.get(key)
         if known is None:
             listed = not askable or self._registries.is_listed(reference)
@@ -312,12 +312,6 @@ def _code_of_kind(kind: Kind, code: str | None) -> int | str | None:
 
 def _nothing_read(link: Link, kind: Kind) -> RecordsByName:
     return RecordsByName(link, kind, whole=False, listed=False)
-
-
-def _takes(reference: Reference, field: str) -> bool:
-    """Return whether the registry's listing can be asked for the records with a value."""
-    query = reference.operation.query
-    return query is not None and field in query.model_fields
 
 
 def _by_name(

@@ -91,7 +91,12 @@ class Registries:
     def look_up(self, name: str, reference: Reference, codes: Collection[str]) -> RegistryCodes:
         """Return which of the codes exist. Raises what ``Client.records`` raises."""
         if reference.one_by_one:
-            return self._asked_one_by_one(reference, self._one_by_one[name], codes)
+            known = self._one_by_one[name]
+            for code in codes:
+                if code not in known and len(known) < self._most:
+                    known[code] = self._exists(reference, code)
+            active = {code: True for code in codes if known.get(code)}
+            return RegistryCodes(active, not_asked={code for code in codes if code not in known})
         if name not in self._registered:
             listed = self.listed(reference)
             active = {
@@ -133,15 +138,6 @@ class Registries:
             if error.status != _NOT_FOUND:
                 raise
             return []
-
-    def _asked_one_by_one(
-        self, reference: Reference, known: dict[str, bool], codes: Collection[str]
-    ) -> RegistryCodes:
-        for code in codes:
-            if code not in known and len(known) < self._most:
-                known[code] = self._exists(reference, code)
-        active = {code: True for code in codes if known.get(code)}
-        return RegistryCodes(active, not_asked={code for code in codes if code not in known})
 
     def _exists(self, reference: Reference, code: str) -> bool:
         (parameter,) = reference.operation.path_parameters

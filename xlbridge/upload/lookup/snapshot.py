@@ -4,7 +4,6 @@ Source of the proof: the upload protocol, Reconcile.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -161,27 +160,26 @@ def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) ->
     if existing is ExistingPolicy.REPLACED:
         # A record that is replaced by the same values is as it was wanted, whatever happened.
         return [None if row is None else row.same > 0 for row in after]
-    new = _new_records(before, after)
+    pairs = list(zip(before, after, strict=True))
+    # How many records have become equal to each kind of row.
+    new = {
+        _identity(now): now.same - was.same
+        for was, now in pairs
+        if was is not None and now is not None
+    }
     unknown = _keys_with_unknown_records(before, after)
     proven: list[bool | None] = []
-    for was, now in zip(before, after, strict=True):
+    for was, now in pairs:
         if was is None or now is None:
             proven.append(None)
-        else:
-            proven.append(_take_new_record(new, now) or (None if _key(now) in unknown else False))
+            continue
+        identity = _identity(now)
+        new[identity] -= 1
+        proven.append(new[identity] >= 0 or (None if _key(now) in unknown else False))
     return proven
 
 
 _Identity = tuple[tuple[str, str | None], ...]
-
-
-def _new_records(before: Snapshot, after: Snapshot) -> Counter[_Identity]:
-    """Count the records that have become equal to each kind of row."""
-    new: Counter[_Identity] = Counter()
-    for was, now in zip(before, after, strict=True):
-        if was is not None and now is not None:
-            new[_identity(now)] = now.same - was.same
-    return new
 
 
 def _keys_with_unknown_records(before: Snapshot, after: Snapshot) -> set[_Identity]:
@@ -203,12 +201,6 @@ def _keys_with_unknown_records(before: Snapshot, after: Snapshot) -> set[_Identi
 
 def _key(row: RowSnapshot) -> _Identity:
     return tuple(sorted(row.key.items()))
-
-
-def _take_new_record(new: Counter[_Identity], row: RowSnapshot) -> bool:
-    identity = _identity(row)
-    new[identity] -= 1
-    return new[identity] >= 0
 
 
 def _identity(row: RowSnapshot) -> _Identity:

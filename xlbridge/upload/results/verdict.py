@@ -17,7 +17,7 @@ from xlbridge.workbook import cell_address
 
 if TYPE_CHECKING:
     from xlbridge.upload.job import JobSpec
-    from xlbridge.wire.imports import ImportLog, RejectedLine
+    from xlbridge.wire.imports import ImportLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,10 @@ def verdict_of_log(job: "JobSpec", log: "ImportLog") -> Verdict | None:
         read=len(job.rows),
         accepted=accepted,
         unknown=0,
-        rejected_rows=tuple(_rejected_lines(job, lines)),
+        rejected_rows=tuple(
+            rejected_row(job, _sheet_row(job, line.linha), line.coluna, untranslated(line.mensagem))
+            for line in sorted(lines, key=lambda line: line.linha or 0)
+        ),
     )
 
 
@@ -295,13 +298,6 @@ def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
     if total is None or imported is None or rejected is None:
         return False
     return imported + rejected == total == len(job.rows)
-
-
-def _rejected_lines(job: "JobSpec", lines: "Iterable[RejectedLine]") -> Iterable[RejectedRow]:
-    for line in sorted(lines, key=lambda line: line.linha or 0):
-        yield rejected_row(
-            job, _sheet_row(job, line.linha), line.coluna, untranslated(line.mensagem)
-        )
 
 
 def _rejected_by_detail(job: "JobSpec", detail: ErrorDetail) -> RejectedRow:
