@@ -49,11 +49,6 @@ class TaskMessage:
     sealed: OpaqueBytes
 
 
-def task_message(task: Task[Any, Any], again: Task[Any, Any] | None, item: Any) -> TaskMessage:
-    """Return what a worker is sent."""
-    return TaskMessage(_versions(), OpaqueBytes(pack((task, again, item))))
-
-
 def run_on_worker(ordered: TaskMessage) -> OpaqueBytes:
     """Do what was ordered: this runs on a worker of the cluster.
 
@@ -166,9 +161,8 @@ class DaskExecutor:
         try:
             for place, item in enumerate(items):
                 key = f"xlbridge-{run}-{place}"
-                future = self._client.submit(
-                    run_on_worker, task_message(task, again, item), key=key, pure=False
-                )
+                message = TaskMessage(_versions(), OpaqueBytes(pack((task, again, item))))
+                future = self._client.submit(run_on_worker, message, key=key, pure=False)
                 future.add_done_callback(lambda _future, place=place: on_done(place))
                 waiting.append(future)
                 if len(waiting) > ahead:

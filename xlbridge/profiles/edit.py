@@ -73,9 +73,10 @@ def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
     tables = document.setdefault("profiles", tomlkit.table(is_super_table=True))
     table = tables.setdefault(profile.name, tomlkit.table())
     table["base_url"], table["email"] = profile.base_url, profile.email
+    settle = profile.settle_seconds
     optional = {
         "production": profile.production or None,
-        "settle_seconds": _unless_default(profile.settle_seconds),
+        "settle_seconds": None if settle == DEFAULT_SETTLE_SECONDS else settle,
         "ca_bundle": None if profile.ca_bundle is None else str(profile.ca_bundle.resolve()),
     }
     for key, value in optional.items():
@@ -84,10 +85,6 @@ def _set_profile(document: TOMLDocument, profile: Profile) -> TOMLDocument:
         else:
             table.pop(key, None)
     return document
-
-
-def _unless_default(seconds: float) -> float | None:
-    return None if seconds == DEFAULT_SETTLE_SECONDS else seconds
 
 
 def _write_edit(home: Path, edit: Edit) -> None:

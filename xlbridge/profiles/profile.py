@@ -85,10 +85,6 @@ class Profile:
         """Scheme, host and port, spelt one way: what credentials and tokens belong to."""
         return origin_of(self.base_url)
 
-    def state_folder(self, home: Path) -> Path:
-        """Return the folder of its journal and payloads: named profiles have one of their own."""
-        return home / "profiles" / self.name if self.source is ProfileSource.FILE else home
-
 
 def origin_of(base_url: str) -> str:
     """Return an address's scheme, host and port, however it is spelt; "" for no address."""
@@ -307,11 +303,15 @@ def choose_profile(settings: Settings) -> Profile:
 
 
 def settings_for(settings: Settings, profile: Profile) -> Settings:
-    """Return the settings as they are for a profile: its settle time, its journal and payloads."""
+    """Return the settings as they are for a profile: its settle time, its journal and payloads.
+
+    Those of named profiles are in folders of their own.
+    """
+    named = profile.source is ProfileSource.FILE
     return replace(
         settings,
         settle=profile.settle_seconds,
-        state=profile.state_folder(settings.home),
+        state=settings.home / "profiles" / profile.name if named else settings.home,
         log_words={**profile.log_words, **settings.log_words},
     )
 

@@ -119,21 +119,11 @@ class CellEdits:
 
     def undo(self) -> list[CellPosition]:
         """Take the last step back; return its cells, none where there is no step."""
-        if not self._done:
-            return []
-        step = self._done.pop()
-        self._restore(step)
-        self._undone.append(step)
-        return list(step.values)
+        return _moved(self._done, self._undone, self._restore)
 
     def redo(self) -> list[CellPosition]:
         """Make the last step again that was taken back; return its cells."""
-        if not self._undone:
-            return []
-        step = self._undone.pop()
-        self._write(step)
-        self._done.append(step)
-        return list(step.values)
+        return _moved(self._undone, self._done, self._write)
 
     @property
     def new_rows(self) -> range:
@@ -188,6 +178,17 @@ class CellEdits:
 
     def _column(self, place: int) -> CellColumn:
         return self._cells.columns[place - self._cells.first_column]
+
+
+def _moved(
+    taken: list[_Step], given: list[_Step], change: Callable[[_Step], None]
+) -> list[CellPosition]:
+    """Change cells by the last step that was taken, and give it to the others; return its cells."""
+    if not taken:
+        return []
+    given.append(taken.pop())
+    change(given[-1])
+    return list(given[-1].values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,25 +256,27 @@ class WorkbookEdits:
     def undo(self) -> tuple[str, list[CellPosition]] | None:
         """Take the last step back; return its sheet, and its cells where it edited any. None is
         returned where there is no step."""
-        if not self._done:
-            return None
-        step = self._done.pop()
-        self._undone.append(step)
-        if step.aside:
-            self.aside[step.sheet] -= step.aside
-            return step.sheet, []
-        return step.sheet, self.of(step.sheet).undo()
+        return self._move(self._done, self._undone, CellEdits.undo)
 
     def redo(self) -> tuple[str, list[CellPosition]] | None:
         """Make the last step again that was taken back; return as ``undo`` does."""
-        if not self._undone:
+        return self._move(self._undone, self._done, CellEdits.redo)
+
+    def _move(
+        self,
+        taken: list[_SheetStep],
+        given: list[_SheetStep],
+        change: Callable[[CellEdits], list[CellPosition]],
+    ) -> tuple[str, list[CellPosition]] | None:
+        if not taken:
             return None
-        step = self._undone.pop()
-        self._done.append(step)
+        step = taken.pop()
+        given.append(step)
         if step.aside:
-            self.aside[step.sheet] |= step.aside
+            # Rows that the step has set aside are so no more, or are so again.
+            self.aside[step.sheet] ^= step.aside
             return step.sheet, []
-        return step.sheet, self.of(step.sheet).redo()
+        return step.sheet, change(self.of(step.sheet))
 
 
 def _stated(value: CorrectedValue) -> tuple[str, str]:

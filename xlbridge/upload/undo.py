@@ -115,7 +115,12 @@ def _plan_undo(
     """
     undone: list[UndoneRow] = []
     left: list[LeftRow] = []
-    for wrote, numbers in _writing_jobs(context, job):
+    writing = (
+        (part, numbers)
+        for whole, numbers in with_retries(context.journal, job)
+        for part in context.journal.parts_of(whole) or [whole]
+    )
+    for wrote, numbers in writing:
         rows = [
             _SentRow(at, numbers[number], values)
             for at, (number, outcome, values) in enumerate(
@@ -147,13 +152,6 @@ def _judged(
     if updated:
         changed = _ChangedRecords if one_by_one else _ReplacedRecords
         yield from changed(context, client, wrote, updated).judged()
-
-
-def _writing_jobs(context: UploadContext, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
-    """Yield the jobs that wrote rows of a sheet, with the rows' numbers in the first one's."""
-    for whole, numbers in with_retries(context.journal, job):
-        for part in context.journal.parts_of(whole) or [whole]:
-            yield part, numbers
 
 
 def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
@@ -247,9 +245,12 @@ class _ChangedRecords(_JudgedRows):
 
     def judged(self) -> Iterator[UndoneRow | LeftRow]:
         writes = {write.position: write for write in self._context.journal.writes.of(self._job.id)}
-        numbered = [
-            {**one.values, **self._number(writes[one.position].task.record)} for one in self._rows
-        ]
+        declared = self._resource.read_back
+        codes = () if declared is None else declared.codes
+        numbered = []
+        for one in self._rows:
+            numbers = writes[one.position].task.record.split(CODE_SEPARATOR)
+            numbered.append({**one.values, **dict(zip(codes, numbers, strict=True))})
         for one, now in zip(self._rows, self._read(numbered), strict=True):
             write = writes[one.position]
             if not write.before:
@@ -279,11 +280,6 @@ class _ChangedRecords(_JudgedRows):
     def _blank(self) -> Values:
         declared = self._resource.read_back
         return {} if declared is None else blank_values(RowMatcher(self._resource, declared))
-
-    def _number(self, code: str) -> dict[str, str]:
-        declared = self._resource.read_back
-        codes = () if declared is None else declared.codes
-        return dict(zip(codes, code.split(CODE_SEPARATOR), strict=True))
 
 
 class _ReplacedRecords(_JudgedRows):

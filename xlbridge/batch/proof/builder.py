@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from xlbridge.batch.batch import Batch, UnitOverview, UnitStatus
-from xlbridge.batch.ledger import ExportRecord
 from xlbridge.batch.plan.steps import AnyStep, ExportStep, WorkbookStep, file_digest
 from xlbridge.batch.proof.figures import (
     cell_differences,
@@ -152,6 +151,11 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
     if not isinstance(state.step, ExportStep):
         raise TypeError(state.step)
     done = batch.export_of(state.step)
+    problem = unit.problem
+    if done is None:
+        problem = unit.problem or unit.status.text
+    elif unit.status is not UnitStatus.EDITED:
+        problem = None
     output = batch.plan.folder / state.step.output
     return ProofExport(
         state.step.name,
@@ -159,14 +163,8 @@ def _proof_export(batch: Batch, state: StepOverview) -> ProofExport:
         output,
         file_digest(output) or None,
         done.manifest if done else None,
-        _export_problem(unit, done),
+        problem,
     )
-
-
-def _export_problem(unit: UnitOverview, done: ExportRecord | None) -> Text | None:
-    if done is None:
-        return unit.problem or unit.status.text
-    return unit.problem if unit.status is UnitStatus.EDITED else None
 
 
 _DOES_NOT_ADD_UP = Text(

@@ -105,7 +105,8 @@ def read_back(
     """
     tell(_READING.format(resource=resource.title, rows=len(rows)))
     by_job: dict[tuple[str, bool], list[tuple[SentFile, SentRow]]] = {}
-    for file, sent in sorted(rows, key=lambda pair: _sent_at(pair[1])):
+    in_order = sorted(rows, key=lambda r: (r[1].job.created_at, r[1].job.id, r[1].position))
+    for file, sent in in_order:
         by_job.setdefault((sent.job.id, sent.planned is None), []).append((file, sent))
     known = [pair for pairs in by_job.values() for pair in _rows_of_job(context, resource, pairs)]
     values = [sent for _, sent in known if sent is not None]
@@ -120,10 +121,6 @@ def read_back(
     ]
     before = _codes_before(context, [file for file, _ in rows])
     return _with_repeated_keys(resource, _with_matches(resource, read, before))
-
-
-def _sent_at(sent: SentRow) -> tuple[object, ...]:
-    return (sent.job.created_at, sent.job.id, sent.position)
 
 
 def _with_other_keys(resource: Resource, row: RowValues) -> Iterator[RowValues]:

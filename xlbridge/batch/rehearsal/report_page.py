@@ -45,6 +45,11 @@ def _rehearsal_page(rehearsed: RehearsalResult) -> str:
     """Return a rehearsal as an HTML page in the active language: the verdict first."""
     title = Text(pt="Ensaio do lote {id}", en="Rehearsal of the batch {id}")
     verdict, *after = verdict_lines(rehearsed)
+    grids = [
+        _workbook_grid(rehearsed.counted.workbooks),
+        *_row_grids(rehearsed),
+        _table_grid(rehearsed),
+    ]
     return render_page(
         "xlbridge.batch.proof",
         title=title.format(id=rehearsed.batch),
@@ -57,7 +62,7 @@ def _rehearsal_page(rehearsed: RehearsalResult) -> str:
             if rehearsed.violations(*kinds)
         ],
         facts=_facts(rehearsed),
-        sections=page_sections(list(_grids(rehearsed)), _CUT),
+        sections=page_sections(grids, _CUT),
     )
 
 
@@ -73,12 +78,6 @@ def _facts(rehearsed: RehearsalResult) -> list[tuple[Text, object]]:
         (Text(pt="Falhas", en="Faults"), rehearsed.faults or none),
         (Text(pt="Execuções", en="Runs"), runs_text(trial)),
     ]
-
-
-def _grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
-    yield _workbook_grid(rehearsed.counted.workbooks)
-    yield from _row_grids(rehearsed)
-    yield _table_grid(rehearsed)
 
 
 def _workbook_grid(workbooks: Sequence[WorkbookResult]) -> Grid:
