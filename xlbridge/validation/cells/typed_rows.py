@@ -141,23 +141,37 @@ def type_rows(
     sheet = _RowsToType(header, cells, rows, numbers, headers, reading, formats)
     arrays, problems = {}, {}
     absent = resource.by_name.keys() - header.columns.keys()
-    dtypes = {resource.by_name[name].dtype for name in absent}
-    index = pd.RangeIndex(len(rows))
-    blank = {dtype: pd.Series(index=index, dtype=dtype).array for dtype in dtypes}
     versions: dict[str, Hashable] = dict.fromkeys(resource.by_name, 0)
     for number, column in enumerate(resource.columns, start=1):
         on_column(ColumnProgress(column.name, number, len(resource.columns), len(rows)))
         place = header.columns.get(column.name)
         if place is None:
-            arrays[column.name] = blank[column.dtype].copy()
             problems[column.name] = CellProblems.none(len(rows))
         else:
             arrays[column.name], problems[column.name] = sheet.typed_again(column, place, memo)
             if memo is not None:
                 versions[column.name] = memo.version(column.name)
     _note_repeated_headers(header, headers, problems)
-    frame = pd.DataFrame(arrays, index=index, copy=False)
+    frame = _whole_frame(resource, arrays, len(rows))
     return _without_blank_rows(TypedRows(frame, rows, problems, versions, absent), memo)
+
+
+def _whole_frame(resource: Resource, arrays: Mapping[str, Any], count: int) -> pd.DataFrame:
+    """Return a frame of all columns of a resource.
+
+    Those that the sheet lacks share their memory: pandas copies one just before it changes it.
+    """
+    index = pd.RangeIndex(count)
+    lacking = dict.fromkeys(one.dtype for one in resource.columns if one.name not in arrays)
+    blank = [pd.Series(index=index, dtype=dtype).array for dtype in lacking]
+    places = {name: at for at, name in enumerate(arrays)}
+    blank_places = {dtype: at for at, dtype in enumerate(lacking, start=len(arrays))}
+    distinct = pd.DataFrame(dict(enumerate([*arrays.values(), *blank])), index=index, copy=False)
+    frame = distinct.iloc[
+        :, [places[c.name] if c.name in places else blank_places[c.dtype] for c in resource.columns]
+    ]
+    frame.columns = pd.Index(resource.by_name)
+    return frame
 
 
 @dataclass(frozen=True, slots=True)
