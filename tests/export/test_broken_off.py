@@ -180,6 +180,16 @@ def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
             assert finished_in(folder) == found
 
 
+@pytest.mark.parametrize("name", ["0.lines", "keys", "sizes"])
+def test_a_window_that_lost_some_of_its_files_is_not_used(tmp_path: Path, name: str) -> None:
+    now, place = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
+    leave_a_window(place, now)
+    (file,) = tmp_path.glob(f"*/*/{name}")
+    file.write_bytes(file.read_bytes()[:-1])
+    with place.place(now) as folder:
+        assert finished_in(folder) == 0
+
+
 def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
     now, place = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
     leave_a_window(place, now)

@@ -24,11 +24,10 @@ from xlbridge.export.lines import LineFormat
 from xlbridge.export.record_filter import RecordFilter
 from xlbridge.export.sheets import MarkedDigits, Sheet, encode_json
 from xlbridge.export.totals import TotalsSpec
-from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import SeparateList
 
-FINISHED_FILE = "finished.json"
+FINISHED_FILE, _NEW_FILE = "finished.json", "finished.new"
 _BUFFER_SIZE = 2**16
 """Few writes: each lets other threads go first, and waits for its turn afterwards."""
 
@@ -73,9 +72,10 @@ class Part:
             part._digest = told["digest"]
             part.window = Window(*(t and datetime.fromisoformat(t) for t in told["window"]))
             part.begun = datetime.fromisoformat(told["begun"])
+            is_whole = all((folder / n).stat().st_size == size for n, size in told["files"].items())
         except (OSError, ValueError, LookupError, TypeError):
             return None
-        return part
+        return part if is_whole else None
 
     @property
     def answered(self) -> int:
@@ -117,14 +117,19 @@ class Part:
         self.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
 
     def finish(self, window: Window, begun: datetime) -> None:
-        """Write down that the part is a whole window, so that a later run can use it."""
+        """Write down that the part is a whole window, so that a later run can use it.
+
+        Nothing waits for the disk: where a computer breaks down before it has all of the part,
+        the sizes of the files tell.
+        """
         told = self.told() | {
             "window": [moment and moment.isoformat() for moment in (window.start, window.end)],
             "begun": begun.isoformat(),
             "digest": self.digest,
+            "files": {path.name: path.stat().st_size for path in self.folder.iterdir()},
         }
-        with replace_atomically(self.folder / FINISHED_FILE) as temporary:
-            temporary.write_text(json.dumps(told), encoding="utf-8")
+        (self.folder / _NEW_FILE).write_text(json.dumps(told), encoding="utf-8")
+        (self.folder / _NEW_FILE).replace(self.folder / FINISHED_FILE)
 
     def __enter__(self) -> Self:
         self.folder.mkdir(exist_ok=True)
