@@ -28,8 +28,7 @@ from xlbridge.settings import WorkbookLimits
 from xlbridge.wire.financial import ReceivableInput
 from xlbridge.wire.registry import ClientInput
 from xlbridge.wire.sales import SalesOrderInput
-from xlbridge.workbook.read.archive import WorkbookArchive
-from xlbridge.workbook.read.file_kind import FileKind, is_zip
+from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, is_zip
 from xlbridge.workbook.read.messages import assemble_workbook
 from xlbridge.workbook.read.parsing import is_safe_to_parse, open_scan, parse_file, refuse_damage
 

@@ -136,7 +136,10 @@ class DisplayedCells:
             if isinstance(value, dt.date):
                 self._note_date(position, value, form)
             elif isinstance(value, str):
-                self._note_text(position, value, form)
+                seen = shown_text(form, value)
+                if seen.strip() != value.strip():
+                    details = {"shown": seen, "stored": quoted(value)}
+                    self.problems.add(position, "text-shown-otherwise", details)
             elif isinstance(value, float) and self.column.kind.is_code:
                 self._note_code(position, display(value), form)
             elif isinstance(value, float) and self.column.kind is Kind.TEXT:
@@ -171,12 +174,6 @@ class DisplayedCells:
             self.problems.add(position, "number-currency", {"currency": currency})
         elif seen is Shown.WITH_WORDS and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
-
-    def _note_text(self, position: int, text: str, form: str) -> None:
-        shown = shown_text(form, text)
-        if shown.strip() != text.strip():
-            details = {"shown": shown, "stored": quoted(text)}
-            self.problems.add(position, "text-shown-otherwise", details)
 
     def _note_code(self, position: int, stored: str, form: str) -> None:
         width = self.column.width

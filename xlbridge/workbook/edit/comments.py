@@ -136,8 +136,12 @@ class _SheetComments:
         comment = self._by_cell.get(address)
         if comment is None:
             comment = self._new_comment(address)
-        elif self._author_of(comment).startswith(_THREAD_AUTHOR):
-            return
+        else:
+            authors = list_entries(self._texts, "authors")
+            number = int(comment.get("authorId", "0"))
+            author = str(authors[number].text or "") if number < len(authors) else ""
+            if author.startswith(_THREAD_AUTHOR):
+                return
         text: Element = find_child(comment, "text")
         before = "\n" if _plain_text(text) else ""
         plain = find_child(text, "t")
@@ -197,11 +201,6 @@ class _SheetComments:
         self._boxes.append(shape)
         self._shapes[row, column] = shape
         return comment
-
-    def _author_of(self, comment: Element) -> str:
-        authors = list_entries(self._texts, "authors")
-        number = int(comment.get("authorId", "0"))
-        return str(authors[number].text or "") if number < len(authors) else ""
 
     def _fit(self, address: str, text: str) -> None:
         """Make a box as high as its text: no program does it for a file that it opens."""

@@ -1,14 +1,14 @@
-from .archive import file_content as file_content
+from .archive import (
+    LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
+    file_content as file_content,
+    require_xlsx as require_xlsx,
+)
 from .cells import (
     CellColumn as CellColumn,
     CellEncoder as CellEncoder,
     CellKind as CellKind,
     RawSheet as RawSheet,
     SheetCells as SheetCells,
-)
-from .file_kind import (
-    LOCK_FILE_PREFIXES as LOCK_FILE_PREFIXES,
-    require_xlsx as require_xlsx,
 )
 from .messages import (
     WorkbookCells as WorkbookCells,

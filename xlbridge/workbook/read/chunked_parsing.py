@@ -310,7 +310,9 @@ class QuickScan:
         """``scaling`` are the cell styles that show a number so many times."""
         self.raw = RawSheet()
         self._scaling = scaling
-        self._styled = _styled_cell_pattern(scaling)
+        styles = "|".join(map(str, sorted(scaling)))
+        styled = re.compile(rf'<c\b([^>]*\bs="({styles})"[^>]*)>'.encode())
+        self._styled = styled if scaling else None
         self._usual = _UsualRows()
         self._is_first = True
 
@@ -349,13 +351,6 @@ def _note_errors_and_formulas(block: bytes, raw: RawSheet, *, computed: bool) ->
             if not (result and _TEXT_RESULT.search(attributes)):
                 raw.unvalued.add(place)
     return True
-
-
-def _styled_cell_pattern(scaling: Mapping[int, float]) -> re.Pattern[bytes] | None:
-    if not scaling:
-        return None
-    either = "|".join(map(str, sorted(scaling)))
-    return re.compile(rf'<c\b([^>]*\bs="({either})"[^>]*)>'.encode())
 
 
 def _note_styles(

@@ -173,7 +173,19 @@ class _ElementHandler:
             case "c":
                 self._begin_cell(attributes)
             case "f" | "v" | "is" if self._cell is not None:
-                self._begin_content(tag)
+                # Each comes once: a formula, then a value or a text of the cell's own.
+                place = _CONTENT_ORDER.index(tag)
+                if any(_CONTENT_ORDER.index(before) >= place for before in self._content):
+                    raise self._odd(_BAD_CONTENT)
+                self._content.append(tag)
+                if tag == "f":
+                    self.scan.raw.layout.note_formula(self._row, self._column)
+                    self._formula = []
+                    self._parser.CharacterDataHandler = self._formula.append
+                elif tag == "v":
+                    self._in_value = True
+                    self._value, self._value_at, self._has_reference = [], 0, False
+                    self._parser.CharacterDataHandler = self._take
             case "r":
                 self._runs += 1
             case "strike" if attributes.get("val", "1") in _TRUE:
@@ -226,21 +238,6 @@ class _ElementHandler:
             raise self._odd(_BAD_PLACE)
         self.scan.last_row = max(self.scan.last_row, self._row)
         self.scan.last_column = max(self.scan.last_column, self._column)
-
-    def _begin_content(self, tag: str) -> None:
-        """Note a part of a cell: a formula, then a value or a text of its own, each once."""
-        place = _CONTENT_ORDER.index(tag)
-        if any(_CONTENT_ORDER.index(before) >= place for before in self._content):
-            raise self._odd(_BAD_CONTENT)
-        self._content.append(tag)
-        if tag == "f":
-            self.scan.raw.layout.note_formula(self._row, self._column)
-            self._formula = []
-            self._parser.CharacterDataHandler = self._formula.append
-        elif tag == "v":
-            self._in_value = True
-            self._value, self._value_at, self._has_reference = [], 0, False
-            self._parser.CharacterDataHandler = self._take
 
     def _note(self, place: CellPosition, cell: Mapping[str, str]) -> None:
         kind = cell.get("t", "n")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from xlbridge.processes import tell_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
-from xlbridge.workbook.read.file_kind import FileKind
+from xlbridge.workbook.read.archive import FileKind
 from xlbridge.workbook.read.messages import send_messages
 from xlbridge.workbook.read.parsing import parse_file
 

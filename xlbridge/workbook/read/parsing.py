@@ -27,7 +27,7 @@ from xlbridge.i18n import Text
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.formats.number_formats import scaling_styles
-from xlbridge.workbook.read.archive import WorkbookArchive
+from xlbridge.workbook.read.archive import FileKind, WorkbookArchive, kind_of_archive
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.chunked_parsing import (
     QuickScan,
@@ -36,7 +36,6 @@ from xlbridge.workbook.read.chunked_parsing import (
     with_known_errors,
 )
 from xlbridge.workbook.read.exact_scan import scan_exactly
-from xlbridge.workbook.read.file_kind import FileKind, kind_of_archive
 from xlbridge.workbook.read.messages import (
     ParserMessage,
     SheetEnded,

@@ -23,14 +23,15 @@ from xlbridge.errors import XlbridgeError
 from xlbridge.processes import has_begun, helper_not_started
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition, column_index, column_letters
-from xlbridge.workbook.read.archive import WorkbookArchive, file_content
-from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.file_kind import (
+from xlbridge.workbook.read.archive import (
     FileKind,
+    WorkbookArchive,
+    file_content,
     is_zip,
     kind_of_archive,
     kind_of_plain_file,
 )
+from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
     BrokenStream,
     PendingWorkbook,

@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition
 from xlbridge.workbook.read import SheetCells, WorkbookCells, read_workbook
-from xlbridge.workbook.read.file_kind import FileKind, kind_of_file
+from xlbridge.workbook.read.archive import FileKind, kind_of_file
 from xlbridge.workbook.style import TIME_FORMATS
 from xlbridge.workbook.write.new_workbook import new_workbook
 
