@@ -31,7 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     value_of_json,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
-from xlbridge.upload.records.writes import RecordTask, RecordWrites, WriteState
+from xlbridge.upload.records.record_writes import RecordTask, RecordWrites
 from xlbridge.upload.results.verdict import ItemPlaces
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Journal:
         """
         with transaction(self._db):
             if self.job(job.id).events != job.events:
-                raise _job_changed_error(job)
+                raise JournalError(_JOB_CHANGED.format(job=job.id), _SEE_JOB.format(job=job.id))
             self._add(job.id, state, detail)
             if state.frees_rows:
                 self._claims.free(job.id)
@@ -332,10 +332,7 @@ class Journal:
         """
         for part in self.parts_of(job) or [self.job(job.id)]:
             alone = part.spec.mode.is_by_record and part.state is State.SENDING
-            waiting = alone and not any(
-                write.state in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
-                for write in self.writes.of(part.id)
-            )
+            waiting = alone and not any(one.state.is_open for one in self.writes.of(part.id))
             if not (part.state.is_settled or waiting):
                 return False
         return True
@@ -434,6 +431,11 @@ _OF_EARLIER = (
 _CLAIMED_MEANWHILE = Text(
     pt="outro envio passou a conter estas linhas", en="another upload holds these rows by now"
 )
+_JOB_CHANGED = Text(
+    pt="O envio {job} mudou durante a execução; nada mais foi feito.",
+    en="The upload {job} changed while it was worked on; nothing more was done.",
+)
+_SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}")
 
 
 def _part_note(part: SheetPart) -> dict[str, Any]:
@@ -444,13 +446,3 @@ def _part_note(part: SheetPart) -> dict[str, Any]:
         rows = part.spec.rows
         note["items"] = {name: places.to_json(rows) for name, places in part.items.items()}
     return note
-
-
-def _job_changed_error(job: Job) -> JournalError:
-    return JournalError(
-        Text(
-            pt="O envio {job} mudou durante a execução; nada mais foi feito.",
-            en="The upload {job} changed while it was worked on; nothing more was done.",
-        ).format(job=job.id),
-        Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}").format(job=job.id),
-    )

@@ -25,21 +25,19 @@ from xlbridge.upload.reconcile import (
     settle_writes,
     verdict_of_writes,
 )
-from xlbridge.upload.records.dispatch import (
+from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.records.record_writes import NewState, RecordWrite, WriteState, problems_note
+from xlbridge.upload.records.request import (
     MOST_ATTEMPTS,
     Announce,
     PreparedWrite,
-    RecordDispatch,
-    RecordProgress,
     RecordRequest,
     SharedPause,
-    WriteOrder,
     WriteResult,
     result_of,
     send_record,
     with_reason,
 )
-from xlbridge.upload.records.writes import NewState, RecordWrite, WriteState, problems_note
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

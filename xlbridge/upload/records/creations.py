@@ -32,7 +32,15 @@ from xlbridge.upload.lookup.snapshot import (
     Snapshot,
     StoredSnapshot,
 )
-from xlbridge.upload.records.dispatch import (
+from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
+from xlbridge.upload.records.record_writes import (
+    Problem,
+    RecordWrite,
+    WriteState,
+    plain_json,
+    problems_note,
+)
+from xlbridge.upload.records.request import (
     MOST_ATTEMPTS,
     Announce,
     PreparedWrite,
@@ -44,14 +52,6 @@ from xlbridge.upload.records.dispatch import (
     send_record,
     told_problems,
     with_reason,
-)
-from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
-from xlbridge.upload.records.writes import (
-    Problem,
-    RecordWrite,
-    WriteState,
-    plain_json,
-    problems_note,
 )
 from xlbridge.wire import WireModel
 

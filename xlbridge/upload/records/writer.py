@@ -22,14 +22,18 @@ from xlbridge.upload.reconcile import (
 )
 from xlbridge.upload.records.changes import RecordChanger, change_of_row
 from xlbridge.upload.records.creations import RecordCreator
-from xlbridge.upload.records.dispatch import (
-    RecordDispatch,
-    RecordProgress,
+from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
+from xlbridge.upload.records.record_writes import (
+    CREATION,
+    NewState,
+    RecordTask,
+    RecordWrite,
+    WriteState,
+)
+from xlbridge.upload.records.request import (
     SharedPause,
-    WriteOrder,
     with_reason,
 )
-from xlbridge.upload.records.writes import CREATION, NewState, RecordTask, RecordWrite, WriteState
 
 if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext, Step
@@ -130,7 +134,7 @@ class _Writer:
         self._record(
             [NewState(w, told.state, {**told.detail, **_known_of(w)}) for w in interrupted]
         )
-        open_ones = [one for one in self._writes if one.state in _OPEN]
+        open_ones = [one for one in self._writes if one.state.is_open]
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
         if self._creator is not None:
@@ -176,9 +180,6 @@ class _Writer:
 def _known_of(write: RecordWrite) -> dict[str, str]:
     """Return the number of a created record whose lists were not registered yet."""
     return {"record": write.record} if write.task.creates and write.record else {}
-
-
-_OPEN = frozenset({WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN})
 
 
 def _conclude(context: "RunContext", job: Job) -> "Step":

@@ -48,6 +48,11 @@ class WriteState(StrEnum):
         return self in {WriteState.PLANNED, WriteState.NOT_APPLIED}
 
     @property
+    def is_open(self) -> bool:
+        """True where a request has left, and it is not known what it did."""
+        return self in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
+
+    @property
     def is_refused(self) -> bool:
         """True where the record stays as it is."""
         return self in {WriteState.REJECTED, WriteState.CHANGED}
