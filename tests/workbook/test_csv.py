@@ -168,7 +168,7 @@ def test_a_comma_within_a_number_is_no_end_of_it(
     assert [code for code in ("row-longer", "column-unnamed") if code in found] == told
     if "row-longer" in told:
         assert (found["row-longer"].cell, judged.readable) == (f"D{size + 2}", False)
-        assert f"(1: {size + 2})" in found["row-longer"].message.en
+        assert f"(row {size + 2})" in found["row-longer"].message.en
 
 
 @pytest.mark.parametrize("size", [1, 4_000])

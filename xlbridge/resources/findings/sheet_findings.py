@@ -218,10 +218,12 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
     error(
         "row-longer",
         Text(
-            pt="Há linhas com mais células que o cabeçalho ({count}: {rows}): o separador está "
-            "dentro de um valor, e o que vem depois mudou de coluna.",
-            en="There are rows with more cells than the header ({count}: {rows}): the delimiter is "
-            "in one of their values, and what follows has moved.",
+            pt="{count:Uma linha tem|{count} linhas têm} mais células que o cabeçalho "
+            "({count:linha|linhas} {rows}): o separador está dentro de um valor, e o que vem "
+            "depois mudou de coluna.",
+            en="{count:One row has|{count} rows have} more cells than the header "
+            "({count:row|rows} {rows}): the delimiter is in one of the values, and what follows "
+            "has moved.",
         ),
         Text(
             pt='Ponha esses valores entre aspas, como "10,50", ou salve o CSV com outro separador, '
