@@ -39,7 +39,8 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
         wrong = [part for part in parts if not (part.isascii() and part.isdecimal())]
         if wrong or not parts:
             said = Text(
-                pt="não é número de registro: {wrong}", en="not the number of a record: {wrong}"
+                pt="não é número de registro: {wrong}; separe-os por vírgulas, como 12,13",
+                en="not the number of a record: {wrong}; separate them by commas, such as 12,13",
             )
             self.fail(str(said.format(wrong=", ".join(wrong) or "–")), param, ctx)
         return tuple(map(int, parts))
