@@ -29,7 +29,7 @@ from pydantic.fields import FieldInfo
 from sheets_table import sheets
 
 from xlbridge.batch.plan import plan_format
-from xlbridge.cli.click_texts import translate_click
+from xlbridge.cli.help_texts import translate_click
 from xlbridge.cli.main import root
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Listing
@@ -111,7 +111,7 @@ def operations() -> Lines:
 def listings() -> Lines:
     """Every listing that can be exported."""
     yield "# Listings"
-    yield "What `xlbridge export` can write, as `xlbridge/export/listings.py` declares it."
+    yield "What `xlbridge export` can write, as `xlbridge/export/all_listings.py` declares it."
     for listing in LISTINGS.values():
         yield from _listing(listing)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from xlbridge.resources import Mode
 from xlbridge.upload import Job, UploadContext, sent_rows
-from xlbridge.upload.records.record_writes import RecordWrite, WriteState
+from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results import RowOutcome
 
 _NUMBER = "codigoDoExercicio, codigoDaFilial, numeroDaTransacao, sequenciaDaTransacao"

@@ -25,8 +25,8 @@ from upload_parts import (
     write_job,
 )
 
-from xlbridge.batch.proof.inputs import UploadHistory
 from xlbridge.batch.proof.model import ProofFile
+from xlbridge.batch.proof.upload_history import UploadHistory
 from xlbridge.client import Client
 from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import override_language

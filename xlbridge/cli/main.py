@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from xlbridge import __version__
-from xlbridge.cli.click_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.completion import COMPLETION_VARIABLE, know_powershell
+from xlbridge.cli.help_texts import examples_of, format_in_groups, translate_click
 from xlbridge.cli.lifecycle import (
     ExitCode,
     exit_at_once,

@@ -1,3 +1,7 @@
+from .all_listings import (
+    LISTINGS as LISTINGS,
+    find_listing as find_listing,
+)
 from .export import (
     ExportRequest as ExportRequest,
     OutputFile as OutputFile,
@@ -14,10 +18,6 @@ from .formats.all_formats import FORMATS as FORMATS
 from .formats.text import CSV_DIALECTS as CSV_DIALECTS
 from .listing import (
     Listing as Listing,
-)
-from .listings import (
-    LISTINGS as LISTINGS,
-    find_listing as find_listing,
 )
 from .result import ExportResult as ExportResult
 from .windows import (

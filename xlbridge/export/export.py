@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from xlbridge import __version__
 from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
+from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import NO_FILTERS, Filters
@@ -22,7 +23,6 @@ from xlbridge.export.formats.all_formats import output_format, output_opener, ou
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.layout import Layout, line_spec, resource_of
 from xlbridge.export.listing import Listing
-from xlbridge.export.listings import LISTINGS, find_listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns

@@ -32,8 +32,8 @@ _ALLOWED = frozenset(
         ("pathlib._local", "PosixPath"),
         ("pathlib._local", "WindowsPath"),
         *((__name__, name) for name in ("error_of", "kind_of", "array_of", "no_frame")),
-        ("xlbridge.validation.sheet_findings", "CellFindings"),
-        ("xlbridge.validation.sheet_findings", "SheetFindings"),
+        ("xlbridge.validation.finding_columns", "CellFindings"),
+        ("xlbridge.validation.finding_columns", "SheetFindings"),
     }
 )
 """Types that may come besides our own data classes, enumerations and errors."""

@@ -31,7 +31,7 @@ from xlbridge.profiles import (
 )
 from xlbridge.ui.answers import download, json_of, posting, reading
 from xlbridge.ui.cell_edits import shown_text
-from xlbridge.ui.remote import Changed, Following, Remote
+from xlbridge.ui.environment import Changed, Following, Remote
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
 from xlbridge.workbook.read import read_workbook

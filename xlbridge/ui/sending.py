@@ -11,7 +11,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.parallel import validate_single_sheet
 from xlbridge.resources import Column, Mode
-from xlbridge.ui.remote import Changed, Remote
+from xlbridge.ui.environment import Changed, Remote
 from xlbridge.ui.row_remarks import PlannedAction, planned_text, refusals
 from xlbridge.ui.sheet_editor import SheetEditor
 from xlbridge.ui.workspace import Workspace

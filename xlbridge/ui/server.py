@@ -37,8 +37,8 @@ from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
 from xlbridge.ui.answers import posting
+from xlbridge.ui.environment import Following, Remote
 from xlbridge.ui.exports_and_profiles import SideRequests, environments_json, listings_json
-from xlbridge.ui.remote import Following, Remote
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts

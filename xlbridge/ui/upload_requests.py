@@ -33,7 +33,7 @@ from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
-from xlbridge.ui.remote import Changed, Following, Remote
+from xlbridge.ui.environment import Changed, Following, Remote
 from xlbridge.ui.row_remarks import refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import known_mapping, sheet_json

@@ -15,7 +15,7 @@ from xlbridge.settings import Settings
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.journal_file import JournalMarker
-from xlbridge.upload.records.record_writes import WriteState
+from xlbridge.upload.records.write_journal import WriteState
 
 if TYPE_CHECKING:
     from xlbridge.client import Client

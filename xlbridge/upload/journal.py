@@ -31,7 +31,7 @@ from xlbridge.upload.lookup.snapshot import (
     value_of_json,
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
-from xlbridge.upload.records.record_writes import RecordTask, RecordWrites
+from xlbridge.upload.records.write_journal import RecordTask, RecordWrites
 from xlbridge.upload.results.verdict import ItemPlaces
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from xlbridge.upload.lookup.snapshot import (
     applied_rows,
     is_stable,
 )
-from xlbridge.upload.records.record_writes import RecordWrite, WriteState
+from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.verdict import Verdict, rejected_row
 
 if TYPE_CHECKING:

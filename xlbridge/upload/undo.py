@@ -32,7 +32,7 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.payload import frame_of_rows, sent_rows, store_payload
 from xlbridge.upload.records.changes import PresentRecord, blank_values
-from xlbridge.upload.records.record_writes import RecordTask, Values, WriteState
+from xlbridge.upload.records.write_journal import RecordTask, Values, WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import RowOutcome
 

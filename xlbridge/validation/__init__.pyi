@@ -1,3 +1,7 @@
+from .finding_columns import (
+    count_corrected as count_corrected,
+    row_numbers as row_numbers,
+)
 from .fixed_copy import (
     fix_workbook as fix_workbook,
 )
@@ -19,7 +23,3 @@ from .results import (
     ValidationResult as ValidationResult,
 )
 from .schema_proposal import propose_schema as propose_schema
-from .sheet_findings import (
-    count_corrected as count_corrected,
-    row_numbers as row_numbers,
-)

@@ -28,6 +28,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_rows,
 )
 from xlbridge.validation.cross_sheet import compare_sheets, join_children
+from xlbridge.validation.finding_columns import SheetFindings, findings_of_cells
 from xlbridge.validation.headers.header_row import (
     Header,
     MainSheet,
@@ -48,7 +49,6 @@ from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.resource_rules import apply_rules, check_layout, note_misplaced_documents
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
-from xlbridge.validation.sheet_findings import SheetFindings, findings_of_cells
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,

@@ -17,7 +17,7 @@ from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation.cells.column_cells import BoolArray, Positions
 from xlbridge.validation.cells.text import display
-from xlbridge.validation.sheet_findings import by_column_and_kind, count_errors, row_numbers
+from xlbridge.validation.finding_columns import by_column_and_kind, count_errors, row_numbers
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import CellColumn
 

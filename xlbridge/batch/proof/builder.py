@@ -19,7 +19,6 @@ from xlbridge.batch.proof.figures import (
     summarize_resource,
     total_tables,
 )
-from xlbridge.batch.proof.inputs import SentFile, SentRow, UploadHistory
 from xlbridge.batch.proof.model import (
     ComparedFields,
     FileProof,
@@ -32,6 +31,7 @@ from xlbridge.batch.proof.model import (
 )
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.batch.proof.read_back import ReadBackRow, Tell, read_back, repeated_key_breaches
+from xlbridge.batch.proof.upload_history import SentFile, SentRow, UploadHistory
 from xlbridge.batch.proof.verdict import WrittenProof
 from xlbridge.batch.status import StepOverview
 from xlbridge.client import Client

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from xlbridge.batch.proof.inputs import SentFile
 from xlbridge.batch.proof.matches import different_cells
 from xlbridge.batch.proof.model import (
     CellDifference,
@@ -20,6 +19,7 @@ from xlbridge.batch.proof.model import (
     UnreadRows,
 )
 from xlbridge.batch.proof.read_back import ReadBackRow
+from xlbridge.batch.proof.upload_history import SentFile
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column, Kind, Resource
 from xlbridge.upload.lookup import FoundRecord

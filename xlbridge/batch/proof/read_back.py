@@ -11,9 +11,9 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
-from xlbridge.batch.proof.inputs import SentFile, SentRow
 from xlbridge.batch.proof.matches import RecordMatch, key_text, match_rows
 from xlbridge.batch.proof.model import ReadBackStatus
+from xlbridge.batch.proof.upload_history import SentFile, SentRow
 from xlbridge.client import Client
 from xlbridge.errors import LocalFailure, RemoteRejected
 from xlbridge.i18n import Text

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from xlbridge.batch.batch import Batch, UnitOverview
 from xlbridge.batch.plan.steps import WorkbookStep
-from xlbridge.batch.proof.inputs import SentFile, UploadHistory
 from xlbridge.batch.proof.model import ProofFile
+from xlbridge.batch.proof.upload_history import SentFile, UploadHistory
 from xlbridge.batch.rehearsal.result import (
     DoubtfulRow,
     Refusal,

@@ -20,7 +20,7 @@ from xlbridge.upload.journal import PlanOutdated
 from xlbridge.upload.options import UploadOptions
 from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, RecordState, Standing
 from xlbridge.upload.processing.plan import LeftBecause, PlannedRecord, ProcessPlan, RecordAction
-from xlbridge.upload.records.record_writes import RecordTask
+from xlbridge.upload.records.write_journal import RecordTask
 from xlbridge.wire import WireModel
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)

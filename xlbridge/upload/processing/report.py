@@ -16,7 +16,7 @@ from xlbridge.upload.processing.plan import (
     RecordAction,
     planned_records,
 )
-from xlbridge.upload.records.record_writes import RecordWrite, WriteState
+from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.report import decision_lines
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from xlbridge.upload.reconcile import (
     verdict_of_writes,
 )
 from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
-from xlbridge.upload.records.record_writes import NewState, RecordWrite, WriteState, problems_note
 from xlbridge.upload.records.request import (
     MOST_ATTEMPTS,
     Announce,
@@ -38,6 +37,7 @@ from xlbridge.upload.records.request import (
     send_record,
     with_reason,
 )
+from xlbridge.upload.records.write_journal import NewState, RecordWrite, WriteState, problems_note
 from xlbridge.wire import WireModel
 
 if TYPE_CHECKING:

@@ -35,13 +35,6 @@ from xlbridge.upload.lookup.row_lookup import RowMatcher
 from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.planning.planned_row import PlannedRow
-from xlbridge.upload.records.record_writes import (
-    RecordTask,
-    RecordWrite,
-    Values,
-    WriteState,
-    plain_json,
-)
 from xlbridge.upload.records.request import (
     MOST_ATTEMPTS,
     Announce,
@@ -52,6 +45,13 @@ from xlbridge.upload.records.request import (
     result_of,
     send_record,
     with_reason,
+)
+from xlbridge.upload.records.write_journal import (
+    RecordTask,
+    RecordWrite,
+    Values,
+    WriteState,
+    plain_json,
 )
 from xlbridge.wire import Operation, WireModel, record_model
 from xlbridge.wire.imports import ImportQuery

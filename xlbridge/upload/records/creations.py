@@ -33,13 +33,6 @@ from xlbridge.upload.lookup.snapshot import (
     StoredSnapshot,
 )
 from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
-from xlbridge.upload.records.record_writes import (
-    Problem,
-    RecordWrite,
-    WriteState,
-    plain_json,
-    problems_note,
-)
 from xlbridge.upload.records.request import (
     MOST_ATTEMPTS,
     Announce,
@@ -52,6 +45,13 @@ from xlbridge.upload.records.request import (
     send_record,
     told_problems,
     with_reason,
+)
+from xlbridge.upload.records.write_journal import (
+    Problem,
+    RecordWrite,
+    WriteState,
+    plain_json,
+    problems_note,
 )
 from xlbridge.wire import WireModel
 

@@ -18,8 +18,8 @@ from typing import Any
 from xlbridge.errors import LocalDatabaseError
 from xlbridge.i18n import Text
 from xlbridge.upload.options import UploadOptions, pace_text
-from xlbridge.upload.records.record_writes import NewState, RecordWrite, WriteState
 from xlbridge.upload.records.request import PreparedWrite, SharedPause, Withdrawn, WriteResult
+from xlbridge.upload.records.write_journal import NewState, RecordWrite, WriteState
 
 _MOST_DOUBTS_IN_A_ROW = 10
 """Writes in doubt, one after another, after which nothing more is sent until they are settled."""

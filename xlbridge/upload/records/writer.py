@@ -23,16 +23,16 @@ from xlbridge.upload.reconcile import (
 from xlbridge.upload.records.changes import RecordChanger, change_of_row
 from xlbridge.upload.records.creations import RecordCreator
 from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
-from xlbridge.upload.records.record_writes import (
+from xlbridge.upload.records.request import (
+    SharedPause,
+    with_reason,
+)
+from xlbridge.upload.records.write_journal import (
     CREATION,
     NewState,
     RecordTask,
     RecordWrite,
     WriteState,
-)
-from xlbridge.upload.records.request import (
-    SharedPause,
-    with_reason,
 )
 
 if TYPE_CHECKING:

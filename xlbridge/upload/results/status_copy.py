@@ -24,7 +24,7 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
-from xlbridge.upload.records.record_writes import WriteState
+from xlbridge.upload.records.write_journal import WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation.cells import display

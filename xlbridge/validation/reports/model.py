@@ -11,6 +11,7 @@ import pandas as pd
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.findings import Finding, Severity
+from xlbridge.validation.finding_columns import by_column_and_kind, details_of, row_numbers
 from xlbridge.validation.results import (
     RefusedFile,
     SkippedSheet,
@@ -18,7 +19,6 @@ from xlbridge.validation.results import (
     ValidationResult,
     is_ok,
 )
-from xlbridge.validation.sheet_findings import by_column_and_kind, details_of, row_numbers
 from xlbridge.workbook import column_index
 
 RuleKey = tuple[str | None, str]

@@ -11,6 +11,7 @@ from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
 from xlbridge.validation.cells.text import display, localised_number, quoted
+from xlbridge.validation.finding_columns import count_corrected
 from xlbridge.validation.reports.model import (
     Report,
     ReportItem,
@@ -24,7 +25,6 @@ from xlbridge.validation.results import (
     SkippedSheet,
     ValidatedSheet,
 )
-from xlbridge.validation.sheet_findings import count_corrected
 
 DEFAULT_LIMIT = 5
 """Number of cells of each rule that are shown, unless told otherwise."""
