@@ -142,6 +142,8 @@ def test_many_options_are_in_groups(xlbridge: Xlbridge) -> None:
         "Consent:",
         "Environment and computer:",
     ]
+    ungrouped = upload.partition(titles[1])[0]
+    assert re.findall(r"^  (-.*?)  ", ungrouped, re.M) == ["-h, --help"]
     assert upload.index("--resource") < upload.index("--mode") < upload.index("--profile")
     few = xlbridge("listings", "--help").stdout
     assert few.count("Options:") == 1

@@ -280,14 +280,8 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         Text(pt="Ambiente e computador", en="Environment and computer"),
         frozenset(
             {"--profile", "--ca-bundle", "--timeout", "--schemas", "--workers", "--scheduler"}
-            | {
-                "--port",
-                "--expose",
-                "--host-name",
-                "--ready-file",
-                "--while-stdin-open",
-                "--at-once",
-            }
+            | {"--port", "--expose", "--host-name", "--ready-file", "--while-stdin-open"}
+            | {"--at-once"}
         ),
     ),
 )
