@@ -203,29 +203,30 @@ _OS_ERROR_REASONS: Mapping[int, Text] = {
 }
 
 _CLOSE_OR_WRITE_ELSEWHERE = Text(
-    pt="Feche o arquivo se ele estiver aberto no Excel, ou grave noutra pasta.",
+    pt="Feche o arquivo se ele estiver aberto no Excel, ou grave em outra pasta.",
     en="Close the file if it is open in Excel, or write to another folder.",
 )
 _OS_ERROR_REMEDIES: Mapping[int, Text] = {
     errno.ENOENT: Text(
-        pt="Crie a pasta, ou grave noutra.", en="Create the folder, or write to another one."
+        pt="Crie a pasta, ou grave em outra.", en="Create the folder, or write to another one."
     ),
     errno.ENOSPC: Text(
-        pt="Libere espaço, ou grave noutro disco.", en="Free some space, or write to another disk."
+        pt="Libere espaço, ou grave em outro disco.",
+        en="Free some space, or write to another disk.",
     ),
     errno.EDQUOT: Text(
-        pt="Libere espaço da sua cota, ou grave noutro disco.",
+        pt="Libere espaço da sua cota, ou grave em outro disco.",
         en="Free some space of your quota, or write to another disk.",
     ),
     errno.EIO: Text(
-        pt="Grave noutro disco, e confira este.", en="Write to another disk, and check this one."
+        pt="Grave em outro disco, e confira este.", en="Write to another disk, and check this one."
     ),
     errno.EACCES: _CLOSE_OR_WRITE_ELSEWHERE,
     errno.EPERM: _CLOSE_OR_WRITE_ELSEWHERE,
-    errno.EROFS: Text(pt="Grave noutra pasta.", en="Write to another folder."),
+    errno.EROFS: Text(pt="Grave em outra pasta.", en="Write to another folder."),
     errno.ENAMETOOLONG: Text(pt="Dê um nome mais curto.", en="Give it a shorter name."),
     errno.EFBIG: Text(
-        pt="Grave noutro disco, ou aumente o limite do tamanho de arquivos.",
+        pt="Grave em outro disco, ou aumente o limite do tamanho de arquivos.",
         en="Write to another disk, or raise the limit on the size of files.",
     ),
 }

@@ -82,9 +82,9 @@ def helper_not_started(why: str | Text = _ENDED) -> LocalFailure:
         ).format(program=sys.executable, why=why),
         Text(
             pt="Não é do arquivo nem dos dados. Feche outros programas e tente de novo; se "
-            "continuar, instale o xlbridge de novo, ou veja se um antivírus o impede.",
-            en="Neither the file nor the data is at fault. Close other programs and try again; if "
-            "it goes on, install xlbridge anew, or see whether a virus scanner prevents it.",
+            "continuar, reinstale o xlbridge, ou veja se um antivírus o impede.",
+            en="Neither the file nor the data is at fault. Close other programs and try again; "
+            "if it goes on, reinstall xlbridge, or see whether a virus scanner prevents it.",
         ),
     )
 

@@ -207,7 +207,7 @@ def test_a_company_is_moved_by_the_plan_alone_and_proven_equal(
     assert [text.rpartition(", quantidade=")[2] for text in counts] == ["6", "7"]
     assert counts[0].startswith("contagem=1, idProd=Farinha")
     apart = {row[:3] for row in book["Not compared"].iter_rows(values_only=True)}
-    given = "the system gives out this number or code"
+    given = "the system assigns this number or code"
     assert ("clientes", "codigoDoCliente", given) in apart
     assert {row[0] for row in apart} >= {"nfe", "contasreceber-baixados", "movimentacoes"}
 

@@ -148,7 +148,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         (STEP + "    validate: [a, 3]\n", ":5: steps.um.validate[1]: a text is expected here."),
         (
             STEP + "    validate: '{mes}.xlsx'\n",
-            ":5: steps.um.validate: {mes} is no parameter; there are: none.",
+            ":5: steps.um.validate: {mes} is not a parameter; there are: none.",
         ),
         (
             STEP + "    export: clients\n    output: a.xlsx\n",
@@ -186,7 +186,7 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         ),
         (
             "name: a\nparameters: {month: '../x'}\nsteps: {um: {validate: a}}\n",
-            ":2: parameters.month: '../x' will not do",
+            ":2: parameters.month: '../x' is not valid",
         ),
         (
             STEP + "    validate: a\n  um:\n    validate: b\n",
@@ -204,16 +204,22 @@ STEP = "version: 1\nname: a\nsteps:\n  um:\n"
         (STEP + "    validate: a\n    links: {~: b}\n", ":6: steps.um.links.~: '~' is not known"),
         (
             "name: a\nx: " + "{a: " * 3000 + "1" + "}" * 3000,
-            ":2: this is not valid YAML: it is too deep",
+            ":2: this is not valid YAML: it is nested too deeply",
         ),
         ("name: !!timestamp 2026-13-01\n", ":1: this is not valid YAML: "),
-        ("name: a\nparameters: {month: 2026-13}\nsteps: {um: {validate: a}}\n", "is no month"),
-        ("name: a\nparameters: {month: 0000-01}\nsteps: {um: {validate: a}}\n", "is no month"),
-        ("name: a\nparameters: {m.first: x}\nsteps: {um: {validate: a}}\n", "'m.first' will not"),
-        (STEP + "    validate: .\n", ":5: steps.um.validate: '.' will not do"),
-        (STEP + "    validate: /\n", ":5: steps.um.validate: '/' will not do"),
-        (STEP + "    validate: [a, '../b**.xlsx']\n", "'../b**.xlsx' will not do"),
-        (STEP + "    validate: a\n    sheet: '{x}'\n", ":6: steps.um.sheet: {x} is no parameter"),
+        ("name: a\nparameters: {month: 2026-13}\nsteps: {um: {validate: a}}\n", "is not a month"),
+        ("name: a\nparameters: {month: 0000-01}\nsteps: {um: {validate: a}}\n", "is not a month"),
+        (
+            "name: a\nparameters: {m.first: x}\nsteps: {um: {validate: a}}\n",
+            "'m.first' is not valid",
+        ),
+        (STEP + "    validate: .\n", ":5: steps.um.validate: '.' is not valid"),
+        (STEP + "    validate: /\n", ":5: steps.um.validate: '/' is not valid"),
+        (STEP + "    validate: [a, '../b**.xlsx']\n", "'../b**.xlsx' is not valid"),
+        (
+            STEP + "    validate: a\n    sheet: '{x}'\n",
+            ":6: steps.um.sheet: {x} is not a parameter",
+        ),
         (
             STEP + "    export: pedidos\n    output: a.csv\n    filters: {from: 2026-13-01}\n",
             "'2026-13-01' is not a date",

@@ -242,7 +242,7 @@ def test_wrong_usage_of_a_raw_call_ends_with_2(
         ("ALL_PROXY", "socks5://user:canary-secret@127.0.0.1:9", "httpx[socks]"),
         ("HTTPS_PROXY", "ftp://user:canary-secret@127.0.0.1:9", "http://host:port"),
         ("HTTPS_PROXY", "http://user:canary-secret@[::1", "http://host:port"),
-        ("SSL_CERT_FILE", "/no/such/canary-secret", "SSL_CERT_FILE is no PEM file"),
+        ("SSL_CERT_FILE", "/no/such/canary-secret", "SSL_CERT_FILE is not a PEM file"),
     ],
 )
 def test_an_environment_that_cannot_be_used_is_told(

@@ -286,8 +286,8 @@ def test_the_manifest_names_the_keys_that_were_asked_for(
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (["nfe"], "The listing nfe will not do for --since-last"),
-        (["pedidos", "--from", "01/01/2026"], "in the place of --from"),
+        (["nfe"], "The listing nfe cannot be used with --since-last"),
+        (["pedidos", "--from", "01/01/2026"], "--since-last replaces --from"),
     ],
 )
 def test_where_an_export_cannot_go_on_the_reason_is_told(

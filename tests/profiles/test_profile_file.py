@@ -59,8 +59,8 @@ def test_the_profiles_are_read(home: Path) -> None:
     [
         ("default =", "profiles.toml"),
         ("colour = 1", "unknown key colour"),
-        ("profiles = 3", "profiles is no table"),
-        ("[profiles]\ndev = 3", "profiles.dev is no table"),
+        ("profiles = 3", "profiles is not a table"),
+        ("[profiles]\ndev = 3", "profiles.dev is not a table"),
         ("[profiles.Dev]", "lower-case"),
         ("[profiles.sandbox]", "lower-case"),
         ("[profiles.con]", "lower-case"),

@@ -138,7 +138,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_written(tmp_path: Path) -> None
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"no database" * 100)
-    with pytest.raises(LocalDatabaseError, match=r"journal\.db cannot be .*: it is no database"):
+    with pytest.raises(LocalDatabaseError, match=r"journal\.db cannot be .*: it is not a database"):
         Journal(path)
 
 
@@ -172,6 +172,6 @@ def test_an_upload_whose_journal_fails_goes_on_later(
 def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
     with (
         closing(open_local_database(tmp_path / "kept.db", "CREATE TABLE t (a TEXT)")) as db,
-        pytest.raises(UsageError, match="no text in UTF-8"),
+        pytest.raises(UsageError, match="not valid UTF-8 text"),
     ):
         db.execute("INSERT INTO t VALUES (?)", ("ol\udce1.xlsx",))

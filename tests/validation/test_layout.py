@@ -225,7 +225,7 @@ def test_what_lacks_the_column_that_tells_two_resources_apart_is_not_guessed(
     good = dict(GOOD["contasreceber"])
     del good["codigoDoCliente"]
     path = write_rows(tmp_path / "a.xlsx", list(good), [list(good.values())])
-    with pytest.raises(UsageError, match=r"cannot be told|Não dá para saber"):
+    with pytest.raises(UsageError, match=r"is not clear|Não dá para saber"):
         validate_workbook(path, catalogue)
 
 

@@ -33,7 +33,7 @@ def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with (
-        pytest.raises(UsageError, match=r"pipe\.csv: it is no regular file"),
+        pytest.raises(UsageError, match=r"pipe\.csv: it is not a regular file"),
         replace_atomically(pipe),
     ):
         pass
@@ -41,7 +41,7 @@ def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_device_is_refused_before_anything_is_done() -> None:
-    with pytest.raises(UsageError, match="it is no regular file"):
+    with pytest.raises(UsageError, match="it is not a regular file"):
         require_distinct([Path(os.devnull)])
 
 

@@ -133,7 +133,7 @@ _STATUS_TEXTS: Mapping[UnitStatus, Text] = {
     UnitStatus.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
     UnitStatus.INCOMPLETE: Text(pt="incompleta", en="incomplete"),
     UnitStatus.EDITED: Text(pt="editada", en="edited"),
-    UnitStatus.DONE: Text(pt="feito", en="done"),
+    UnitStatus.DONE: Text(pt="feita", en="done"),
 }
 
 

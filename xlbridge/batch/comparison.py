@@ -38,10 +38,13 @@ _MOST_PAIRED = 300
 
 _MOST_SHOWN = 20
 
-GIVEN = Text(pt="o sistema dá esse número ou código", en="the system gives out this number or code")
+GIVEN = Text(
+    pt="o sistema atribui esse número ou código", en="the system assigns this number or code"
+)
 NOT_TAKEN = Text(
-    pt="nenhuma planilha o leva: o sistema o calcula, ou a interface não o recebe na inclusão",
-    en="no sheet takes it: the system works it out, or the interface does not take it on creation",
+    pt="nenhuma planilha o aceita: o sistema o calcula, ou a interface não o aceita na inclusão",
+    en="no sheet accepts it: the system calculates it, or the interface does not accept it on "
+    "creation",
 )
 
 

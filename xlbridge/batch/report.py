@@ -24,7 +24,7 @@ _MARKS = {
 }
 _BAD_MARK = "✗"
 _DROPPED = Text(
-    pt="{line} · o passo não está mais no plano", en="{line} · the step is no longer in the plan"
+    pt="{line} · a etapa não está mais no plano", en="{line} · the step is no longer in the plan"
 )
 _WAITS_FOR = Text(pt="espera por {names}", en="waits for {names}")
 
@@ -261,7 +261,7 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
     units = [unit for state in open_steps for unit in state.units]
     as_it_goes = all(s.status in _TO_DO for s in open_steps) and not any(map(_needs_person, units))
     yield Text(
-        pt="{mark} Lote {id}: {done} de {n} {n:passo feito|passos feitos}; por fazer: {names}.",
+        pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; por fazer: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
     ).format(
         mark="·" if as_it_goes else "✗",

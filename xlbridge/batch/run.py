@@ -341,6 +341,6 @@ def _write_findings_page(batch: Batch, refused: Sequence[JudgedFile]) -> Path | 
 
 
 _ALREADY_RUNNING = Text(
-    pt="O lote {id} já está correndo em outro processo.",
+    pt="O lote {id} já está em execução em outro processo.",
     en="The batch {id} is being run by another process already.",
 )

@@ -78,7 +78,7 @@ _HOW_TO_GO_ON = Text(
 )
 _SCHEMAS_GONE = Text(
     pt="A pasta com os recursos próprios do lote {id} não está mais lá: {folder}.",
-    en="The folder with the own resources of the batch {id} is no longer there: {folder}.",
+    en="The folder with the batch {id}'s own resources is no longer there: {folder}.",
 )
 _HOW_TO_NAME_SCHEMAS = Text(
     pt="Ponha-a de volta, ou diga onde ela está: --schemas PASTA.",

@@ -209,7 +209,7 @@ class WorkbookSender:
         if file_digest(target.workbook.path) != target.workbook.sha256:
             raise UsageError(
                 Text(
-                    pt="{file} mudou enquanto o lote corria; nada dela foi enviado.",
+                    pt="{file} mudou durante a execução do lote; nada dele foi enviado.",
                     en="{file} was changed while the batch ran; nothing of it was sent.",
                 ).format(file=target.workbook.path)
             )
@@ -364,6 +364,6 @@ def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:
 
 
 _NO_NUMBERS = Text(
-    pt="O passo {step} não tem números de registros no sistema para processar.",
+    pt="A etapa {step} não tem números de registros no sistema para processar.",
     en="The step {step} has no numbers of records in the system to process.",
 )

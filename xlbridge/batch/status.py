@@ -137,7 +137,7 @@ def _dropped_steps(batch: Batch) -> Iterator[StepOverview]:
 
 
 _DROPPED = Text(
-    pt="o plano não tem mais este passo, e nem tudo dele está feito; ponha-o de volta",
+    pt="o plano não tem mais esta etapa, e nem tudo dela está feito; ponha-a de volta",
     en="the plan no longer has this step, and not all of it is done; put it back",
 )
 
@@ -317,9 +317,9 @@ def _export_status(
 
 
 _EDITED_SINCE = Text(
-    pt="{files} mudou depois de exportado, e não é gravado por cima. Leve-o para outro lugar, ou "
+    pt="{files} mudou depois de exportado, e não é sobrescrito. Mova-o para outro lugar, ou "
     "apague-o, e continue o lote.",
-    en="{files} was changed after it was exported, and is not written over. Move it elsewhere, or "
+    en="{files} was changed after it was exported, and is not overwritten. Move it elsewhere, or "
     "delete it, and resume the batch.",
 )
 _MAY_BE_INCOMPLETE = Text(

@@ -55,7 +55,7 @@ from xlbridge.upload.planning import (
 @option(
     "--json-schema",
     is_flag=True,
-    pt="O que cabe num plano, para editores.",
+    pt="O que um plano pode conter, para editores.",
     en="What a plan may hold, for editors.",
 )
 @schemas_option
@@ -136,7 +136,7 @@ def run_command(plan: Path, month: str | None, given: tuple[str, ...], **options
 
 @described_command(
     "resume",
-    pt="Continua um lote (o mais novo, se não for dito qual).",
+    pt="Continua um lote (padrão: o mais novo).",
     en="Continues a batch (the newest one, where none is named).",
 )
 @click.argument("batch_id", metavar="[BATCH]", required=False, shell_complete=complete_batches)
@@ -257,7 +257,7 @@ def _consent_to_processing(given: GivenConsent, request: ConsentRequest) -> bool
 
 
 _PROCESSING_HINT = Text(
-    pt="Nada foi processado neste passo. A confirmação dele é --confirm {token}",
+    pt="Nada foi processado nesta etapa. A confirmação dela é --confirm {token}",
     en="Nothing was processed in this step. Its confirmation is --confirm {token}",
 )
 

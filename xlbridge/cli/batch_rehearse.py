@@ -49,8 +49,8 @@ _EXIT_CODES = {
     "--seed-number",
     type=click.IntRange(min=0),
     metavar="N",
-    pt="A semente das falhas e dos momentos de --kill: com a mesma, as mesmas.",
-    en="The seed of the faults and of the moments of --kill: the same, for the same.",
+    pt="A semente das falhas e dos momentos de --kill; a mesma semente os repete.",
+    en="The seed of the faults and of the moments of --kill; the same seed repeats them.",
 )
 @option(
     "--kill",
@@ -81,14 +81,14 @@ _EXIT_CODES = {
 @option(
     "--stand-ins",
     is_flag=True,
-    pt="Cria à parte os códigos que os arquivos citam e lá não há: clientes, filiais, …",
-    en="Makes the codes that the workbooks name and that are lacking there: clients, branches, …",
+    pt="Cria no ensaio os códigos que os arquivos citam e que faltam lá: clientes, filiais, …",
+    en="Creates the codes that the workbooks name and that are missing there: clients, branches, …",
 )
 @option(
     "--compare",
     is_flag=True,
     pt="Ensaia antes sem falhas, e mostra o que terminou de outro modo.",
-    en="Rehearses without faults first, and shows what ended otherwise.",
+    en="Rehearses without faults first, and shows what ended differently.",
 )
 @option(
     "--keep",

@@ -158,7 +158,7 @@ def _parameter_of(name: Filter) -> str:
     "--fresh",
     is_flag=True,
     pt="Pede tudo de novo, mesmo o que uma execução interrompida já buscou.",
-    en="Asks for everything again, even what a run that broke off had fetched.",
+    en="Fetches everything again, even what a run that broke off had fetched.",
 )
 @scheduler_option
 @force_option

@@ -36,7 +36,7 @@ from xlbridge.upload.results import ensure_evidence, job_json, mode_name, settle
 
 @described_command(
     "jobs",
-    pt="Os envios feitos e o estado de cada um.",
+    pt="Os envios feitos e a situação de cada um.",
     en="Past uploads and their state.",
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)

@@ -49,8 +49,8 @@ _NOT_KEPT = "none"
 @option(
     "--production/--no-production",
     default=None,
-    pt="Se o perfil é de produção; --url pede que se diga.",
-    en="Whether the profile is production; --url needs it said.",
+    pt="Se o perfil é de produção; obrigatório com --url.",
+    en="Whether the profile is production; required with --url.",
 )
 @option(
     "--store",
@@ -64,7 +64,7 @@ _NOT_KEPT = "none"
     "--ask",
     is_flag=True,
     pt="Pede a senha de novo.",
-    en="Asks for the password anew.",
+    en="Asks for the password again.",
 )
 @option(
     "--password-stdin",
@@ -181,8 +181,8 @@ def _warn(place: PasswordSource) -> None:
     if place is PasswordSource.FILE:
         remark(
             Text(
-                pt="Atenção: a senha ficou num arquivo só seu, mas sem cifra. O chaveiro do "
-                'sistema é melhor: pip install "xlbridge[keyring]"',
+                pt="Atenção: a senha ficou num arquivo só seu, mas sem criptografia. O chaveiro "
+                'do sistema é melhor: pip install "xlbridge[keyring]"',
                 en="Warning: the password is in a file that only you can read, but not encrypted. "
                 'The system\'s keyring is better: pip install "xlbridge[keyring]"',
             )

@@ -43,11 +43,13 @@ _COMMANDS: dict[str, Text] = {
     "template": Text(pt="Grava um modelo de planilha.", en="Writes a blank import workbook."),
     "validate": Text(pt="Confere planilhas no próprio computador.", en="Checks workbooks locally."),
     "map": Text(
-        pt="Propõe como ler uma planilha de outro cabeçalho.",
+        pt="Propõe como ler uma planilha com outro cabeçalho.",
         en="Proposes how to read a sheet with another header.",
     ),
     "upload": Text(pt="Confere e envia uma planilha.", en="Validates a workbook and sends it."),
-    "jobs": Text(pt="Os envios feitos e o estado de cada um.", en="Past uploads and their state."),
+    "jobs": Text(
+        pt="Os envios feitos e a situação de cada um.", en="Past uploads and their state."
+    ),
     "resume": Text(pt="Continua um envio interrompido.", en="Continues an interrupted upload."),
     "retry": Text(
         pt="Envia de novo só o que foi rejeitado e corrigido.",

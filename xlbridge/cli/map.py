@@ -32,8 +32,9 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
 
 @described_command(
     "map",
-    pt="Propõe de que coluna de um recurso é cada coluna de uma planilha alheia.",
-    en="Proposes which columns of a foreign sheet are which of a resource.",
+    pt="Propõe a que coluna de um recurso corresponde cada coluna de uma planilha de outro "
+    "sistema.",
+    en="Proposes which column of a resource each column of another system's sheet is.",
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
 @option(
@@ -41,7 +42,7 @@ def _print_format(context: click.Context, _parameter: click.Parameter, wanted: b
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="MAPPING",
-    pt="Grava o mapeamento num arquivo YAML (se não for dito: mostra).",
+    pt="Grava o mapeamento num arquivo YAML (padrão: mostra na tela).",
     en="Writes the mapping to a YAML file (default: shows it).",
 )
 @force_option

@@ -129,7 +129,7 @@ schemas_option = option(
     callback=_set_as_variable(SCHEMAS_VARIABLE),
     is_eager=True,
     expose_value=False,
-    pt="A pasta com os seus próprios recursos (se não for dita: XLBRIDGE_HOME/schemas).",
+    pt="A pasta com os seus próprios recursos (padrão: XLBRIDGE_HOME/schemas).",
     en="The folder of your own resources (default: XLBRIDGE_HOME/schemas).",
 )
 
@@ -170,7 +170,7 @@ csv_options = combined(
             callback=_set_as_variable(CSV_ENCODING_VARIABLE),
             is_eager=True,
             expose_value=False,
-            pt="A codificação das letras de um .csv que não a deixa clara.",
+            pt="A codificação de caracteres de um .csv que não a deixa clara.",
             en="The encoding of a .csv file that does not show it.",
         ),
     ]
@@ -201,7 +201,7 @@ map_option = option(
     "mapping",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="MAPPING",
-    pt="Lê uma planilha de outro cabeçalho por um mapeamento (xlbridge map).",
+    pt="Lê uma planilha com outro cabeçalho por um mapeamento (xlbridge map).",
     en="Reads a sheet with another header by a mapping (xlbridge map).",
 )
 
@@ -248,8 +248,8 @@ worker_options = combined(
             "--workers",
             type=click.IntRange(min=1),
             metavar="N",
-            pt="Quantos processos conferem ao mesmo tempo (se não for dito: um por núcleo, quando "
-            "os arquivos valem a pena).",
+            pt="Quantos processos conferem ao mesmo tempo (padrão: um por núcleo, quando os "
+            "arquivos valem a pena).",
             en="How many processes check side by side (default: one for each core, where the "
             "files are worth it).",
         ),

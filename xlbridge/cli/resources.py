@@ -82,14 +82,14 @@ def _as_json(resource: Resource) -> dict[str, object]:
 )
 @option(
     "--name",
-    pt="O nome do recurso (se não for dito: o do arquivo).",
+    pt="O nome do recurso (padrão: o do arquivo).",
     en="The name of the resource (default: the file's).",
 )
 @option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    pt="Onde gravar (se não for dito: mostra).",
+    pt="Onde gravar (padrão: mostra na tela).",
     en="Where to write (default: shows it).",
 )
 @csv_options

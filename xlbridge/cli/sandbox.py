@@ -104,7 +104,7 @@ _SECONDS = click.FloatRange(min=0)
     show_default=True,
     metavar="SECONDS",
     pt="Encerra uma conexão parada no meio de uma requisição por esse tempo.",
-    en="Ends a connection that stands still in the middle of a request for so long.",
+    en="Ends a connection that stays idle in the middle of a request for this long.",
 )
 @schemas_option
 def command(
@@ -173,7 +173,7 @@ def _announce(ready_file: Path | None, running: RunningSandbox) -> None:
         message = Text(pt="Credenciais em {file}", en="Credentials in {file}")
         remark(message.format(file=ready_file))
         return
-    remark(Text(pt="Para usá-lo, noutro terminal:", en="To use it, in another terminal:"))
+    remark(Text(pt="Para usá-lo, em outro terminal:", en="To use it, in another terminal:"))
     setting = "set" if os.name == "nt" else "export"
     remark(f"{setting} XLBRIDGE_BASE_URL={running.base_url}")
     remark(f"{setting} XLBRIDGE_EMAIL={running.email}")

@@ -33,7 +33,7 @@ from xlbridge.workbook.write import write_template
     "-o",
     "--output",
     type=WORKBOOK_OUTPUT,
-    pt="Onde gravar (se não for dito: RECURSO.xlsx).",
+    pt="Onde gravar (padrão: RECURSO.xlsx).",
     en="Where to write (default: RESOURCE.xlsx).",
 )
 @option(
@@ -160,7 +160,7 @@ def _migrate(
 
 
 _ALL_ALONE = Text(
-    pt="--all grava todos os modelos; não leva recurso, -o nem --migrate.",
+    pt="--all grava todos os modelos; não aceita recurso, -o nem --migrate.",
     en="--all writes every template; it takes no resource, -o or --migrate.",
 )
 _SHEET_OF_OLD = Text(

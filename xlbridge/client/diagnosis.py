@@ -136,7 +136,7 @@ _PASSWORD_SOURCES = {
     PasswordSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
     PasswordSource.KEYRING: Text(pt="no chaveiro do sistema", en="in the system's keyring"),
     PasswordSource.FILE: Text(
-        pt="num arquivo privado, sem cifra", en="in a private file, not encrypted"
+        pt="num arquivo privado, sem criptografia", en="in a private file, not encrypted"
     ),
 }
 
@@ -208,7 +208,9 @@ def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
         server = parsedate_to_datetime(reply.headers.get("Date", ""))
     except ValueError:
         return DiagnosticCheck(
-            "clock", True, Text(pt="o sistema não diz a hora", en="the system tells no time")
+            "clock",
+            True,
+            Text(pt="o sistema não informa a hora", en="the system does not report the time"),
         )
     aware = server if server.tzinfo else server.replace(tzinfo=UTC)
     seconds = round((datetime.now(UTC) - aware).total_seconds())

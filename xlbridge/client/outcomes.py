@@ -110,7 +110,7 @@ CHECK_ADDRESS = Text(
 )
 
 LOOK_BEFORE_REPEATING = Text(
-    pt="O pedido pode ter sido aplicado ou não: confira no sistema antes de repetir.",
+    pt="A requisição pode ter sido aplicada ou não: confira no sistema antes de repetir.",
     en="The request may or may not have been applied: look in the system before repeating it.",
 )
 
@@ -280,7 +280,7 @@ def describe_reply(
     ``text`` is the beginning of a body that is not read whole.
     """
     return Text(
-        pt="Veio uma resposta fora do combinado: status {status}, {kind}, “{words}”.",
+        pt="Veio uma resposta que a interface não documenta: status {status}, {kind}, “{words}”.",
         en="An answer came that the interface does not document: status {status}, {kind}, "
         "“{words}”.",
     ).format(
@@ -296,7 +296,7 @@ TOKEN_REFUSED = Text(
 )
 """Said of a request that was repeated with a new token."""
 
-TOKEN_EXPIRED = Text(pt="O token não vale mais (401).", en="The token is not good any more (401).")
+TOKEN_EXPIRED = Text(pt="O token não vale mais (401).", en="The token is no longer valid (401).")
 
 BUSY = Text(
     pt="O sistema pede para esperar: chamadas demais (429).",
@@ -306,10 +306,10 @@ BUSY = Text(
 _STATUS_MESSAGES: Mapping[int, Text] = {
     HTTPStatus.UNAUTHORIZED: Text(
         pt="O sistema respondeu que o token não vale (401).",
-        en="The system answered that the token is not good (401).",
+        en="The system answered that the token is not valid (401).",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Text(
-        pt="O sistema respondeu que o envio é grande demais (413).",
+        pt="O sistema respondeu que a requisição é grande demais (413).",
         en="The system answered that the request is too large (413).",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: BUSY,

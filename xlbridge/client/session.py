@@ -336,7 +336,7 @@ def _unusable_login_answer(reply: httpx.Response) -> TransportError:
     # None of the body is shown: a login's answer may hold a token that is not known to be one.
     return TransportError(
         Text(
-            pt="O login não teve resposta que se possa usar: status {status}, {kind}.",
+            pt="O login não teve resposta utilizável: status {status}, {kind}.",
             en="The login got no usable answer: status {status}, {kind}.",
         ).format(status=reply.status_code, kind=content_type(reply)),
         CHECK_ADDRESS,

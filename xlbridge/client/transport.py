@@ -163,7 +163,7 @@ class Transport:
         """
         if self._http.is_closed:
             raise UsageError(
-                Text(pt="A conexão já foi fechada.", en="The connection was closed before."),
+                Text(pt="A conexão já foi fechada.", en="The connection is already closed."),
                 Text(
                     pt="Abra outra: with xb.connect(...) as erp.",
                     en="Open another: with xb.connect(...) as erp.",
@@ -227,7 +227,7 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
         raise ConfigError(
             Text(
                 pt="{file} não é um arquivo PEM de certificados: {reason}",
-                en="{file} is no PEM file of certificates: {reason}",
+                en="{file} is not a PEM file of certificates: {reason}",
             ).format(file=ca_bundle, reason=os_error_reason(error))
         ) from None
 
@@ -244,7 +244,7 @@ def _reporting_bad_environment() -> Iterator[None]:
         raise ConfigError(
             Text(
                 pt="SSL_CERT_FILE não é um arquivo PEM de certificados: {reason}",
-                en="SSL_CERT_FILE is no PEM file of certificates: {reason}",
+                en="SSL_CERT_FILE is not a PEM file of certificates: {reason}",
             ).format(reason=os_error_reason(error))
         ) from None
     except (ImportError, ValueError, httpx.InvalidURL):

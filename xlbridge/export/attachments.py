@@ -43,7 +43,7 @@ class AttachmentDownloads:
     ) -> None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(
-                Text(pt="{path} não é uma pasta.", en="{path} is no folder.").format(path=folder)
+                Text(pt="{path} não é uma pasta.", en="{path} is not a folder.").format(path=folder)
             )
         self._folder = folder
         self._listing = listing

@@ -334,7 +334,7 @@ def _code(value: object, field: str) -> int:
         raise TransportError(
             Text(
                 pt="O sistema informou {field} {text!r}, que não é um código.",
-                en="The system told {field} {text!r}, which is no code.",
+                en="The system returned {field} {text!r}, which is not a code.",
             ).format(field=field, text=text[:_MAX_SHOWN_LENGTH])
         )
     return int(text)

@@ -214,8 +214,8 @@ _TYPES: Mapping[Filter, FilterType] = {
     Filter.LIMIT: FilterType(
         ValueKind.CODE,
         Text(
-            pt="No máximo tantos registros; se vierem todos esses, pode haver mais.",
-            en="So many records at most; if as many come, there may be more.",
+            pt="No máximo esse número de registros; se vierem tantos, pode haver mais.",
+            en="At most this many records; if that many come, there may be more.",
         ),
         ("qtde",),
     ),
@@ -369,7 +369,7 @@ _NOT_A_CODE = Text(
 )
 _OUT_OF_RANGE = Text(
     pt="{filters}: {text!r} não serve. Escreva um número de {first} a {last}.",
-    en="{filters}: {text!r} will not do. Write a number from {first} to {last}.",
+    en="{filters}: {text!r} is not valid. Write a number from {first} to {last}.",
 )
 
 

@@ -305,8 +305,8 @@ def _value_error(
         )
     return TransportError(
         Text(
-            pt="{place}: o campo {field} veio como {kind}, e a interface diz {expected}.",
-            en="{place}: the field {field} came as {kind}, and the interface says {expected}.",
+            pt="{place}: o campo {field} veio como {kind}, e a interface documenta {expected}.",
+            en="{place}: the field {field} came as {kind}, and the interface documents {expected}.",
         ).format(
             place=_row_label(sheet, row),
             field=column.name,

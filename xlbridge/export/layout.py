@@ -158,7 +158,8 @@ def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
         Text(
             pt="Não há um recurso só em cuja planilha de importação cabem os registros de {listing}"
             "{names}.",
-            en="There is no one resource whose import sheet takes the records of {listing}{names}.",
+            en="There is no single resource whose import sheet takes the records of "
+            "{listing}{names}.",
         ).format(listing=listing.name, names=names and f": {names}")
     )
 

@@ -131,7 +131,8 @@ def uncheckable_filter(name: str, field: str) -> TransportError:
     return TransportError(
         Text(
             pt="Não há como saber se o sistema filtrou por --{name}: um registro veio sem {field}.",
-            en="Whether the system heeded --{name} cannot be told: a record came without {field}.",
+            en="It is not known whether the system applied --{name}: a record came without "
+            "{field}.",
         ).format(name=name, field=field),
         Text(
             pt="Exporte sem --{name}.",
@@ -143,7 +144,7 @@ def uncheckable_filter(name: str, field: str) -> TransportError:
 def _other_period(moment: datetime, field: str) -> TransportError:
     return TransportError(
         Text(
-            pt="O sistema não respondeu do período pedido: {field} veio com {day}.",
+            pt="O sistema não respondeu pelo período pedido: {field} veio com {day}.",
             en="The system did not answer for the period asked for: {field} came with {day}.",
         ).format(field=field, day=f"{moment:%d/%m/%Y}"),
         Text(

@@ -134,9 +134,9 @@ class ExportResult:
 def _hole_text(hole: FetchedWindow) -> Text:
     """Say what may be missing, and why."""
     return Text(
-        pt="Pode faltar: {records:veio|vieram} {records} {records:registro|registros}{span}, o "
-        "máximo de uma resposta, e o período "
-        "não pode ser dividido.",
+        pt="Pode faltar algo: {records:veio|vieram} {records} "
+        "{records:registro|registros}{span}, o máximo de uma resposta, e o período não pode ser "
+        "dividido.",
         en="Some may be missing: {records} {records:record|records}{span} came, the most that an "
         "answer holds, and "
         "the period cannot be divided.",
@@ -269,17 +269,17 @@ class LastRuns:
         if Filter.FROM in filters.given:
             raise UsageError(
                 Text(
-                    pt="--since-last vai no lugar de --from.",
-                    en="--since-last goes in the place of --from.",
+                    pt="--since-last substitui --from; use um dos dois.",
+                    en="--since-last replaces --from; use one of the two.",
                 )
             )
         if not listing.is_windowed:
             raise UsageError(
                 Text(
-                    pt="A listagem {listing} não serve para --since-last: ela não é "
-                    "pedida pela última atualização dos seus próprios registros.",
-                    en="The listing {listing} will not do for --since-last: it is not asked for by "
-                    "the last update of its own records.",
+                    pt="A listagem {listing} não serve para --since-last: ela não é filtrada "
+                    "pela última atualização dos seus próprios registros.",
+                    en="The listing {listing} cannot be used with --since-last: it is not "
+                    "filtered by the last update of its own records.",
                 ).format(listing=listing.name)
             )
         path = self._path(listing, filters)

@@ -24,12 +24,13 @@ from xlbridge.i18n import Text
 _OWNER_ONLY = 0o600
 _FOLDER_OF_OWNER = 0o700
 _OF_ALL = 0o666  # less what the user's own mask takes
-_ANOTHER_FILE = Text(pt="Grave noutro arquivo.", en="Write to another file.")
+_ANOTHER_FILE = Text(pt="Grave em outro arquivo.", en="Write to another file.")
 _IS_LINK = Text(
-    pt="é um link, e nada é gravado através de um", en="it is a link, and none is written through"
+    pt="é um link, e nada é gravado através de um",
+    en="it is a link, and links are not followed when writing",
 )
 _WHERE_IT_LEADS = Text(
-    pt="Informe o arquivo a que ele leva, ou grave noutro.",
+    pt="Informe o arquivo a que ele leva, ou grave em outro.",
     en="Give the file that it leads to, or write to another one.",
 )
 _MAX_PREFIX_LENGTH = 200
@@ -77,7 +78,7 @@ def require_file_or_nothing(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise _cannot_write(
             path,
-            Text(pt="não é um arquivo comum", en="it is no regular file"),
+            Text(pt="não é um arquivo comum", en="it is not a regular file"),
             _ANOTHER_FILE,
         )
 
@@ -173,7 +174,7 @@ def require_new(path: Path) -> None:
         raise UsageError(
             Text(pt="{path} já existe.", en="{path} exists already.").format(path=path),
             Text(
-                pt="Grave com outro nome ou noutra pasta, ou substitua com --force.",
+                pt="Grave com outro nome ou em outra pasta, ou substitua com --force.",
                 en="Write under another name or elsewhere, or replace it with --force.",
             ),
         )

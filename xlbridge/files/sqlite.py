@@ -37,7 +37,7 @@ _REASONS: Mapping[int, Text] = {
     sqlite3.SQLITE_CANTOPEN: Text(
         pt="o arquivo não pode ser aberto nem criado", en="the file cannot be opened or made"
     ),
-    sqlite3.SQLITE_NOTADB: Text(pt="não é um banco de dados", en="it is no database"),
+    sqlite3.SQLITE_NOTADB: Text(pt="não é um banco de dados", en="it is not a database"),
     sqlite3.SQLITE_CORRUPT: Text(pt="o arquivo está danificado", en="the file is damaged"),
 }
 _SCHEMA_QUERY = """
@@ -99,8 +99,8 @@ class LocalDatabase(sqlite3.Connection):
         except UnicodeEncodeError as error:
             raise UsageError(
                 Text(
-                    pt="Este nome não é um texto em UTF-8, e não pode ser anotado: {name!r}.",
-                    en="This name is no text in UTF-8, and cannot be written down: {name!r}.",
+                    pt="Este nome não é um texto UTF-8 válido, e não pode ser anotado: {name!r}.",
+                    en="This name is not valid UTF-8 text, and cannot be written down: {name!r}.",
                 ).format(name=error.object),
                 Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
             ) from error

@@ -91,7 +91,7 @@ def _versions_error(wanted: Mapping[str, str], found: Mapping[str, str]) -> Conf
     )
     return ConfigError(
         Text(
-            pt="Um processo do cluster tem outras versões que este computador: {differing}.",
+            pt="Um worker do cluster tem versões diferentes das deste computador: {differing}.",
             en="A worker of the cluster has other versions than this computer: {differing}.",
         ).format(differing=differing),
         Text(
@@ -233,7 +233,7 @@ def _no_answer_error(address: str) -> TransportError:
 def _no_workers_error(address: str) -> TransportError:
     return TransportError(
         Text(
-            pt="O cluster Dask em {address} não tem nenhum processo que trabalhe.",
+            pt="O cluster Dask em {address} não tem nenhum worker.",
             en="The Dask cluster at {address} has no workers.",
         ).format(address=address),
         Text(
@@ -261,7 +261,7 @@ def _tls_error() -> ConfigError:
         Text(
             pt="Informe-os ao Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT e "
             "…__CLIENT__KEY.",
-            en="Tell Dask of them: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and "
+            en="Give them to Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and "
             "…__CLIENT__KEY.",
         ),
     )
@@ -271,7 +271,7 @@ def _not_installed_error() -> ConfigError:
     return ConfigError(
         Text(
             pt="Um processo do cluster não tem o xlbridge.",
-            en="A part of the cluster has no xlbridge.",
+            en="A process of the cluster has no xlbridge.",
         ),
         Text(
             pt='Instale-o também no scheduler e nos workers: pip install "xlbridge[dask]"',

@@ -163,7 +163,7 @@ def parse_profile_file(path: Path, text: str) -> ProfileFile:
         )
     if not isinstance(tables, dict):
         raise _profile_file_error(
-            path, Text(pt="profiles não é uma tabela", en="profiles is no table")
+            path, Text(pt="profiles não é uma tabela", en="profiles is not a table")
         )
     profiles = {name: _parse_profile(path, name, table) for name, table in tables.items()}
     _check_default(path, profiles, default)
@@ -177,13 +177,15 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
         raise _profile_file_error(
             path,
             Text(
-                pt="{place}: um perfil se chama por letras minúsculas, dígitos, _ e -, não {name}",
-                en="{place}: a profile's name is lower-case letters, digits, _ and -, not {name}",
+                pt="{place}: o nome de um perfil tem só letras minúsculas, algarismos, _ e -, e "
+                "não {name}",
+                en="{place}: a profile's name has only lower-case letters, digits, _ and -, not "
+                "{name}",
             ).format(place=place, name=repr(name)),
         )
     if not isinstance(table, dict):
         raise _profile_file_error(
-            path, Text(pt="{p} não é uma tabela", en="{p} is no table").format(p=place)
+            path, Text(pt="{p} não é uma tabela", en="{p} is not a table").format(p=place)
         )
     for key, value in table.items():
         _check_value(path, f"{place}.{key}", _FIELDS.get(key), value)

@@ -112,7 +112,7 @@ def _unsuitable_for_column(dtype: str, name: str, statistics: Statistics) -> Ite
             re.compile(statistics[statistic])
         except re.error as error:
             yield Text(
-                pt="não é uma expressão regular: {why}.",
+                pt="não é uma expressão regular válida: {why}.",
                 en="this is not a valid regular expression: {why}.",
             ).format(why=error)
     low, high = statistics.get("min_value"), statistics.get("max_value")
@@ -208,7 +208,7 @@ def _schema_file_error(path: Path, mistakes: Sequence[Mistake]) -> SchemaFileErr
     return SchemaFileError(
         format_mistakes(path, mistakes),
         Text(
-            pt="O que cabe no arquivo: xlbridge resources --json-schema",
+            pt="O que o arquivo pode conter: xlbridge resources --json-schema",
             en="What the file may hold: xlbridge resources --json-schema",
         ),
     )

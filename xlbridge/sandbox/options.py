@@ -82,7 +82,7 @@ def parse_faults(text: str) -> FaultPlan:
             raise UsageError(
                 Text(
                     pt="--faults: {part!r} não é uma falha. Existem: {kinds}, seed=N.",
-                    en="--faults: {part!r} is no fault. There are: {kinds}, seed=N.",
+                    en="--faults: {part!r} is not a fault. There are: {kinds}, seed=N.",
                 ).format(part=part, kinds=", ".join(FaultKind)),
                 Text(
                     pt="Por exemplo: delay=0.5@0.2,cut-after@0.05,seed=7",

@@ -153,7 +153,8 @@ _NO_ENTRY = Text(
     "again.",
 )
 _FOREIGN = Text(
-    pt="Recusado: o pedido não vem desta página.", en="Refused: the request is not from this page."
+    pt="Recusado: a requisição não vem desta página.",
+    en="Refused: the request is not from this page.",
 )
 
 

@@ -39,10 +39,10 @@ _TEXTS: Mapping[str, Text] = {
     "dates_dmy": Text(pt="dia/mês/ano", en="day/month/year"),
     "dates_mdy": Text(pt="mês/dia/ano", en="month/day/year"),
     "numbers": Text(pt="Números em texto", en="Numbers as text"),
-    "by_column": Text(pt="conforme a coluna", en="as the column tells"),
+    "by_column": Text(pt="conforme a coluna", en="as the column shows"),
     "csv_delimiter": Text(pt="Separador do .csv", en="Delimiter of the .csv"),
     "csv_encoding": Text(pt="Codificação do .csv", en="Encoding of the .csv"),
-    "by_content": Text(pt="conforme o conteúdo", en="as the content tells"),
+    "by_content": Text(pt="conforme o conteúdo", en="as the content shows"),
     "own_header": Text(pt="Na planilha", en="In the sheet"),
     "meaning": Text(pt="No sistema", en="In the system"),
     "not_used": Text(pt="não usada", en="not used"),
@@ -73,8 +73,8 @@ _TEXTS: Mapping[str, Text] = {
         en="Cells of the sheet; Tab leaves the grid, F8 goes to the next error",
     ),
     "outside": Text(
-        pt="O que foi colado passa da última coluna, ou das linhas que esta vista mostra; nada foi "
-        "alterado. Linhas novas cabem em “Todas as linhas”.",
+        pt="O que foi colado passa da última coluna, ou das linhas que esta visualização mostra; "
+        "nada foi alterado. Linhas novas cabem em “Todas as linhas”.",
         en="What was pasted reaches beyond the last column, or the rows that this view shows; "
         "nothing was changed. New rows fit into “All rows”.",
     ),
@@ -86,7 +86,7 @@ _TEXTS: Mapping[str, Text] = {
         pt="Diferenças: no sistema → na planilha", en="Differences: in the system → in the sheet"
     ),
     "more_rows": Text(
-        pt="… e mais {n}; as retidas vêm primeiro, e todas se veem na grade.",
+        pt="… e mais {n}; as retidas vêm primeiro, e a grade mostra todas.",
         en="… and {n} more; those that are held come first, and the grid shows all.",
     ),
     "empty_view": Text(pt="Nenhuma linha para mostrar.", en="No rows to show."),
@@ -154,12 +154,13 @@ _TEXTS: Mapping[str, Text] = {
     "why": Text(pt="Por quê", en="Why"),
     "mapping": Text(pt="Colunas usadas: {used}/{all}", en="Columns used: {used}/{all}"),
     "mapping_own": Text(
-        pt="Os cabeçalhos são os do sistema. Se uma estiver errada, escolha outra e confirme.",
+        pt="Os cabeçalhos são os do sistema. Se uma coluna estiver errada, escolha outra e "
+        "confirme.",
         en="The headers are the system's own. Where a column is wrong, choose another and confirm.",
     ),
     "mapping_proposed": Text(
-        pt="Esta planilha tem cabeçalhos próprios. Confira de que coluna do sistema é cada um, e "
-        "confirme; da próxima vez fica lembrado.",
+        pt="Esta planilha tem cabeçalhos próprios. Confira a que coluna do sistema corresponde "
+        "cada um, e confirme; fica lembrado para a próxima vez.",
         en="This sheet has headers of its own. Check which column of the system each one is, and "
         "confirm; it is remembered for the next time.",
     ),
@@ -193,7 +194,7 @@ _TEXTS: Mapping[str, Text] = {
     "changed_cells": Text(pt="Células alteradas", en="Cells changed"),
     "templates": Text(pt="Começar de um modelo", en="Begin with a template"),
     "templates_why": Text(
-        pt="O modelo tem as colunas certas e uma folha de instruções.",
+        pt="O modelo tem as colunas certas e uma planilha de instruções.",
         en="A template has the right columns and a sheet of instructions.",
     ),
     "template": Text(pt="Baixar o modelo", en="Download the template"),
@@ -219,8 +220,8 @@ _TEXTS: Mapping[str, Text] = {
     "details": Text(pt="Detalhes", en="Details"),
     "doubt": Text(
         pt="Só uma pessoa pode decidir. Confira no sistema se as linhas sem prova estão lá, e se "
-        "alguma importação ainda corre; o que você disser fica registrado com seu nome e a hora. "
-        "Se só algumas estão, complete ou desfaça à mão no sistema primeiro.",
+        "alguma importação ainda está em andamento; o que você disser fica registrado com seu "
+        "nome e a hora. Se só algumas estão, complete ou desfaça à mão no sistema primeiro.",
         en="Only a person can decide. Look in the system whether the rows without proof are there, "
         "and whether an import is still running; what you say is recorded with your name and the "
         "time. If only some are there, complete or undo it by hand in the system first.",
@@ -238,7 +239,7 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "no_batches": Text(pt="Nenhum lote ainda.", en="No batch yet."),
     "batches_how": Text(
-        pt="Um lote começa no terminal: xlbridge batch run PLANO.yaml. Aqui se vê em que passo "
+        pt="Um lote começa no terminal: xlbridge batch run PLANO.yaml. Aqui se vê em que etapa "
         "está e o que falta corrigir, e ele continua de onde parou.",
         en="A batch begins in the terminal: xlbridge batch run PLAN.yaml. Here is which step it is "
         "at and what is left to correct, and it goes on from where it stopped.",
@@ -254,8 +255,8 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "unit_how": Text(
         pt="Cópia de um arquivo do lote {batch}. Depois de corrigir, baixe a planilha corrigida, "
-        "guarde-a no lugar de {path} com o mesmo nome, e continue o lote em Lotes: ele confere de "
-        "novo. Correções entre arquivos aparecem só lá.",
+        "guarde-a no lugar de {path} com o mesmo nome, e continue o lote em Lotes: o arquivo é "
+        "conferido de novo. O que envolve vários arquivos só aparece lá.",
         en="Copy of a workbook of the batch {batch}. When it is corrected, download the corrected "
         "workbook, save it in place of {path} under the same name, and go on with the batch under "
         "Batches: it is checked again. What concerns several workbooks is only shown there.",
@@ -265,10 +266,10 @@ _TEXTS: Mapping[str, Text] = {
         pt="arquivos: {files} · linhas: {rows}", en="workbooks: {files} · rows: {rows}"
     ),
     "left_out": Text(pt="Ficam de fora, com erros: {n}", en="Left out, with errors: {n}"),
-    "proof_written": Text(pt="Fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
-    "proof": Text(pt="Baixar o fechamento", en="Download the closing proof"),
+    "proof_written": Text(pt="Prova de fechamento: {file}, {at}", en="Closing proof: {file}, {at}"),
+    "proof": Text(pt="Baixar a prova de fechamento", en="Download the closing proof"),
     "process_what": Text(
-        pt="Emite notas e processa pedidos, inventários e arquivos da fila, em bloco.",
+        pt="Emite notas e processa pedidos, inventários e arquivos da fila, em lote.",
         en="Emits invoices and processes orders, inventories and queued files, in bulk.",
     ),
     "process_numbers": Text(pt="Números dos registros", en="Numbers of the records"),

@@ -51,7 +51,8 @@ _OWN_HEADERS = Text(
     en="The workbook of the upload {job} has headers of its own.",
 )
 _HOW_TO_MAP = Text(
-    pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas recusadas vêm à grade.",
+    pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas recusadas aparecem na "
+    "grade.",
     en="Open it under Open and confirm the columns once; then the refused rows come to the grid.",
 )
 

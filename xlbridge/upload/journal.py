@@ -286,7 +286,10 @@ class Journal:
                 Text(pt="O envio {job!r} não existe.", en="There is no upload {job!r}.").format(
                     job=job_id
                 ),
-                Text(pt="Veja os envios existentes: xlbridge jobs", en="See those: xlbridge jobs"),
+                Text(
+                    pt="Veja os envios existentes: xlbridge jobs",
+                    en="See the existing uploads: xlbridge jobs",
+                ),
             )
         return Job(
             id=found[0],
@@ -429,7 +432,7 @@ _OF_EARLIER = (
     "WHERE number = 1 AND json_extract(detail, ?) = ? ORDER BY created_at DESC, id DESC"
 )
 _CLAIMED_MEANWHILE = Text(
-    pt="outro envio passou a conter estas linhas", en="another upload holds these rows by now"
+    pt="outro envio passou a conter estas linhas", en="another upload now holds these rows"
 )
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",

@@ -89,7 +89,7 @@ def _require_in_doubt(job: Job) -> None:
     if job.state.is_unsent or (job.state.is_final and job.state is not State.NEEDS_PERSON):
         raise UsageError(
             Text(
-                pt="O envio {job} não está em dúvida (estado {state}).",
+                pt="O envio {job} não está em dúvida (situação: {state}).",
                 en="The upload {job} is not in doubt (state {state}).",
             ).format(job=job.id, state=job.state.text)
         )

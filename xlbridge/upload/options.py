@@ -47,7 +47,7 @@ _MODES_BY_ITSELF: Mapping[Mode, Text] = {
 """Modes that ``auto`` chooses, the first that a resource has, and why."""
 
 _LISTS_BY_RECORD = Text(
-    pt="registro a registro: a importação não leva listas",
+    pt="registro a registro: a importação não aceita listas",
     en="record by record: an import takes no lists",
 )
 _NO_IMPORT = Text(
@@ -103,7 +103,7 @@ class UploadOptions(PlanOptions):
         if by_record:
             raise UsageError(
                 Text(
-                    pt="O modo {mode} não leva as planilhas {names}.",
+                    pt="O modo {mode} não aceita as planilhas {names}.",
                     en="The mode {mode} does not take the sheets {names}.",
                 ).format(mode=mode, names=", ".join(child.sheet for child in resource.children)),
                 Text(pt="Envie com --mode records.", en="Send it with --mode records."),

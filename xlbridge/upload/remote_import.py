@@ -136,7 +136,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     return InDoubt(
         Text(
             pt="O log {id} diz “{word}”, e não se sabe o que isso significa.",
-            en="Log {id} says “{word}”, and nobody has told what that means.",
+            en="Log {id} says “{word}”, and its meaning is not known.",
         ).format(id=job.last("log_id"), word=word),
         Text(
             pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "

@@ -369,12 +369,12 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
         if not one.state.is_final or one.state is State.NEEDS_PERSON:
             raise UsageError(
                 Text(
-                    pt="O envio {job} não terminou (estado {state}).",
-                    en="The upload {job} is not over (state {state}).",
+                    pt="O envio {job} não terminou (situação: {state}).",
+                    en="The upload {job} is not finished (state {state}).",
                 ).format(job=one.id, state=one.state.text),
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
-                    en="End it first: xlbridge resume {job}",
+                    en="Finish it first: xlbridge resume {job}",
                 ).format(job=one.id),
             )
 

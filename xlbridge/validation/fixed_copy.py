@@ -34,17 +34,17 @@ _RICH_TEXT = Text(
     en="parts of the text have formats of their own that would be lost; correct it in the cell.",
 )
 _FORMULA_DEPENDS = Text(
-    pt="uma fórmula da coluna dá um texto cujo sentido pode vir deste.",
-    en="a formula of the column gives a text that may owe its meaning to this one.",
+    pt="uma fórmula da coluna dá um texto cujo sentido pode depender deste.",
+    en="a formula of the column gives a text whose meaning may depend on this one.",
 )
 _DOUBTED = Text(
     pt="as datas da coluna podem ter dia e mês trocados; confira-as antes.",
     en="day and month of the column's dates may be swapped; check them first.",
 )
 _OTHERS_DEPEND = Text(
-    pt="textos que ficam na coluna têm o seu sentido por este; declare a escrita com --dates ou "
+    pt="o sentido de outros textos da coluna depende deste; declare a escrita com --dates ou "
     "--numbers, ou corrija-os antes.",
-    en="texts that stay in the column owe their meaning to this one; declare how to read them "
+    en="the meaning of other texts of the column depends on this one; declare how to read them "
     "with --dates or --numbers, or correct them first.",
 )
 

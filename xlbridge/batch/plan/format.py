@@ -289,7 +289,7 @@ def fill_in(text: str, parameters: Mapping[str, str]) -> str:
         raise UnknownParameter(
             Text(
                 pt="{found} não é um parâmetro; há: {known}.",
-                en="{found} is no parameter; there are: {known}.",
+                en="{found} is not a parameter; there are: {known}.",
             ).format(found=match[0], known=_listed(f"{{{name}}}" for name in known))
         )
 
@@ -374,16 +374,16 @@ class PlanDocument:
             if not _NAME.fullmatch(name):
                 message = Text(
                     pt="{name!r} não serve: só letras, algarismos, hífen e sublinhado.",
-                    en="{name!r} will not do: only letters, digits, hyphen and underscore.",
+                    en="{name!r} is not valid: only letters, digits, hyphen and underscore.",
                 )
                 self.add_mistake(("parameters", name), message.format(name=name))
             if _MONTH_LIKE.fullmatch(value) and not is_month(value):
-                message = Text(pt="{value} não é um mês.", en="{value} is no month.")
+                message = Text(pt="{value} não é um mês.", en="{value} is not a month.")
                 self.add_mistake(("parameters", name), message.format(value=value))
             if not _VALUE.fullmatch(value) or not value.strip("."):
                 message = Text(
                     pt="{value!r} não serve: só letras, algarismos, ponto, hífen e sublinhado.",
-                    en="{value!r} will not do: only letters, digits, dot, hyphen and underscore.",
+                    en="{value!r} is not valid: only letters, digits, dot, hyphen and underscore.",
                 ).format(value=value)
                 self.add_mistake(("parameters", name), message)
         return settled

@@ -276,11 +276,11 @@ _COMPARED = Text(
 )
 _UNKNOWN_RESOURCE = Text(
     pt="{mistake} Recursos próprios de outra pasta: --schemas PASTA.",
-    en="{mistake} Own resources from another folder: --schemas DIR.",
+    en="{mistake} Your own resources, in another folder: --schemas DIR.",
 )
 _INVALID_PATTERN = Text(
     pt="{pattern!r} não serve: termine no nome dos arquivos, e ** fica sozinho entre barras.",
-    en="{pattern!r} will not do: end in the workbooks' name, and ** stands alone between slashes.",
+    en="{pattern!r} is not valid: end in the workbooks' name, and ** stands alone between slashes.",
 )
 
 
@@ -295,9 +295,9 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
         raise UsageError(
             Text(pt="Não existe o plano {path}.", en="There is no plan {path}.").format(path=path),
             Text(
-                pt="Confira o nome e a pasta; um plano que mudou de pasta se indica onde está "
+                pt="Confira o nome e a pasta; se o plano mudou de pasta, indique onde está "
                 "agora: xlbridge batch run PLANO",
-                en="Check its name and folder; of a plan that was moved say where it is now: "
+                en="Check its name and folder; if the plan was moved, say where it is now: "
                 "xlbridge batch run PLAN",
             ),
         )
@@ -313,7 +313,7 @@ def read_plan(path: Path, catalogue: Catalogue, given: Mapping[str, str], today:
 
 def _plan_error(path: Path, mistakes: list[Mistake]) -> PlanFileError:
     hint = Text(
-        pt="O que cabe num plano: xlbridge batch plan --json-schema",
+        pt="O que um plano pode conter: xlbridge batch plan --json-schema",
         en="What a plan may hold: xlbridge batch plan --json-schema",
     )
     each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
@@ -330,7 +330,7 @@ def _kind_mistakes(document: YamlDocument) -> Iterator[Mistake]:
                     format_yaml_path((*key_path, key)),
                     unknown_value(key, STEP_KINDS),
                 )
-            message = Text(pt="falta um de: {kinds}.", en="one of these is missing: {kinds}.")
+            message = Text(pt="falta um destes: {kinds}.", en="one of these is missing: {kinds}.")
             yield Mistake(
                 document.line(key_path),
                 format_yaml_path(key_path),
@@ -376,7 +376,7 @@ def _check_order(document: PlanDocument, steps: tuple[AnyStep, ...]) -> None:
     names = find_cycle(steps)
     if names:
         message = Text(
-            pt="estes passos esperam uns pelos outros: {names}.",
+            pt="estas etapas esperam umas pelas outras: {names}.",
             en="these steps wait for each other: {names}.",
         ).format(names=" → ".join(names))
         document.add_mistake((STEPS_KEY, names[0]), message)

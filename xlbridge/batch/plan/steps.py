@@ -170,7 +170,7 @@ class BatchPlan:
                         return one, book
         raise UsageError(
             Text(
-                pt="{unit} não está mais entre os arquivos do passo {step}.",
+                pt="{unit} não está mais entre os arquivos da etapa {step}.",
                 en="{unit} is no longer among the workbooks of the step {step}.",
             ).format(unit=name, step=step)
         )

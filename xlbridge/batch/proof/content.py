@@ -74,7 +74,7 @@ def step_grid(proof: Proof) -> Grid:
             "vez + sem leitura possível. Linhas que não são registros não são contadas.",
             en="Read = accepted + unchanged + held + rejected + not sent + unknown. Accepted and "
             "unchanged = the same + different + missing + more than once + cannot be read back. "
-            "Rows that are no records are not counted.",
+            "Rows that are not records are not counted.",
         ),
     )
 

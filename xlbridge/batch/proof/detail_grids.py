@@ -17,7 +17,7 @@ from xlbridge.upload import Job
 from xlbridge.upload.results import Verdict, mode_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
-_WORKBOOK = Heading(Text(pt="Pasta de trabalho", en="Workbook"), 34)
+_WORKBOOK = Heading(Text(pt="Arquivo", en="Workbook"), 34)
 _SHEET = Heading(Text(pt="Planilha", en="Sheet"), 16)
 _LOCATION = (_STEP, _WORKBOOK, _SHEET)
 _ROW = Heading(Text(pt="Linha", en="Row"), 8)
@@ -134,7 +134,7 @@ def refused_grid(proof: Proof) -> Grid:
         ],
         none=Text(pt="Nenhuma linha foi rejeitada ou retida.", en="No row was rejected or held."),
         about=Text(
-            pt="Por que cada linha ao fim não foi gravada: o que o sistema respondeu ou, de uma "
+            pt="Por que cada linha não foi gravada no fim: o que o sistema respondeu ou, de uma "
             "linha retida, por que não foi enviada.",
             en="Why each row was not written in the end: what the system answered or, of a held "
             "row, why it was not sent.",
@@ -225,14 +225,14 @@ def _export_line(export: ProofExport) -> Line:
 def file_grid(proof: Proof) -> Grid:
     """Return the workbooks with their digests."""
     return Grid(
-        sheet=Text(pt="Pastas de trabalho", en="Workbooks"),
+        sheet=Text(pt="Arquivos", en="Workbooks"),
         headings=(_STEP, _FILE, Heading(Text(pt="Linhas", en="Rows"), 10), _SHA),
         lines=[
             Line((step.name, str(file.file.path), file.file.rows_in_sheet, file.file.sha256))
             for step in proof.steps
             for file in step.files
         ],
-        none=Text(pt="Nenhuma.", en="None."),
+        none=Text(pt="Nenhum.", en="None."),
     )
 
 
@@ -245,7 +245,7 @@ def job_grid(proof: Proof) -> Grid:
             Heading(Text(pt="Observação", en="Note"), 44),
             Heading(Text(pt="Recurso", en="Resource"), 18),
             Heading(Text(pt="Modo", en="Mode"), 9),
-            Heading(Text(pt="Estado", en="State"), 11),
+            Heading(Text(pt="Situação", en="State"), 11),
             Heading(Text(pt="Início", en="Begun"), 18),
             Heading(untranslated("Log"), 8),
             Heading(Text(pt="Linhas", en="Rows"), 9),

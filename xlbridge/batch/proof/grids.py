@@ -128,7 +128,7 @@ def _in_both_languages(number: str) -> Text:
 MOST_LINES_OF_PAGE = 200
 """Maximum number of lines of a table on a page."""
 
-_OPEN_FIRST = Text(pt=", antes as que não conferem", en=", first those that do not agree")
+_OPEN_FIRST = Text(pt=", primeiro as que não conferem", en=", first those that do not agree")
 
 
 def page_sections(grids: Iterable[Grid], cut: Text) -> "list[tuple[Text, list[_PageTable]]]":

@@ -23,7 +23,7 @@ _ROWS_DIFFER = Text(
     en="{file}: the sheet has {rows} {rows:row|rows}, and its uploads have {sent}",
 )
 _VERDICT_DIFFERS = Text(
-    pt="{file}: as linhas do envio {job} não somam o resultado dele",
+    pt="{file}: a soma das linhas do envio {job} não fecha com o resultado dele",
     en="{file}: the rows of the upload {job} do not add up to its outcome",
 )
 _OTHER_CONTENT = Text(

@@ -50,7 +50,7 @@ _HELD = Text(pt="linhas retidas, não enviadas: {n}", en="rows held, not sent: {
 _UNSENT = Text(pt="linhas não enviadas: {n}", en="rows not sent: {n}")
 _COUNTED = {
     "unknown": Text(
-        pt="linhas sem resultado, em dúvida ou ainda a caminho: {n}",
+        pt="linhas sem resultado, em dúvida ou ainda em andamento: {n}",
         en="rows without an outcome, in doubt or still under way: {n}",
     ),
     "missing": Text(

@@ -123,7 +123,7 @@ def _workspace_folder(keep: Path | None) -> Iterator[Path]:
                 pt="A pasta {folder} não está vazia.", en="The folder {folder} is not empty."
             ).format(folder=keep),
             Text(
-                pt="Dê uma pasta nova: nela fica tudo do ensaio.",
+                pt="Indique uma pasta nova: tudo do ensaio fica nela.",
                 en="Name a new folder: all of the rehearsal stays in it.",
             ),
         )
@@ -279,7 +279,7 @@ class Trial:
         if faults is None:
             message = Text(pt="Execução {n}, sem falhas", en="Run {n}, without faults")
         else:
-            message = Text(pt="Execução {n}, sob falhas", en="Run {n}, under faults")
+            message = Text(pt="Execução {n}, com falhas", en="Run {n}, under faults")
         self.tell(message.format(n=runner.count + 1))
 
     def _wait_for_queue(self) -> None:

@@ -85,7 +85,7 @@ _NEXT_STEPS = {
         pt="A seguir: xlbridge batch run {plan}", en="Next: xlbridge batch run {plan}"
     ),
     RehearsalState.NOT_READY: Text(
-        pt="A seguir: xlbridge batch plan {plan} mostra o que há em cada arquivo.",
+        pt="A seguir: xlbridge batch plan {plan} mostra o que está errado em cada arquivo.",
         en="Next: xlbridge batch plan {plan} shows what is wrong in each workbook.",
     ),
     RehearsalState.IN_DOUBT: Text(
@@ -176,7 +176,7 @@ def rehearsal_text(rehearsed: RehearsalResult) -> Iterator[Text]:
         yield _workbook_text(workbook)
     for name, text in rehearsed.counted.open_steps.items():
         yield Text(
-            pt="  passo não concluído: {name}, {text}", en="  step not done: {name}, {text}"
+            pt="  etapa não concluída: {name}, {text}", en="  step not done: {name}, {text}"
         ).format(name=name, text=text)
     for table in rehearsed.counted.tally.tables:
         yield Text(
@@ -203,8 +203,8 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
     ).format(n=trial.copied)
     for table, count in trial.stand_ins.items():
         yield Text(
-            pt="  criados no ensaio, para códigos que lá faltavam: {n} {what}",
-            en="  made in the rehearsal for codes that were lacking there: {n} {what}",
+            pt="  criados no ensaio, para códigos que faltavam lá: {n} {what}",
+            en="  made in the rehearsal for codes that were missing there: {n} {what}",
         ).format(n=count, what=REGISTRY_TITLES[table])
     yield Text(pt="  falhas: {faults}", en="  faults: {faults}").format(
         faults=rehearsed.faults or Text(pt="nenhuma", en="none")
@@ -215,7 +215,7 @@ def _trial_text(rehearsed: RehearsalResult) -> Iterator[Text]:
 def runs_text(trial: TrialResult) -> Text:
     """Return how many runs a trial took, and how."""
     return Text(
-        pt="{faulty} sob falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
+        pt="{faulty} com falhas, {killed} delas {killed:interrompida|interrompidas} no meio; "
         "{calm} sem falhas",
         en="{faulty} under faults, {killed} of them killed in the middle; {calm} without",
     ).format(faulty=trial.faulty, killed=trial.killed, calm=trial.calm)
@@ -248,7 +248,7 @@ def row_lists(rehearsed: RehearsalResult) -> Iterator[tuple[Text, Iterable[tuple
     yield Text(pt="Rejeitadas", en="Rejected"), refused
     doubts = ((one.row_id, _PLACE_IN_DATABASE[one.there]) for one in counted.tally.doubts)
     yield Text(pt="Em dúvida até o fim", en="In doubt to the end"), doubts
-    again = Text(pt="agora está mais de uma vez", en="is there more than once now")
+    again = Text(pt="agora aparece mais de uma vez", en="is now there more than once")
     there = ((row_id, again) for row_id in counted.tally.preexisting)
     yield Text(pt="Já estavam no banco antes", en="In the database before the run"), there
     differing = ((one.row_id, _difference_text(one)) for one in rehearsed.differences or ())

@@ -106,7 +106,7 @@ def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
         ),
         *row_lists(rehearsed),
         (
-            Text(pt="Passos não concluídos", en="Steps that are not done"),
+            Text(pt="Etapas não concluídas", en="Steps that are not done"),
             ((RowId(name, "", 0), text) for name, text in counted.open_steps.items()),
         ),
     ]
@@ -125,7 +125,7 @@ def _row_grids(rehearsed: RehearsalResult) -> Iterator[Grid]:
 def _table_grid(rehearsed: RehearsalResult) -> Grid:
     titles = (
         *(Text(pt="Tabela", en="Table"), Text(pt="Antes", en="Before")),
-        *(Text(pt="Depois", en="After"), Text(pt="A mais, esperadas", en="Expected more")),
+        *(Text(pt="Depois", en="After"), Text(pt="Acréscimo esperado", en="Expected increase")),
     )
     lines = [
         Line((table_title(one.table), one.before, one.after, one.expected))
@@ -135,7 +135,7 @@ def _table_grid(rehearsed: RehearsalResult) -> Grid:
 
 
 _STEP = Text(pt="Etapa", en="Step")
-_WORKBOOK = Text(pt="Pasta de trabalho", en="Workbook")
+_WORKBOOK = Text(pt="Arquivo", en="Workbook")
 _REASON = Text(pt="Motivo", en="Reason")
 
 

@@ -249,9 +249,10 @@ def _require_relative(plan: BatchPlan) -> None:
         if Path(path).anchor:
             raise UsageError(
                 Text(
-                    pt="{place}: {path} não é relativo ao plano; um ensaio não o tocaria à parte.",
-                    en="{place}: {path} is not relative to the plan; a rehearsal could not keep "
-                    "apart from it.",
+                    pt="{place}: {path} não é relativo ao plano; um ensaio não poderia ser "
+                    "isolado dele.",
+                    en="{place}: {path} is not relative to the plan; a rehearsal could not be "
+                    "kept apart from it.",
                 ).format(place=place, path=path),
                 Text(
                     pt="Escreva o caminho a partir da pasta do plano, como ../mes/*.xlsx.",

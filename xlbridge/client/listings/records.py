@@ -82,8 +82,8 @@ def _require_list(record: Record, name: str) -> None:
     if not isinstance(record[name], list):
         raise UnexpectedContent(
             Text(
-                pt="{place}: o campo {field} veio como {kind}, e a interface diz uma lista.",
-                en="{place}: the field {field} came as {kind}, and the interface says a list.",
+                pt="{place}: o campo {field} veio como {kind}, e a interface documenta uma lista.",
+                en="{place}: the field {field} came as {kind}, and the interface documents a list.",
             ).format(
                 place=_first_fields(record, name), field=name, kind=type(record[name]).__name__
             )

@@ -91,7 +91,7 @@ def output_format(output: Path, wanted: str | None) -> str:
     if extension not in FORMATS:
         raise UsageError(
             Text(
-                pt="{file}: não sei gravar a extensão {extension!r}.",
+                pt="{file}: nenhum formato tem a extensão {extension!r}.",
                 en="{file}: no format has the extension {extension!r}.",
             ).format(file=output, extension=output.suffix),
             offered,

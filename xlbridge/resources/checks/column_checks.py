@@ -194,7 +194,7 @@ def _named(values: Sequence[object]) -> Text:
     named = Text(pt=", ".join(t.pt for t in texts), en=", ".join(t.en for t in texts))
     if len(values) <= _MAX_NAMED:
         return named
-    return Text(pt="{named}… (são {n})", en="{named}… ({n} in all)").format(
+    return Text(pt="{named}… ({n} ao todo)", en="{named}… ({n} in all)").format(
         named=named, n=len(values)
     )
 
@@ -209,7 +209,7 @@ builtin_check(
         ),
         Text(pt="Escolha um valor da lista.", en="Choose a value from the list."),
     ),
-    wording=lambda s: Text(pt="um de: {values}", en="one of: {values}").format(
+    wording=lambda s: Text(pt="um destes: {values}", en="one of: {values}").format(
         values=_named(s["value"])
     ),
     statistics={"value": ANY_VALUES},
@@ -228,7 +228,7 @@ builtin_check(
         ),
         Text(pt="Use outro valor.", en="Use another value."),
     ),
-    wording=lambda s: Text(pt="nenhum de: {values}", en="none of: {values}").format(
+    wording=lambda s: Text(pt="nenhum destes: {values}", en="none of: {values}").format(
         values=_named(s["value"])
     ),
     statistics={"value": ANY_VALUES},

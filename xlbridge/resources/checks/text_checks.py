@@ -177,13 +177,13 @@ def is_cep(text: str) -> bool:
     "uf",
     finding=error(
         "uf-invalid",
-        Text(pt="Não é a sigla de um estado.", en="These are not the letters of a state."),
+        Text(pt="Não é a sigla de um estado.", en="This is not the abbreviation of a state."),
         Text(
             pt="Escreva a sigla em maiúsculas, como SP.",
-            en="Write the letters in capitals, such as SP.",
+            en="Write the abbreviation in capitals, such as SP.",
         ),
     ),
-    wording=Text(pt="sigla de um estado", en="the letters of a state"),
+    wording=Text(pt="sigla de um estado", en="the abbreviation of a state"),
 )
 def is_uf(text: str) -> bool:
     """The two letters of a state."""
@@ -196,7 +196,7 @@ def is_uf(text: str) -> bool:
         "ncm-invalid",
         Text(
             pt="O código NCM não é válido (oito algarismos, capítulo existente).",
-            en="The NCM code is not valid (eight digits, a chapter that there is).",
+            en="The NCM code is not valid (eight digits, an existing chapter).",
         ),
         Text(
             pt="Confira o código na tabela NCM, como 8471.30.12.",
@@ -221,7 +221,7 @@ def is_ncm(text: str) -> bool:
         "nbs-invalid",
         Text(
             pt="O código NBS não é válido (nove algarismos, começa com 1, capítulo existente).",
-            en="The NBS code is not valid (nine digits, begins with 1, a chapter that there is).",
+            en="The NBS code is not valid (nine digits, begins with 1, an existing chapter).",
         ),
         Text(
             pt="Confira o código na tabela NBS, como 1.1502.10.00.",

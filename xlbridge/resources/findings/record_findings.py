@@ -76,7 +76,7 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
         "reference-unproven",
         Text(
             pt="Não se sabe se o código existe: a lista não veio inteira ({registry}).",
-            en="It is not known whether the code exists: of {registry} not all could be read.",
+            en="It is not known whether the code exists: not all of {registry} could be read.",
         ),
         Text(pt="Confira o código no sistema.", en="Look the code up in the system."),
     ),
@@ -93,10 +93,9 @@ RECORD_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "records-not-looked-up",
         Text(
-            pt="Não se procurou se o sistema já tem os registros de {count} {count:linha|linhas}: "
+            pt="Os registros de {count} {count:linha|linhas} não foram procurados no sistema: "
             "{why}.",
-            en="It was not looked up whether the system has the records of {count} "
-            "{count:row|rows}: {why}.",
+            en="The records of {count} {count:row|rows} were not looked up in the system: {why}.",
         ),
         _LOOK_UP,
     ),
@@ -129,7 +128,7 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             en="None of {registry} has this {by}.{similar}",
         ),
         Text(
-            pt="Confira o valor, ou cadastre antes o registro que ele nomeia.",
+            pt="Confira o valor, ou cadastre antes o registro que ele indica.",
             en="Check the value, or register first what it names.",
         ),
     ),
@@ -160,8 +159,8 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
         Text(
             pt="Não se sabe que registro tem este {by}: a lista não veio inteira "
             "({registry}).{similar}",
-            en="It is not known which record has this {by}: of {registry} not all could be read."
-            "{similar}",
+            en="It is not known which record has this {by}: not all of {registry} could be "
+            "read.{similar}",
         ),
         Text(
             pt="Confira o registro no sistema e tente de novo.",
@@ -176,28 +175,28 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
             "{registry}.",
         ),
         Text(
-            pt="Confira o valor, ou ponha o registro num arquivo do lote; enquanto ele não tem "
-            "código, quem o nomeia é um link do plano.",
-            en="Check the value, or put the record into a workbook of the batch; as long as it has "
-            "no code, a link of the plan names it.",
+            pt="Confira o valor, ou ponha o registro num arquivo do lote; enquanto ele não tiver "
+            "código, indique-o com um link no plano.",
+            en="Check the value, or put the record into a workbook of the batch; while it has no "
+            "code, refer to it with a link in the plan.",
         ),
     ),
     error(
         "reference-inactive-in-batch",
         Text(
-            pt="O registro que esta célula nomeia está inativo neste lote: {place}.",
+            pt="O registro que esta célula indica está inativo neste lote: {place}.",
             en="The record that this cell names is inactive in this batch: {place}.",
         ),
         Text(
-            pt="Nomeie um registro ativo, ou ative este no seu arquivo.",
+            pt="Indique um registro ativo, ou ative este no seu arquivo.",
             en="Name an active record, or make this one active in its workbook.",
         ),
     ),
     warning(
         "reference-waits",
         Text(
-            pt="O registro que esta célula nomeia está neste lote, numa linha ou "
-            "planilha com erro: {place}.",
+            pt="O registro que esta célula indica está neste lote, numa linha ou planilha com "
+            "erro: {place}.",
             en="The record that this cell names is in this batch, in a row or sheet "
             "with an error: {place}.",
         ),
@@ -209,10 +208,10 @@ BATCH_FINDINGS: tuple[FindingKind, ...] = (
     warning(
         "reference-unsettled",
         Text(
-            pt="Ainda não se sabe se o registro existe: o arquivo {files} deste lote não se leu, "
-            "ou não está inteiro no sistema.",
-            en="It is not known yet whether the record exists: {files} of this batch could not be "
-            "read, or is not wholly in the system.",
+            pt="Ainda não se sabe se o registro existe: o arquivo {files} deste lote não pôde "
+            "ser lido, ou não está inteiro no sistema.",
+            en="It is not known yet whether the record exists: {files} of this batch could not "
+            "be read, or is not entirely in the system.",
         ),
         Text(
             pt="Corrija aquele arquivo primeiro; este espera por ele.",

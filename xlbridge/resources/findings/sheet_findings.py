@@ -257,7 +257,7 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
         "row-header-again",
         Text(
             pt="A linha repete o cabeçalho; não é um registro.",
-            en="The row repeats the header; it is no record.",
+            en="The row repeats the header; it is not a record.",
         ),
         Text(pt="Apague a linha.", en="Delete the row."),
     ),

@@ -142,7 +142,7 @@ TEXT_FINDINGS: tuple[FindingKind, ...] = (
         "document-placeholder",
         Text(
             pt="{character} não é um documento: parece dizer que não há nenhum.",
-            en="{character} is no document: it seems to say that there is none.",
+            en="{character} is not a document: it seems to say that there is none.",
         ),
         Text(
             pt="Deixe a célula vazia, se não há documento.",

@@ -138,7 +138,7 @@ def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, y
 
 _MAX_VALUE_LENGTH = 40
 
-_NOT_YAML = Text(pt="não é YAML: {why}.", en="this is not valid YAML: {why}.")
+_NOT_YAML = Text(pt="não é um YAML válido: {why}.", en="this is not valid YAML: {why}.")
 _TAB = Text(
     pt="há uma tabulação; o recuo se faz só com espaços",
     en="there is a tab; only spaces indent",
@@ -166,8 +166,8 @@ _UNCLOSED = Text(
 
 _PROBLEMS: Mapping[str, Text] = {
     _TOO_COMPLEX: Text(
-        pt="é fundo demais, grande demais, ou seus apelidos (*) o fazem sem fim",
-        en="it is too deep, too large, or its aliases make it endless",
+        pt="tem níveis demais, é grande demais, ou os seus apelidos (*) o tornam infinito",
+        en="it is nested too deeply, too large, or its aliases make it endless",
     ),
     "mapping values are not allowed": Text(
         pt="há um dois-pontos onde não cabe; ponha o texto entre aspas, ou confira o recuo",

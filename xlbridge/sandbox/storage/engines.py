@@ -217,8 +217,8 @@ _OTHER_DATABASE = Text(
 _DAMAGED = Text(
     pt="O arquivo está danificado ou não é um banco SQLite. Restaure uma cópia; ou apague-o, com "
     "os seus -wal e -shm, para começar de novo; ou indique outro com --db.",
-    en="The file is damaged, or no SQLite database. Restore a copy; or delete it, with its -wal "
-    "and -shm, to begin anew; or name another with --db.",
+    en="The file is damaged, or is not an SQLite database. Restore a copy; or delete it, with "
+    "its -wal and -shm, to start over; or name another with --db.",
 )
 _LOCKED = Text(
     pt="Outro processo o mantém bloqueado: espere que termine, ou encerre-o.",
@@ -281,7 +281,7 @@ def layout_error(url: URL, maker: str | None) -> ConfigError:
     hint = Text(
         pt="Apague-o para começar de novo (os seus dados se perdem), indique outro com --db, ou "
         "use a versão que o criou.",
-        en="Delete it to begin anew (its data are lost), name another with --db, or use the "
+        en="Delete it to start over (its data are lost), name another with --db, or use the "
         "version that made it.",
     )
     return ConfigError(

@@ -40,7 +40,7 @@ def named_record(record: Record, reference: Reference) -> NamedRecord:
     raise TransportError(
         Text(
             pt="{registry}: o campo {field} veio como {value}, e não é um código.",
-            en="{registry}: the field {field} came as {value}, which is no code.",
+            en="{registry}: the field {field} came as {value}, which is not a code.",
         ).format(registry=reference.title, field=reference.key, value=repr(code)[:40])
     )
 

@@ -72,7 +72,7 @@ def require_rejected(job: Job) -> None:
     if job.state not in {State.PARTIAL, State.REJECTED} and not held:
         raise UsageError(
             Text(
-                pt="O envio {job} não tem linhas rejeitadas nem retidas (estado {state}).",
+                pt="O envio {job} não tem linhas rejeitadas nem retidas (situação: {state}).",
                 en="The upload {job} has no rejected or held rows (state {state}).",
             ).format(job=job.id, state=job.state.text),
             Text(

@@ -150,7 +150,7 @@ _REASONS: Mapping[RowReason, Text] = {
         en="{why} can only be set on a record that is in the system; create the row without that "
         "value, then send it with --update",
     ),
-    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is no record: {why}"),
+    RowReason.NO_RECORD: Text(pt="não é um registro: {why}", en="is not a record: {why}"),
     RowReason.ERRORS: Text(pt="tem erros: {why}", en="has errors: {why}"),
     RowReason.REJECTED: Text(
         pt="foi rejeitada e não mudou desde então: {why}",

@@ -59,7 +59,7 @@ _CLOSED_UNPROCESSED = Text(
 )
 _UNKNOWN_WORD = Text(
     pt="o log diz “{word}”, e não se sabe o que isso significa: informe em XLBRIDGE_LOG_WORDS",
-    en="the log says “{word}”, and nobody has told what that means: tell it in XLBRIDGE_LOG_WORDS",
+    en="the log says “{word}”, and its meaning is not known: set it in XLBRIDGE_LOG_WORDS",
 )
 
 

@@ -86,8 +86,8 @@ class StateReader:
 
 _MISSING = Text(pt="não está no sistema", en="is not in the system")
 _CLAIMED = Text(
-    pt="está no envio {job}, que não terminou: xlbridge resume {job}",
-    en="is in the job {job}, which is not over: xlbridge resume {job}",
+    pt="está no processamento {job}, que não terminou: xlbridge resume {job}",
+    en="is in the job {job}, which is not finished: xlbridge resume {job}",
 )
 _BY_JOB = Text(pt="foi processado em {job}", en="was processed by {job}")
 _PROCESSED_BEFORE = Text(

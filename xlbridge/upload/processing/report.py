@@ -193,8 +193,8 @@ def process_plan_lines(
     chosen = [one for one in records if one.action is RecordAction.PROCESS]
     if untold := sum(one.standing is Standing.UNTOLD for one in chosen):
         yield Text(
-            pt="  de {n} o sistema não diz se já foi processado",
-            en="  of {n} the system does not tell whether it was processed before",
+            pt="  de {n} o sistema não diz se já {n:foi processado|foram processados}",
+            en="  for {n} the system does not say whether {n:it was|they were} processed before",
         ).format(n=untold)
     if hidden:
         yield Text(

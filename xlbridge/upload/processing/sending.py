@@ -54,7 +54,7 @@ _INTERRUPTED = Text(
     en="processing was interrupted before the answer",
 )
 _NOT_SHOWN = Text(
-    pt="o sistema aceitou o pedido, e o registro ainda não aparece como processado",
+    pt="o sistema aceitou a requisição, e o registro ainda não aparece como processado",
     en="the system accepted the request, and does not show the record as processed yet",
 )
 _UNPROVEN = Text(
@@ -62,7 +62,8 @@ _UNPROVEN = Text(
     en="the answer was lost, and nothing in the record tells whether it was processed",
 )
 _LOST = Text(
-    pt="não foi processado: o sistema não respondeu a {n} pedidos, e o registro está como antes",
+    pt="não foi processado: o sistema não respondeu a {n} requisições, e o registro está como "
+    "antes",
     en="was not processed: the system did not answer {n} requests, and the record is as it was",
 )
 _CHANGED = Text(

@@ -74,7 +74,7 @@ _HAS_PARTS = Text(
     en="the record has files or a split that the upload did not write; it was not removed",
 )
 _LOST = Text(
-    pt="não foi alterado: o sistema não respondeu a {n} pedidos, e o registro está como antes",
+    pt="não foi alterado: o sistema não respondeu a {n} requisições, e o registro está como antes",
     en="was not changed: the system did not answer {n} requests, and the record is as it was",
 )
 _NEITHER = Text(

@@ -65,7 +65,7 @@ _APPEARED = Text(
     "created",
 )
 _LOST = Text(
-    pt="não foi incluído: o sistema não respondeu a {n} pedidos, e o registro não está lá",
+    pt="não foi incluído: o sistema não respondeu a {n} requisições, e o registro não está lá",
     en="was not created: the system did not answer {n} requests, and the record is not there",
 )
 _NOT_READABLE = Text(

@@ -357,7 +357,7 @@ def _place_of(cells: SheetCells, name: str) -> tuple[int, int] | None:
 
 
 _NEVER_SENT = Text(
-    pt="{file} não foi enviada a este sistema, ou mudou desde então: não há códigos dos seus "
+    pt="{file} não foi enviado a este sistema, ou mudou desde então: não há códigos dos seus "
     "registros.",
     en="{file} was not uploaded to this system, or was changed since: there are no codes of its "
     "records.",

@@ -137,7 +137,7 @@ REJECTED_AS_A_WHOLE = Text(
 """Remark on a row without an error of its own."""
 
 NOT_IN_SYSTEM = Text(
-    pt="Não está no sistema: lida de novo duas vezes depois do envio, e não encontrada.",
+    pt="Não está no sistema: procurada duas vezes depois do envio, e não encontrada.",
     en="Not in the system: read back twice after the upload, and not found.",
 )
 """Remark on a row that was read back and is not there, while others of its upload are."""

@@ -240,7 +240,7 @@ def _choose_by_headers(
         raise NoFittingResource(
             Text(
                 pt="Não dá para saber de que recurso é a planilha.",
-                en="It cannot be told which resource the sheet is for.",
+                en="It is not clear which resource the sheet is for.",
             ),
             Text(
                 pt="Diga com --resource; existem: {names}. O que foi exportado volta pelo modelo: "

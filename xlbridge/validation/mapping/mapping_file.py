@@ -102,8 +102,8 @@ def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
     return UsageError(
         format_mistakes(path, list(each_once)),
         Text(
-            pt="O que cabe num mapeamento: xlbridge map --json-schema; um novo: "
-            "xlbridge map ARQUIVO",
+            pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
+            "map ARQUIVO",
             en="What a mapping may hold: xlbridge map --json-schema; a new one: xlbridge map FILE",
         ),
     )
@@ -295,7 +295,7 @@ def value_key(text: str) -> str:
 
 
 _ONE_SOURCE = Text(
-    pt="cabe exatamente um de: from, join, constant.",
+    pt="aqui cabe exatamente um destes: from, join, constant.",
     en="exactly one of these belongs here: from, join, constant.",
 )
 _ONLY_WITH = Text(pt="{key} só vale com {source}.", en="{key} only goes with {source}.")
@@ -312,7 +312,7 @@ _USED_AND_IGNORED = Text(
     en="{header} is used in columns; remove it from here.",
 )
 _UNUSED = Text(
-    pt="{header} não é usada: diga em columns de que coluna é, ou ponha-a em ignore.",
+    pt="{header} não é usada: diga em columns a que coluna corresponde, ou ponha-a em ignore.",
     en="{header} is not used: say in columns which column it gives, or put it into ignore.",
 )
 _TWICE = Text(

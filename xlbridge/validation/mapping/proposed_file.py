@@ -148,8 +148,7 @@ _BALANCES = (
 )
 _LIST_OF_BALANCES = Text(
     pt="A planilha parece ser de saldos ({headers}), que o cadastro de produtos não tem.",
-    en="The sheet seems to be a list of balances ({headers}), which the records of products have "
-    "not.",
+    en="The sheet seems to be a list of balances ({headers}), which product records do not have.",
 )
 _HOW_TO_COUNT = Text(
     pt="O saldo muda por contagem (xlbridge template inventario) ou por entradas e saídas "
@@ -375,8 +374,8 @@ _ROWS_OF_LISTS = Text(
 _HOW_TO_PART = Text(
     pt="Distribua as colunas pelas planilhas do modelo, unidas por chave: "
     "xlbridge template {name}; se as linhas são outra coisa, diga o recurso com --resource.",
-    en="Part the columns between the sheets of the template, joined by chave: xlbridge template "
-    "{name}; if the rows are something else, say the resource with --resource.",
+    en="Distribute the columns among the sheets of the template, joined by chave: xlbridge "
+    "template {name}; if the rows are something else, say the resource with --resource.",
 )
 
 
@@ -384,7 +383,7 @@ def _no_resource(path: Path, names: Sequence[str]) -> UsageError:
     return UsageError(
         Text(
             pt="{file}: não dá para saber de que recurso é a planilha; os mais próximos: {names}.",
-            en="{file}: it cannot be told which resource the sheet is for; the nearest: {names}.",
+            en="{file}: it is not clear which resource the sheet is for; the nearest: {names}.",
         ).format(file=path, names=", ".join(names)),
         Text(pt="Diga qual com --resource.", en="Say which with --resource."),
     )

@@ -276,7 +276,7 @@ def _names_without_amounts() -> frozenset[Words]:
 
 _EARLIER = Text(
     pt="um mapeamento anterior lê este cabeçalho assim",
-    en="an earlier mapping reads this header so",
+    en="an earlier mapping reads this header this way",
 )
 _OWN_NAME = Text(pt="é o nome da coluna", en="it is the column's own name")
 _MISSPELT = Text(

@@ -60,7 +60,7 @@ _PAGE_TEXTS = {
     "cell": Text(pt="Célula", en="Cell"),
     "severity": Text(pt="Gravidade", en="Severity"),
     "value": Text(pt="Valor", en="Value"),
-    "wrong": Text(pt="O que há", en="What is wrong"),
+    "wrong": Text(pt="O que está errado", en="What is wrong"),
     "todo": Text(pt="O que fazer", en="What to do"),
     "record": Text(pt="Registro", en="Record"),
     "rules": Text(pt="Por regra (clique para filtrar)", en="By rule (click to filter)"),

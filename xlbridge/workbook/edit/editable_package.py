@@ -129,11 +129,11 @@ def edit_package(path: Path) -> Iterator["EditablePackage"]:
         raise WorkbookRefused(
             "unreadable",
             Text(
-                pt="{path} pode ser conferida, mas não copiada com mudanças.",
+                pt="{path} pode ser conferido, mas não copiado com mudanças.",
                 en="{path} can be checked, but not copied with changes.",
             ).format(path=path),
             Text(
-                pt="Abra-a no Excel, salve de novo como .xlsx e tente outra vez.",
+                pt="Abra-o no Excel, salve de novo como .xlsx e tente outra vez.",
                 en="Open it in Excel, save it again as .xlsx and try once more.",
             ),
         ) from error

@@ -39,7 +39,7 @@ _HEADERS: tuple[tuple[Text, int], ...] = (
     (Text(pt="Coluna", en="Column"), 28),
     (Text(pt="Gravidade", en="Severity"), 13),
     (Text(pt="Valor", en="Value"), 28),
-    (Text(pt="O que há", en="What is wrong"), 52),
+    (Text(pt="O que está errado", en="What is wrong"), 52),
     (Text(pt="O que fazer", en="What to do"), 52),
     (Text(pt="Código", en="Code"), 22),
 )

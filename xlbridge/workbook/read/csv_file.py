@@ -109,7 +109,7 @@ def _not_encoded(content: bytes, error: UnicodeDecodeError, encoding: str) -> Wo
         line,
         Text(
             pt="os bytes não são de um texto em {encoding}",
-            en="its bytes are no text in {encoding}",
+            en="its bytes are not text in {encoding}",
         ).format(encoding=_name(encoding) if encoding != "cp850" else ENCODING_NAMES["cp850"]),
         Text(
             pt="Salve o arquivo de novo como CSV UTF-8, ou declare a codificação com --encoding.",
@@ -123,8 +123,8 @@ def _encoding_unclear(line: int) -> WorkbookRefused:
         Text(
             pt="Não dá para saber a codificação do arquivo: as letras da linha {line} não são as "
             "de um texto em UTF-8 nem em Windows-1252.",
-            en="The file's encoding cannot be told: the letters of line {line} are neither those "
-            "of a text in UTF-8 nor in Windows-1252.",
+            en="The file's encoding cannot be determined: the letters of line {line} are neither "
+            "those of a text in UTF-8 nor in Windows-1252.",
         ).format(line=line),
         Text(
             pt="Declare-a com --encoding ({names}), ou salve de novo como CSV UTF-8.",
@@ -243,7 +243,7 @@ def _refuse_nul(text: str) -> None:
             Text(pt="ela tem bytes nulos", en="it has NUL bytes"),
             Text(
                 pt="O arquivo não é um texto, ou a codificação é outra: declare-a com --encoding.",
-                en="The file is no text, or its encoding is another: declare it with --encoding.",
+                en="The file is not text, or its encoding is another: declare it with --encoding.",
             ),
         )
 
@@ -303,7 +303,7 @@ def _told_delimiter(text: str) -> str | None:
     raise csv_unclear(
         Text(
             pt="Não dá para saber o separador das colunas: {why}.",
-            en="The delimiter of the columns cannot be told: {why}.",
+            en="The delimiter of the columns cannot be determined: {why}.",
         ).format(why=_why_unclear(best)),
         Text(
             pt='Declare-o com --delimiter ";" (ou ",", "tab", "|"), ou salve o CSV de novo.',

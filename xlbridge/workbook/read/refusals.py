@@ -11,7 +11,7 @@ _COPY = Text(
     pt="Copie os dados para um arquivo novo e salve como .xlsx.",
     en="Copy the data into a new workbook and save it as .xlsx.",
 )
-_SPLIT = Text(pt="Divida-a em arquivos menores.", en="Split it into smaller files.")
+_SPLIT = Text(pt="Divida-o em arquivos menores.", en="Split it into smaller files.")
 
 
 def damaged() -> WorkbookRefused:
@@ -57,7 +57,7 @@ def duration_too_long() -> WorkbookRefused:
     return WorkbookRefused(
         "unreadable",
         Text(
-            pt="Uma célula com formato de horas tem um número grande demais para ser um tempo.",
+            pt="Uma célula com formato de horas tem um número grande demais para ser uma hora.",
             en="A cell that is shown as hours has a number too large to be a time.",
         ),
         Text(
@@ -157,7 +157,7 @@ def no_workbook() -> WorkbookRefused:
         "not-xlsx",
         Text(
             pt="O arquivo não é uma planilha .xlsx, .xlsm, .xlsb, .xls, .ods nem .csv.",
-            en="The file is no .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
+            en="The file is not an .xlsx, .xlsm, .xlsb, .xls, .ods or .csv workbook.",
         ),
         _SAVE_AS,
     )
@@ -170,7 +170,8 @@ def lock_file() -> WorkbookRefused:
         Text(
             pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o deixa ao lado da que está "
             "aberta.",
-            en="The file is no workbook: Excel or LibreOffice leaves it beside one that is open.",
+            en="The file is not a workbook: Excel or LibreOffice leaves it beside one that is "
+            "open.",
         ),
         Text(
             pt="Indique a própria planilha, sem ~$ ou .~lock. no começo do nome.",
@@ -197,11 +198,11 @@ def text_with_other_name() -> WorkbookRefused:
         "not-xlsx",
         Text(
             pt="O arquivo não é uma planilha do Excel: é um texto.",
-            en="The file is no Excel workbook: it is a text.",
+            en="The file is not an Excel workbook: it is a text.",
         ),
         Text(
             pt="Se são colunas separadas por um sinal, dê a ele um nome que termine em .csv.",
-            en="If it has columns parted by a sign, give it a name that ends in .csv.",
+            en="If it has columns separated by a sign, give it a name that ends in .csv.",
         ),
     )
 
@@ -225,7 +226,8 @@ def other_ole_file() -> WorkbookRefused:
         Text(
             pt="O arquivo é do Office antigo, mas não é uma planilha do Excel 97 ou mais novo "
             "(.xls).",
-            en="The file is of an old Office format, but no workbook of Excel 97 or later (.xls).",
+            en="The file is of an old Office format, but not a workbook of Excel 97 or later "
+            "(.xls).",
         ),
         _SAVE_AS,
     )
