@@ -285,7 +285,7 @@ def test_the_sandbox_ends_with_the_connection(demo_home: Path) -> None:
         address = erp.client.target.base_url
     with pytest.raises(httpx.ConnectError):
         httpx.get(address)
-    with pytest.raises(xb.errors.UsageError, match="closed before"):
+    with pytest.raises(xb.errors.UsageError, match="already closed"):
         erp.client.system.info()
 
 
