@@ -46,8 +46,10 @@ def running_page(home: Path) -> Iterator[tuple[str, int]]:
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
         while not ready.exists() and process.poll() is None:
             time.sleep(0.1)
-        yield json.loads(ready.read_text("utf-8"))["url"], process.pid
-        process.terminate()
+        try:
+            yield json.loads(ready.read_text("utf-8"))["url"], process.pid
+        finally:
+            process.terminate()
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -79,7 +81,7 @@ def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
             pasted = [block[number % len(block)] for number in range(height)]
             label = f"block of {height:,} x {_BLOCK[1]}"
             ask.times(label, [lambda it=pasted: ask.edit(2, 0, it)] * _EDITS)
-        ways = ({"numbers": "us"}, {"numbers": "br"})
+        ways = ({"numbers": "en"}, {"numbers": "pt"})
         ask.times("whole sheet", [lambda it=it: ask.post("reading", json=it) for it in 2 * ways])
 
 
