@@ -11,8 +11,8 @@ from typing import Any
 
 import xlbridge
 from xlbridge.resources.catalogue import SHIPPED_FILE
-from xlbridge.resources.extensions import shipped_folder
 from xlbridge.resources.model_columns import completed
+from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
 SHIPPED = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE

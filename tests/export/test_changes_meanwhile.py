@@ -24,7 +24,7 @@ from xlbridge.export.attachments import AttachmentDownloads, safe_name
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.flatten import UNKNOWN_FIELDS
 from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing import ListingCall
+from xlbridge.export.listing_model import ListingCall
 from xlbridge.export.part_reader import PartReader, Stopped
 from xlbridge.export.part_store import PartStore
 from xlbridge.export.parts import Part

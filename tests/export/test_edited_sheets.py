@@ -18,7 +18,7 @@ from xlbridge.client import Client, Record, Target
 from xlbridge.errors import UsageError
 from xlbridge.export import LISTINGS, Filter, Filters
 from xlbridge.export.layout import require_records_of
-from xlbridge.export.listing import Listing, children_of
+from xlbridge.export.listing_model import Listing, children_of
 from xlbridge.resources import (
     Catalogue,
     Column,

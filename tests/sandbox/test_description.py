@@ -13,7 +13,7 @@ import httpx
 from databases import open_storage
 
 from xlbridge.resources import Catalogue
-from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.http.openapi import openapi_content
 from xlbridge.wire import OPERATIONS

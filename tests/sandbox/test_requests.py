@@ -20,7 +20,7 @@ from sqlalchemy import select
 from workbooks import upload, workbook
 
 from xlbridge.sandbox import RunningSandbox
-from xlbridge.sandbox.call import HANDLERS, handles
+from xlbridge.sandbox.handler_registry import HANDLERS, handles
 from xlbridge.sandbox.http.app import HANDLER_MODULES
 from xlbridge.settings import WorkbookLimits
 from xlbridge.wire import OPERATIONS

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from xlbridge.resources import load_catalogue
 from xlbridge.sandbox import prepare_account, seed_database
-from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports import handlers, queue
 from xlbridge.sandbox.storage import Storage, database, engines

@@ -16,7 +16,7 @@ from .filters import (
 )
 from .formats.all_formats import FORMATS as FORMATS
 from .formats.text import CSV_DIALECTS as CSV_DIALECTS
-from .listing import (
+from .listing_model import (
     Listing as Listing,
 )
 from .result import ExportResult as ExportResult

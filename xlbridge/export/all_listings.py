@@ -5,7 +5,7 @@ Source: the spec, Endpoints. Sheets, columns and filters follow from the operati
 
 from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.export.filters import Filter
-from xlbridge.export.listing import Listing, PerRecord, PerValue
+from xlbridge.export.listing_model import Listing, PerRecord, PerValue
 from xlbridge.export.totals import TotalsSpec
 from xlbridge.i18n import Text
 from xlbridge.wire import (

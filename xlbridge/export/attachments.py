@@ -16,7 +16,7 @@ import httpx
 
 from xlbridge.client import Record
 from xlbridge.errors import UsageError
-from xlbridge.export.listing import Listing
+from xlbridge.export.listing_model import Listing
 from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.wire import Attachment, record_model

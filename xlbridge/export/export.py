@@ -22,7 +22,7 @@ from xlbridge.export.flatten import add_up_left_out
 from xlbridge.export.formats.all_formats import output_format, output_opener, output_paths
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.layout import Layout, line_spec, resource_of
-from xlbridge.export.listing import Listing
+from xlbridge.export.listing_model import Listing
 from xlbridge.export.part_store import PartStore, ResumeStore, temporary_folder
 from xlbridge.export.parts import LineSpec, Part
 from xlbridge.export.result import SHOWN_KEYS, ExportResult, LastRuns

@@ -21,7 +21,7 @@ from xlbridge.client.listings import Window, WindowSplitter
 from xlbridge.errors import TransportError, TruncatedAnswer
 from xlbridge.export.filters import NO_FILTERS, Filter, Filters
 from xlbridge.export.layout import keys_only_spec
-from xlbridge.export.listing import Listing, ListingCall, PerRecord, PerValue
+from xlbridge.export.listing_model import Listing, ListingCall, PerRecord, PerValue
 from xlbridge.export.part_reader import PartReader
 from xlbridge.export.part_store import PartStore
 from xlbridge.export.parts import LineSpec, Part

@@ -19,7 +19,7 @@ from xlbridge.export.flatten import (
     with_unknown_fields,
 )
 from xlbridge.export.lines import LineFormat
-from xlbridge.export.listing import Listing, children_of, columns_of, record_filter
+from xlbridge.export.listing_model import Listing, children_of, columns_of, record_filter
 from xlbridge.export.parts import LineSpec
 from xlbridge.export.sheets import ExportColumn, Sheet, join_child_sheet
 from xlbridge.i18n import Text

@@ -9,7 +9,7 @@ from itertools import chain, count
 from xlbridge.client import Client, Record
 from xlbridge.client.listings import ListingAnswer, Numbers, RecordShape, shape_of
 from xlbridge.errors import RemoteRejected
-from xlbridge.export.listing import Listing, ListingCall, PerRecord
+from xlbridge.export.listing_model import Listing, ListingCall, PerRecord
 from xlbridge.export.parts import LineSpec, Part, PartWriter
 from xlbridge.resources.remote import operation_named
 from xlbridge.wire import Operation, record_model

@@ -11,7 +11,7 @@ from typing import Any
 from xlbridge.client.listings import Window
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing import Listing
+from xlbridge.export.listing_model import Listing
 from xlbridge.export.totals import TotalTable
 from xlbridge.export.windows import FetchedWindow, SeenValues
 from xlbridge.files import make_private_folder, replace_atomically

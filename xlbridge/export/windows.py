@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from xlbridge.client.listings import MINUTE, Window
 from xlbridge.export.filters import Filter, Filters
-from xlbridge.export.listing import Listing, ListingCall, PerValue
+from xlbridge.export.listing_model import Listing, ListingCall, PerValue
 from xlbridge.wire import Operation
 
 

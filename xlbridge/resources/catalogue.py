@@ -14,7 +14,6 @@ from xlbridge.errors import UsageError, suggestion, understood_name
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
-from xlbridge.resources.extensions import installed_schema_folders, shipped_folder
 from xlbridge.resources.remote.records import (
     ExistingPolicy,
     Lookup,
@@ -35,6 +34,7 @@ from xlbridge.resources.resource import (
     layout_changes,
     sums_of,
 )
+from xlbridge.resources.schema_folders import installed_schema_folders, shipped_folder
 
 SHIPPED_FILE = "shipped_schemas.json"
 """Contents of the shipped schema files by their names, completed from the models of their rows."""

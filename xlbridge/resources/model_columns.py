@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from xlbridge.resources.checks import RULES
 from xlbridge.resources.column import Kind
-from xlbridge.resources.extensions import shipped_folder
+from xlbridge.resources.schema_folders import shipped_folder
 from xlbridge.resources.yaml_files import YamlDocument
 
 if TYPE_CHECKING:

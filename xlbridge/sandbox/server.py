@@ -22,13 +22,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from xlbridge.errors import ConfigError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
-from xlbridge.sandbox.call import Sandbox
 from xlbridge.sandbox.embedded import (
     RunningSandbox,
     default_database,
     default_ready_file,
     write_ready_file,
 )
+from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.app import build_app
 from xlbridge.sandbox.imports.handlers import ImportWorker
 from xlbridge.sandbox.options import Behaviour, SeedKind

@@ -21,7 +21,7 @@ from xlbridge.errors import ConfigError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text
 from xlbridge.sandbox.areas.registry.tables import companies, tokens, users
-from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import Problem
 from xlbridge.sandbox.storage import Storage, redacted_url
 from xlbridge.settings import Settings

@@ -45,10 +45,11 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheet,
     choose_sheets,
 )
+from xlbridge.validation.layout_checks import check_layout, note_misplaced_documents
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
-from xlbridge.validation.resource_rules import apply_rules, check_layout, note_misplaced_documents
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
+from xlbridge.validation.rule_checks import apply_rules
 from xlbridge.workbook.read import (
     CellColumn,
     CellEncoder,

@@ -21,12 +21,12 @@ from xlbridge.resources.checks.rule import (
     declared_row_rules,
     declared_rules,
 )
-from xlbridge.resources.extensions import import_installed_checks
 from xlbridge.resources.findings.finding import FindingKind
 from xlbridge.resources.findings.record_findings import BATCH_FINDINGS, RECORD_FINDINGS
 from xlbridge.resources.findings.sheet_findings import SHEET_FINDINGS
 from xlbridge.resources.findings.text_findings import TEXT_FINDINGS
 from xlbridge.resources.findings.value_findings import VALUE_FINDINGS
+from xlbridge.resources.schema_folders import import_installed_checks
 
 import_installed_checks()
 

@@ -29,7 +29,7 @@ from xlbridge.sandbox.areas.purchasing import handlers as purchasing
 from xlbridge.sandbox.areas.registry import handlers as registry
 from xlbridge.sandbox.areas.sales import handlers as sales
 from xlbridge.sandbox.areas.stock import addresses, handlers as stock, inventories
-from xlbridge.sandbox.call import HANDLERS, Call, Sandbox
+from xlbridge.sandbox.handler_registry import HANDLERS, Call, Sandbox
 from xlbridge.sandbox.http import messages
 from xlbridge.sandbox.http.attachments import ATTACHMENT_PATH, attachment_response
 from xlbridge.sandbox.http.messages import (

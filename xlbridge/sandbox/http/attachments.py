@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from xlbridge.sandbox.areas.financial.tables import payable_files
 from xlbridge.sandbox.areas.purchasing.tables import purchase_order_files
-from xlbridge.sandbox.call import Sandbox
+from xlbridge.sandbox.handler_registry import Sandbox
 from xlbridge.sandbox.http.messages import failure_response
 
 ATTACHMENT_PATH = "/arquivos/{name}"

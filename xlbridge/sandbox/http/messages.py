@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
-from xlbridge.sandbox.call import UploadedFile
 from xlbridge.sandbox.columns import plain_type
+from xlbridge.sandbox.handler_registry import UploadedFile
 from xlbridge.sandbox.problems import (
     ISO_8601,
     OUT_OF_RANGE,

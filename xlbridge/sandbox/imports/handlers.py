@@ -23,7 +23,7 @@ from xlbridge.sandbox.areas.financial.rules import PayableRegistration, Receivab
 from xlbridge.sandbox.areas.registry.rules import ClientRegistration
 from xlbridge.sandbox.areas.sales.invoices import ServiceInvoiceRegistration
 from xlbridge.sandbox.areas.stock.addresses import AddressingRegistration
-from xlbridge.sandbox.call import Call, Sandbox, handles
+from xlbridge.sandbox.handler_registry import Call, Sandbox, handles
 from xlbridge.sandbox.imports import queue
 from xlbridge.sandbox.imports.queue import OwnRecordRegistration, UploadedLine
 from xlbridge.sandbox.problems import (

@@ -1,10 +1,3 @@
-from .kinds import (
-    KINDS as KINDS,
-    ProcessKind as ProcessKind,
-    RecordNumbers as RecordNumbers,
-    find_kind as find_kind,
-    given_numbers as given_numbers,
-)
 from .numbers import (
     InvalidNumbers as InvalidNumbers,
     numbers_in_sheet as numbers_in_sheet,
@@ -13,6 +6,13 @@ from .plan import ProcessPlan as ProcessPlan
 from .plan_builder import (
     create_processing as create_processing,
     plan_processing as plan_processing,
+)
+from .process_kinds import (
+    KINDS as KINDS,
+    ProcessKind as ProcessKind,
+    RecordNumbers as RecordNumbers,
+    find_kind as find_kind,
+    given_numbers as given_numbers,
 )
 from .report import (
     process_counts as process_counts,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import normalize_header
-from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers
+from xlbridge.upload.processing.process_kinds import ProcessKind, RecordNumbers
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells, read_workbook
 

@@ -13,7 +13,7 @@ from xlbridge.upload.claims import ClaimedRows
 from xlbridge.upload.job import Job
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
-from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, Standing
+from xlbridge.upload.processing.process_kinds import ProcessKind, RecordNumbers, Standing
 
 
 class LeftBecause(StrEnum):

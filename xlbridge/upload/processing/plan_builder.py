@@ -18,8 +18,13 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, JobSpec
 from xlbridge.upload.journal import PlanOutdated
 from xlbridge.upload.options import UploadOptions
-from xlbridge.upload.processing.kinds import ProcessKind, RecordNumbers, RecordState, Standing
 from xlbridge.upload.processing.plan import LeftBecause, PlannedRecord, ProcessPlan, RecordAction
+from xlbridge.upload.processing.process_kinds import (
+    ProcessKind,
+    RecordNumbers,
+    RecordState,
+    Standing,
+)
 from xlbridge.upload.records.write_journal import RecordTask
 from xlbridge.wire import WireModel
 

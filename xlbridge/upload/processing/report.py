@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text, joined, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
-from xlbridge.upload.processing.kinds import Standing, find_kind
 from xlbridge.upload.processing.plan import (
     PlannedRecord,
     ProcessPlan,
     RecordAction,
     planned_records,
 )
+from xlbridge.upload.processing.process_kinds import Standing, find_kind
 from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.report import decision_lines
 

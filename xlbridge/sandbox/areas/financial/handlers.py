@@ -39,7 +39,7 @@ from xlbridge.sandbox.areas.financial.tables import (
     receivables,
 )
 from xlbridge.sandbox.areas.registry.tables import abc_costs, accounts, clients
-from xlbridge.sandbox.call import Call, handle_creation, handles, window_conditions
+from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import (
     first_found,
     invalid,

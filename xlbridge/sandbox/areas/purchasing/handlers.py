@@ -46,7 +46,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     purchase_reasons,
     purchase_types,
 )
-from xlbridge.sandbox.call import Call, Model, document_lines, handle_creation, handles
+from xlbridge.sandbox.handler_registry import Call, Model, document_lines, handle_creation, handles
 from xlbridge.sandbox.problems import (
     Problem,
     RequestError,

@@ -27,8 +27,8 @@ from xlbridge.sandbox.areas.registry.tables import (
     products,
     suppliers,
 )
-from xlbridge.sandbox.call import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.columns import labelled_columns, to_row
+from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import (
     first_found,
     invalid,

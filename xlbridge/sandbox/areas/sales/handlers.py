@@ -27,7 +27,7 @@ from xlbridge.sandbox.areas.sales.tables import (
     service_forecasts,
     service_invoices,
 )
-from xlbridge.sandbox.call import (
+from xlbridge.sandbox.handler_registry import (
     Call,
     equal_conditions,
     handle_creation,

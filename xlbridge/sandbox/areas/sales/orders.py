@@ -27,7 +27,7 @@ from xlbridge.sandbox.areas.sales.tables import (
     sales_order_items,
     sales_orders,
 )
-from xlbridge.sandbox.call import document_lines
+from xlbridge.sandbox.handler_registry import document_lines
 from xlbridge.sandbox.problems import (
     Problem,
     amount_problems,

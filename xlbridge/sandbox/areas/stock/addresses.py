@@ -31,7 +31,7 @@ from xlbridge.sandbox.areas.registry.tables import (
     warehouses,
 )
 from xlbridge.sandbox.areas.stock.tables import addressings
-from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     Problem,
     invalid,

@@ -37,7 +37,7 @@ from xlbridge.sandbox.areas.stock.outputs import (
     select_requested_items,
 )
 from xlbridge.sandbox.areas.stock.tables import movements, stock_requisitions
-from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import not_found
 from xlbridge.wire.stock import (
     STOCK_BALANCE_OF_PRODUCT,

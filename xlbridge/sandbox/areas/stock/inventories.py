@@ -21,7 +21,7 @@ from xlbridge.sandbox.areas.stock.inventory_items import (
     refresh_balances,
 )
 from xlbridge.sandbox.areas.stock.tables import inventories
-from xlbridge.sandbox.call import Call, handles
+from xlbridge.sandbox.handler_registry import Call, handles
 from xlbridge.sandbox.problems import (
     InvalidParameterError,
     Problem,

@@ -1,174 +1,21 @@
-"""Checks of a sheet's layout, and a resource's rules applied to typed columns, with pandera.
+"""Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that go on
+beyond the header, 1904 dates, a CPF among the CNPJs."""
 
-The layout: merged and hidden cells, formulas, unnamed columns, 1904 dates, a CPF among the CNPJs.
-A cell gets one finding: the first rule that it breaks, in the order in which the schema file
-writes them; rules that read several columns come after those of one, repetition last. A rule
-that reads a cell with an error says nothing, so one mistake has one finding.
-
-Each check is asked for its verdicts by itself: a whole schema would also turn every failing
-cell into rows of a frame, which takes longer than all the rest.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
-import pandera.pandas as pa
 
 from xlbridge.i18n import Text
-from xlbridge.resources import Column, Kind, Resource, column_checks, row_check
-from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, ROW_RULES, RULES, bare_document
+from xlbridge.resources import Column, Kind, Resource
+from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
-from xlbridge.validation.cells.column_cells import Positions
 from xlbridge.validation.cells.text import display, quoted
-from xlbridge.validation.cells.typed_rows import ColumnMemo, TypedRows
-from xlbridge.validation.cross_sheet import first_occurrences
+from xlbridge.validation.cells.typed_rows import TypedRows
 from xlbridge.validation.headers.header_matching import normalise_header
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
-
-_Result = TypeVar("_Result")
-_REPEATED = "duplicate-in-sheet"
-_WRONG_LENGTH = "text-length"
-
-
-@dataclass(frozen=True, slots=True)
-class _CellRule:
-    """A rule about the cells of one column.
-
-    ``failing`` returns the rows that break it; ``others`` are the further columns that it reads.
-    """
-
-    column: str
-    code: str
-    failing: Callable[[], Positions]
-    details: Mapping[str, object]
-    others: tuple[str, ...] = ()
-    corrected: Callable[[Positions], pd.Series] | None = None
-    described: Callable[[Positions], list[Mapping[str, object]]] | None = None
-
-
-def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
-    """Add to the columns' problems what the resource's rules find in the typed values.
-
-    With a ``memo``, a rule is asked again only where a column that it reads has changed.
-    """
-    problems = typed.problems
-    # Rules of several columns come after the others, repetition last.
-    rules = sorted(_rules(typed, resource), key=lambda it: (it.code == _REPEATED, bool(it.others)))
-    for number, rule in enumerate(rules):
-        column = problems[rule.column]
-        positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
-        for name in (rule.column, *rule.others) if len(positions) else ():
-            positions = positions[~problems[name].failed[positions]]
-        if not len(positions):
-            continue
-        if rule.code == _REPEATED:
-            find = partial(first_occurrences, typed.frame[list(rule.others or (rule.column,))])
-            firsts = _found_again(("firsts", number), rule, find, typed, memo)
-            column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
-        elif rule.corrected is not None:
-            corrected = rule.corrected(positions).tolist()
-            for position, value in zip(positions.tolist(), corrected, strict=True):
-                column.add(position, rule.code, rule.details, value)
-            column.failed[positions] = True
-        elif rule.described is not None:
-            column.add_all(positions, rule.code, rule.described(positions))
-        elif rule.code == _WRONG_LENGTH:
-            # Texts of one length share their details.
-            lengths = typed.frame[rule.column].iloc[positions].str.len().astype(int).tolist()
-            details = {length: {**rule.details, "found": length} for length in set(lengths)}
-            column.add_all(positions, rule.code, [details[length] for length in lengths])
-        else:
-            column.add_all(positions, rule.code, rule.details)
-
-
-def _found_again(
-    topic: tuple[str, int],
-    rule: _CellRule,
-    find: Callable[[], Positions],
-    typed: TypedRows,
-    memo: ColumnMemo | None,
-) -> Positions:
-    """Return what ``find`` finds in the columns that a rule reads, from the memo where there is
-    one."""
-    if memo is None:
-        return find()
-    versions = tuple(typed.versions[name] for name in (rule.column, *rule.others))
-    return memo.result(topic, versions, find)
-
-
-def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
-    frame = typed.frame
-
-    # The rules of a column are asked one after the other.
-    @lru_cache(maxsize=1)
-    def present(name: str) -> pd.Series:
-        return frame[name].dropna()
-
-    for column in resource.columns:
-        if column.name in typed.absent and not column.required:
-            continue
-        values = partial(present, column.name)
-        if column.required:
-            missing = partial(_missing, frame, column.name)
-            yield _CellRule(column.name, "required-missing", missing, {})
-        for name, check in column_checks(column).items():
-            rule, failing = RULES[name], partial(_failing_values, check, values)
-            details = rule.details(column.checks[name])
-            yield _CellRule(column.name, rule.finding.code, failing, details)
-    for declared in resource.row_checks:
-        row_rule, statistics = ROW_RULES[declared.name], declared.statistics
-        of_rows = partial(_of_rows, frame, statistics)
-        correct, describe = row_rule.correct, row_rule.row_details
-        yield _CellRule(
-            statistics["column"],
-            row_rule.finding_of(statistics).code,
-            partial(_failing_rows, row_check(declared), frame),
-            row_rule.details(statistics),
-            others=row_rule.columns_read(statistics),
-            corrected=None if correct is None else partial(of_rows, correct),
-            described=None if describe is None else partial(of_rows, describe),
-        )
-
-
-def _of_rows(
-    frame: pd.DataFrame,
-    statistics: Mapping[str, Any],
-    function: Callable[..., _Result],
-    positions: Positions,
-) -> _Result:
-    return function(frame.iloc[positions], **statistics)
-
-
-def _missing(frame: pd.DataFrame, name: str) -> Positions:
-    return np.flatnonzero(frame[name].isna())
-
-
-def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:
-    """Return the rows whose values fail a check; there may be none of them."""
-    present = values()
-    return _failing(check, present) if len(present) else np.empty(0, dtype=np.intp)
-
-
-def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
-    """Return the rows that fail a check."""
-    output = check(values).check_output
-    failing: Positions = output.index.to_numpy()[~output.to_numpy(dtype=bool, na_value=True)]
-    return failing
-
-
-def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
-    """Return the rows that fail a check and hold any value at all."""
-    failing = _failing(check, frame)
-    if not len(failing):
-        return failing
-    return failing[frame.iloc[failing].notna().any(axis="columns").to_numpy(dtype=bool)]
 
 
 def check_layout(
