@@ -1,5 +1,6 @@
 """A month with a person's mistakes: in the plan, in its folder, between one run and the next."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -126,12 +127,47 @@ def test_a_plan_tells_errors_of_workbooks_as_what_is_to_be_corrected(
 ) -> None:
     plan = write_plan(CLIENTS % "c.xlsx")
     write_clients(tmp_path, "c.xlsx", [])
-    told = run_batch("plan", plan).stdout
-    assert "✗ c  has errors" in told
-    assert "c.xlsx has 1 error; the first: The sheet has no data rows." in told
-    assert "Next: correct what is named above, then: xlbridge batch run plan.yaml" in told
-    told = run_batch("run", plan, "--yes").stdout
+    planned = run_batch("plan", plan)
+    told = planned.stdout
+    assert (planned.returncode, "✗ c  has errors" in told) == (1, True)
     assert "        The sheet has no data rows." in told
+    assert "Next: correct what is named above, then: xlbridge batch run plan.yaml" in told
+    assert "        The sheet has no data rows." in run_batch("run", plan, "--yes").stdout
+
+
+def test_a_workbook_of_two_steps_is_planned_and_sent_once(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    plan = write_plan(CLIENTS % "c.xlsx" + "  d: {upload: '*.xlsx', resource: cliente}\n")
+    write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+    found = report(run_batch("plan", plan, "--format", "json"), 1)
+    (first,), (second,) = (step["units"] for step in found["steps"])
+    assert (first["state"], first["plan"]["create"]) == ("new", 1)
+    assert (second["state"], second["plan"], second["rows"]["read"]) == ("held", None, 0)
+    assert second["problem"].startswith("is in the step c already")
+    refused = report(run_batch("run", plan, "--yes", "--all-or-nothing", "--format", "json"), 1)
+    assert refused["rows"] == row_counts(read=1, unsent=1)
+    done = run_batch("run", plan, "--yes", "--format", "json")
+    assert report(done, 1)["rows"] == row_counts(read=1, accepted=1)
+    assert "rows: 1\n  confirmation: 1:" in done.stderr
+
+
+def test_a_plan_judges_workbooks_together_as_the_run_does(
+    run_batch: RunBatch, write_plan: WritePlan, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    plan = write_plan(
+        "name: c\nsteps:\n  c: {upload: [c.xlsx, sub/../c.xlsx, copy.xlsx], resource: cliente}\n"
+    )
+    original = write_clients(tmp_path, "c.xlsx", [new_cnpj()])
+    shutil.copy(original, tmp_path / "copy.xlsx")
+    planned = report(run_batch("plan", plan, "--format", "json"), 1)
+    first, second = planned["steps"][0]["units"]
+    assert (first["name"], first["plan"]["create"]) == ("c.xlsx", 1)
+    assert (second["name"], second["plan"], second["errors"]) == ("copy.xlsx", None, 1)
+    assert "repeated" in second["findings"][0]
+    done = report(run_batch("run", plan, "--yes", "--format", "json"), 1)
+    assert done["steps"][0]["units"][1]["findings"] == second["findings"]
 
 
 def test_consent_is_not_asked_for_what_waits_for_a_step_without_a_workbook(

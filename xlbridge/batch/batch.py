@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 
 from xlbridge.batch.ledger import CheckRecord, ExportRecord, JobRecord, Ledger
@@ -15,6 +16,7 @@ from xlbridge.batch.plan.steps import (
     ExportStep,
     WorkbookFile,
     WorkbookStep,
+    files_of,
 )
 from xlbridge.client import Client
 from xlbridge.connection import connect
@@ -92,6 +94,19 @@ class Batch:
     def files_sent(self, step: AnyStep) -> list[str]:
         """Return the workbooks of a step that were sent, whether or not they are still there."""
         return self.ledger.files_sent(self.id, step.name, self.environments.name(step.profile))
+
+    def files_before(self, step: WorkbookStep) -> Mapping[Path, str]:
+        """Return where the files are that a step before this one sends in the same way, each with
+        that step."""
+        name = self.environments.name
+        return {
+            place: one.name
+            for one in takewhile(lambda one: one != step, self.plan.ordered)
+            if isinstance(one, WorkbookStep)
+            and one.sends_like(step)
+            and name(one.profile) == name(step.profile)
+            for place in files_of(self.plan, one)
+        }
 
 
 class UnitStatus(StrEnum):
@@ -187,6 +202,21 @@ class UnitOverview:
     actions: Mapping[str, int] | None = None
     held: tuple[Text, ...] = ()
 
+    @property
+    def needs_person(self) -> bool:
+        """True if it stays as it is until a person has corrected something."""
+        changed_since_sent = self.status is UnitStatus.CHANGED and bool(self.jobs)
+        return changed_since_sent or self.status in _FOR_A_PERSON
+
+    @property
+    def cannot_be_sent(self) -> bool:
+        """True if nothing of it was sent, and nothing can be as it is."""
+        return not self.jobs and self.status in _CANNOT_BE_SENT
+
+
+_CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED, UnitStatus.HELD})
+_FOR_A_PERSON = _CANNOT_BE_SENT | {UnitStatus.PARTIAL, UnitStatus.EDITED}
+
 
 def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) -> UnitOverview:
     """Return the status of a workbook."""
@@ -207,7 +237,7 @@ def workbook_overview(batch: Batch, step: WorkbookStep, workbook: WorkbookFile) 
     elif status is UnitStatus.DONE and sent.sha256 != workbook.sha256:
         status, problem = UnitStatus.CHANGED, _CHANGED
     if fresh is not None and not fresh.ok and sent.sha256 != workbook.sha256:
-        status, problem = _failed_check_status(fresh), fresh.problem
+        status, problem = failed_check_status(fresh), fresh.problem
     return UnitOverview(
         workbook.name, status, rows, jobs, check, problem or _reason(jobs), workbook.sha256
     )
@@ -260,7 +290,7 @@ def _unsent_overview(
     if fresh is None:
         status = UnitStatus.NEW if check is None else UnitStatus.CHANGED
     elif not fresh.ok:
-        status = _failed_check_status(fresh)
+        status = failed_check_status(fresh)
     else:
         status = UnitStatus.NEW if step.sending else UnitStatus.DONE
     problem = fresh.problem if fresh else None
@@ -269,7 +299,8 @@ def _unsent_overview(
     )
 
 
-def _failed_check_status(check: CheckRecord) -> UnitStatus:
+def failed_check_status(check: CheckRecord) -> UnitStatus:
+    """Return the status of a workbook whose checks failed."""
     return UnitStatus.REFUSED if check.refused else UnitStatus.INVALID
 
 

@@ -72,7 +72,7 @@ def _status_lines(batch: Batch, steps: Sequence[StepOverview]) -> Iterator[Text]
     yield Text(pt="Lote {id}", en="Batch {id}").format(id=batch.id)
     width = max((len(state.step.name) for state in steps), default=0)
     for state in steps:
-        waits = any(map(_needs_person, state.units))
+        waits = any(unit.needs_person for unit in state.units)
         mark = _BAD_MARK if waits else _MARKS.get(state.status, _BAD_MARK)
         line = _step_line(f"  {mark} {state.step.name:{width}}  ", state)
         dropped = state.step.name not in {step.name for step in batch.plan.steps}
@@ -259,7 +259,9 @@ def _closing_lines(batch: Batch, outcome: "BatchOutcome") -> Iterator[Text]:
         yield step.format(files=", ".join(kept))
         return
     units = [unit for state in open_steps for unit in state.units]
-    as_it_goes = all(s.status in _TO_DO for s in open_steps) and not any(map(_needs_person, units))
+    as_it_goes = all(s.status in _TO_DO for s in open_steps) and not any(
+        unit.needs_person for unit in units
+    )
     yield Text(
         pt="{mark} Lote {id}: {done} de {n} {n:etapa feita|etapas feitas}; por fazer: {names}.",
         en="{mark} The batch {id}: {done} of {n} {n:step|steps} done; left: {names}.",
@@ -282,7 +284,9 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
         ).format(job=doubts[-1].id)
-    waits = any(state.problem is not None for state in open_steps) or any(map(_needs_person, units))
+    waits = any(state.problem is not None for state in open_steps) or any(
+        unit.needs_person for unit in units
+    )
     text = _CORRECT_FIRST if waits else _GO_ON
     known = any(one.id == batch.id for one in batch.ledger.batches())
     return text.format(command=f"resume {batch.id}" if known else f"run {_plan_options(batch)}")
@@ -295,23 +299,7 @@ def _plan_options(batch: Batch) -> str:
     return " ".join([as_argument(batch.plan.path), *given, *own])
 
 
-def _needs_person(unit: UnitOverview) -> bool:
-    """Tell whether a unit stays as it is until a person has corrected something."""
-    changed_since_sent = unit.status is UnitStatus.CHANGED and bool(unit.jobs)
-    return changed_since_sent or unit.status in _FOR_A_PERSON
-
-
 _TO_DO = frozenset({UnitStatus.NEW, UnitStatus.CHANGED, UnitStatus.UNDER_WAY})
-_FOR_A_PERSON = frozenset(
-    {
-        UnitStatus.INVALID,
-        UnitStatus.REFUSED,
-        UnitStatus.HELD,
-        UnitStatus.PARTIAL,
-        UnitStatus.EDITED,
-    }
-)
-
 _CORRECT_FIRST = Text(
     pt="A seguir: corrija o que está acima, depois: xlbridge batch {command}",
     en="Next: correct what is named above, then: xlbridge batch {command}",

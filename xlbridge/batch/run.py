@@ -98,9 +98,11 @@ class BatchRun:
         self._batch.ledger.forget_failures(self._batch.id)
         self._export_sources()
         self.refused = self._check()
-        self._blocked = frozenset(blocked_steps(overview(self._batch)))
+        steps = overview(self._batch)
+        self._blocked = frozenset(blocked_steps(steps))
         request = self._consent_request()
-        held = self._options.all_or_nothing and bool(self.refused)
+        wrong = any(unit.cannot_be_sent for state in steps for unit in state.units)
+        held = self._options.all_or_nothing and wrong
         if not held and (not request.total or self._options.consent(request)):
             self._do_steps()
         return overview(self._batch)

@@ -176,6 +176,11 @@ class BatchOutcome:
     failure: LocalFailure | None = None
 
     @property
+    def needs_person(self) -> bool:
+        """True if a person has to correct something before all can be done."""
+        return any(unit.needs_person for state in self.steps for unit in state.units)
+
+    @property
     def proofs_settled(self) -> bool:
         """True if the proofs leave nothing open."""
         return all(proof.settled for proof in self.proofs)

@@ -3,7 +3,7 @@
 Records that a step has sent, or that a sheet names, are processed once they are there.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
@@ -15,10 +15,12 @@ from xlbridge.batch.batch import (
     RowCounts,
     UnitOverview,
     UnitStatus,
+    failed_check_status,
     workbook_overview,
 )
-from xlbridge.batch.ledger import JobRecord
+from xlbridge.batch.ledger import CheckRecord, JobRecord
 from xlbridge.batch.plan.steps import (
+    AnyStep,
     ProcessStep,
     SendOptions,
     WorkbookFile,
@@ -27,12 +29,13 @@ from xlbridge.batch.plan.steps import (
 )
 from xlbridge.batch.status import StepOverview, last_processing, overview
 from xlbridge.batch.workbook_checks import (
+    GatheredSheets,
     JudgedFile,
     StepWorkbook,
     judge_workbook,
     told_errors,
 )
-from xlbridge.errors import ApiError, UsageError, WorkbookRefused
+from xlbridge.errors import ApiError, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import (
     Job,
@@ -84,7 +87,7 @@ class WorkbookSender:
         self._resume_jobs(target, state)
         state = workbook_overview(self.batch, target.step, target.workbook)
         if state.status is UnitStatus.CHANGED and state.jobs:
-            judged = self._judge(target)
+            judged = self._prepared(target, judge_workbook(self.batch, target))
             first, context = state.jobs[0], self.batch.environments.context(target.step.profile)
             if isinstance(judged, ValidatedSheet) and has_sent_rows(context, first, judged):
                 self._record_job(target, first)
@@ -95,21 +98,27 @@ class WorkbookSender:
             self._send_whole(target)
 
     def planned(
-        self, target: StepWorkbook, unit: UnitOverview, waits_for: Sequence[str]
+        self,
+        target: StepWorkbook,
+        judged: JudgedFile,
+        unit: UnitOverview,
+        waits_for: Sequence[str],
     ) -> UnitOverview:
-        """Return the unit with the actions of the workbook's rows; nothing is written.
+        """Return the unit with the actions of a judged workbook's rows; nothing is written.
 
         Names that the system does not have may be those of records that the steps create for which
-        this one ``waits_for``. Raises ``UsageError`` when it has errors, and what ``Uploads.plan``
-        raises.
+        this one ``waits_for``. Raises what ``Uploads.plan`` raises.
         """
-        judged = self._validated(target, waits_for)
-        plan = self._uploads(target).plan(judged, self._options(target)).plan
+        prepared = self._prepared(target, judged)
+        if not _is_sendable(prepared):
+            why = _not_sendable(target.workbook.path, prepared, waits_for)
+            return replace(unit, problem=why.message)
+        plan = self._uploads(target).plan(prepared, self._options(target)).plan
         count = len(plan.rows) - plan.not_records
         held = plan.rows.chosen(
             lambda action, reason: action is RowAction.HELD and reason is not RowReason.NO_RECORD
         )
-        columns = {} if judged.resource is None else judged.resource.by_name
+        columns = {} if prepared.resource is None else prepared.resource.by_name
         return replace(
             unit,
             rows=RowCounts(read=count, unsent=count),
@@ -164,7 +173,7 @@ class WorkbookSender:
         step = replace(target.step, resource=job.spec.resource, sheet=None, links={})
         judged = judge_workbook(self.batch, StepWorkbook(step, book))
         if not _is_sendable(judged):
-            raise _not_sendable(Path(rejects), judged, ())
+            raise _not_sendable(Path(rejects), judged)
         try:
             yield corrected_rows(context, job, judged)
         except NotRetriable:
@@ -192,20 +201,19 @@ class WorkbookSender:
             return
         self._run(target, job)
 
-    def _judge(self, target: StepWorkbook) -> JudgedFile:
-        """Validate a workbook, and fill in the codes of the records that its cells name."""
-        judged = judge_workbook(self.batch, target)
+    def _prepared(self, target: StepWorkbook, judged: JudgedFile) -> JudgedFile:
+        """Leave out columns, and fill in the codes of the records that cells name."""
         if isinstance(judged, ValidatedSheet) and target.step.sending is not None:
             judged = _without_columns(judged, target.step.sending.leave_out)
         if not _is_sendable(judged) or judged.resource is None or judged.resource.base is None:
             return judged
         return self._uploads(target).with_codes(judged)
 
-    def _validated(self, target: StepWorkbook, waits_for: Sequence[str] = ()) -> ValidatedSheet:
+    def _validated(self, target: StepWorkbook) -> ValidatedSheet:
         """Validate a workbook once more, so that what is sent is what was validated."""
-        judged = self._judge(target)
+        judged = self._prepared(target, judge_workbook(self.batch, target))
         if not _is_sendable(judged):
-            raise _not_sendable(target.workbook.path, judged, waits_for)
+            raise _not_sendable(target.workbook.path, judged)
         if file_digest(target.workbook.path) != target.workbook.sha256:
             raise UsageError(
                 Text(
@@ -249,10 +257,6 @@ def _is_sendable(judged: JudgedFile) -> TypeGuard[ValidatedSheet]:
     return isinstance(judged, ValidatedSheet) and may_be_sent(judged, good_rows=False)
 
 
-class _SheetErrors(UsageError):
-    """Error of a workbook whose cells have errors."""
-
-
 _ERRORS = Text(
     pt="{file} tem {n} {n:erro|erros}; o primeiro: {first}",
     en="{file} has {n} {n:error|errors}; the first: {first}",
@@ -265,7 +269,7 @@ _NAMES_TO_COME = Text(
 )
 
 
-def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str]) -> UsageError:
+def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str] = ()) -> UsageError:
     if not isinstance(judged, ValidatedSheet):
         return UsageError(judged.refusal.message, judged.refusal.hint)
     errors = [finding for one in judged.with_children for finding in one.error_findings()]
@@ -275,44 +279,74 @@ def _not_sendable(path: Path, judged: JudgedFile, waits_for: Sequence[str]) -> U
         return UsageError(
             _NAMES_TO_COME.format(file=path.name, n=count, cell=errors[0].cell, steps=names)
         )
-    return _SheetErrors(_ERRORS.format(file=path.name, n=count, first=next(told_errors(judged))))
+    return UsageError(_ERRORS.format(file=path.name, n=count, first=next(told_errors(judged))))
 
 
 def plan_batch(batch: Batch, options: UploadOptions) -> list[StepOverview]:
     """Return the status of each step, with the planned actions of what was never sent.
 
-    Workbooks are validated and their records looked up; nothing is written, not even here. A
-    workbook with errors, or whose records cannot be asked for, says so in its ``problem``. Raises
-    ``ConfigError`` where an environment cannot be used at all.
+    Workbooks are validated, also against one another, and their records looked up; nothing is
+    written, not even here. A workbook with errors has them, one whose records cannot be asked for
+    says so in its ``problem``. Raises ``ConfigError`` where an environment cannot be used at all,
+    and what ``Client.records`` raises.
     """
-    sender = WorkbookSender(batch, options)
-    return [
+    sender, gathered = WorkbookSender(batch, options), GatheredSheets(batch)
+    steps = [
         replace(
             state,
             units=tuple(
-                _with_actions(sender, state.step, unit, state.waits_for)
-                if isinstance(state.step, WorkbookStep)
+                _with_actions(sender, gathered, state.step, unit, state.waits_for)
+                if isinstance(state.step, WorkbookStep) and state.step.sending is not None
                 else unit
                 for unit in state.units
             ),
         )
         for state in overview(batch)
     ]
+    failed = {
+        (target.step.name, target.workbook.name): check
+        for target, check, _ in gathered.checks()
+        if not check.ok
+    }
+    return [
+        replace(state, units=tuple(_with_check(state.step, unit, failed) for unit in state.units))
+        for state in steps
+    ]
 
 
 def _with_actions(
-    sender: WorkbookSender, step: WorkbookStep, unit: UnitOverview, waits_for: Sequence[str]
+    sender: WorkbookSender,
+    gathered: GatheredSheets,
+    step: WorkbookStep,
+    unit: UnitOverview,
+    waits_for: Sequence[str],
 ) -> UnitOverview:
-    if step.sending is None or unit.jobs or unit.status not in _TO_PLAN:
-        return unit
     path = sender.batch.plan.folder / unit.name
     target = StepWorkbook(step, WorkbookFile(path, unit.name, unit.sha256))
+    if unit.jobs or unit.status not in _TO_PLAN:
+        if unit.jobs and unit.status is not UnitStatus.DONE:
+            gathered.add_unsettled(target)
+        return unit
+    judged = judge_workbook(sender.batch, target)
+    gathered.add(target, judged)
     try:
-        return sender.planned(target, unit, waits_for)
-    except _SheetErrors as error:
-        return replace(unit, status=UnitStatus.INVALID, problem=error.message)
-    except (UsageError, ApiError, WorkbookRefused) as error:
-        return replace(unit, problem=error.message)
+        return sender.planned(target, judged, unit, waits_for)
+    except ApiError as error:
+        return replace(unit, status=UnitStatus.FAILED, problem=error.message)
+    except UsageError as error:
+        return replace(unit, status=UnitStatus.HELD, problem=error.message)
+
+
+def _with_check(
+    step: AnyStep, unit: UnitOverview, failed: Mapping[tuple[str, str], CheckRecord]
+) -> UnitOverview:
+    """Return a planned unit; one that failed the checks has no actions."""
+    check = failed.get((step.name, unit.name))
+    if check is None:
+        return unit
+    rows = RowCounts(check.rows, unsent=check.rows)
+    status = failed_check_status(check)
+    return UnitOverview(unit.name, status, rows, (), check, check.problem, unit.sha256)
 
 
 _TO_PLAN = frozenset(

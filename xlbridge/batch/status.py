@@ -84,7 +84,6 @@ _BY_GRAVITY = (
     UnitStatus.IN_DOUBT,
 )
 _STATUS_OF_NONE = UnitStatus.DONE
-_CANNOT_BE_SENT = frozenset({UnitStatus.INVALID, UnitStatus.REFUSED})
 _NO_WORKBOOK = Text(
     pt="nenhum arquivo corresponde a {pattern} ({there})",
     en="no workbook matches {pattern} ({there})",
@@ -174,6 +173,12 @@ def _units_of_step(batch: Batch, step: WorkbookStep) -> tuple[list[UnitOverview]
     )
 
 
+_IN_TWO_STEPS = Text(
+    pt="já está na etapa {step}, que envia as mesmas linhas; tire-o de uma das duas.",
+    en="is in the step {step} already, which sends the same rows; take it out of one of the two.",
+)
+
+
 def _empty_exports(batch: Batch, step: WorkbookStep) -> set[Path]:
     """Return the workbooks of a step that the batch itself has exported without any record."""
     files = {batch.plan.file(pattern) for pattern in step.patterns}
@@ -195,8 +200,13 @@ def workbook_overviews(
     present = [one for one in workbooks_of(batch.plan, step) if one.path not in nothing]
     if step.sending is not None:
         _follow_renames(batch, step, present)
+    taken = batch.files_before(step)
     for book in present:
-        yield book, workbook_overview(batch, step, book)
+        state, other = workbook_overview(batch, step, book), taken.get(batch.plan.file(book.name))
+        if other is not None and not state.jobs:
+            problem = _IN_TWO_STEPS.format(step=other)
+            state = UnitOverview(book.name, UnitStatus.HELD, problem=problem, sha256=book.sha256)
+        yield book, state
     if step.sending is None:
         return
     names = {book.name for book in present}
@@ -238,9 +248,8 @@ def blocked_steps(steps: Sequence[StepOverview]) -> Iterator[str]:
         waits = not stuck.isdisjoint(state.waits_for)
         if waits:
             yield state.step.name
-        failed = (unit for unit in state.units if not unit.jobs and unit.status in _CANNOT_BE_SENT)
         lacking = state.problem is not None and exports.isdisjoint(state.step.after)
-        if waits or lacking or any(failed):
+        if waits or lacking or any(unit.cannot_be_sent for unit in state.units):
             stuck.add(state.step.name)
 
 

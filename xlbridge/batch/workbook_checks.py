@@ -261,22 +261,21 @@ def check_all(
     may still bring are not reported as missing. Raises what ``Client.records`` raises, and records
     nothing then.
     """
-    gathered = _GatheredSheets(batch)
+    gathered = GatheredSheets(batch)
     for target in unsettled:
         gathered.add_unsettled(target)
     for target, found in judged:
         gathered.add(target, found)
         advance()
     failed = []
-    for target, found in gathered.with_findings():
-        check = _check_record(target, found)
+    for target, check, found in gathered.checks():
         batch.ledger.checked(batch.id, target.step.name, target.workbook.name, check)
         if not check.ok:
             failed.append(found)
     return failed
 
 
-class _GatheredSheets:
+class GatheredSheets:
     """Judged sheets, of which only the cells that name records stay once their keys are compared.
 
     A good one needs them too: the batch may still find an error in it.
@@ -306,7 +305,7 @@ class _GatheredSheets:
         resource = catalogue.get(target.step.resource or "")
         self._of_environment(target.step).add_unsettled(target.workbook.path, resource)
 
-    def with_findings(self) -> Iterator[tuple[StepWorkbook, JudgedFile]]:
+    def checks(self) -> Iterator[tuple[StepWorkbook, CheckRecord, JudgedFile]]:
         """Yield each judged workbook, with the findings that only the whole batch shows.
 
         Raises what ``Client.records`` raises.
@@ -316,7 +315,7 @@ class _GatheredSheets:
             if isinstance(judged, ValidatedSheet):
                 key = judged.file, judged.sheet
                 judged.add(finding for of_sheet in found for finding in of_sheet.get(key, ()))
-            yield target, judged
+            yield target, _check_record(target, judged), judged
 
     def _of_environment(self, step: WorkbookStep) -> CrossWorkbookChecks:
         """Return the checks of a step's environment; one that only validates asks no system."""

@@ -80,10 +80,11 @@ def plan_command(
         _opened(plan, month, given) as batch,
         show_progress(Text(pt="Planejando", en="Planning")) as display,
     ):
-        steps = plan_batch(batch, UploadOptions(consent=ApproveAll(), progress=display.tell))
+        options = UploadOptions(consent=ApproveAll(), progress=display.tell)
+        outcome = BatchOutcome(plan_batch(batch, options))
         with display.paused():
-            print_report(batch_report(batch, BatchOutcome(steps)), form)
-    return ExitCode.GOOD
+            print_report(batch_report(batch, outcome), form)
+    return batch_exit_code(outcome, planned=True)
 
 
 @described_command(

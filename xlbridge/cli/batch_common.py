@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from xlbridge.batch import Batch, BatchOutcome, UnitStatus, open_known_batch, open_ledger
+from xlbridge.batch import (
+    Batch,
+    BatchOutcome,
+    UnitStatus,
+    open_known_batch,
+    open_ledger,
+)
 from xlbridge.batch.plan import with_month
 from xlbridge.cli.environment import settings_without_profile
 from xlbridge.cli.lifecycle import ExitCode
@@ -105,12 +111,14 @@ def open_batch_named(batch_id: str | None) -> AbstractContextManager[Batch]:
     return open_known_batch(batch_id, settings, remark)
 
 
-def batch_exit_code(outcome: BatchOutcome) -> ExitCode:
-    """Return the exit code of a batch: the gravest of its steps'."""
+def batch_exit_code(outcome: BatchOutcome, *, planned: bool = False) -> ExitCode:
+    """Return the exit code of a batch: the gravest of its steps'. Of one that is only ``planned``
+    what is left to do is no error, what a person has to correct first is one."""
     steps = outcome.steps
     statuses = {unit.status for state in steps for unit in state.units}
     statuses |= {state.status for state in steps}
     for status, code in _EXIT_CODE_BY_STATUS.items():
         if status in statuses:
             return code
-    return ExitCode.GOOD if all(state.done for state in steps) else ExitCode.DATA_ERRORS
+    good = not outcome.needs_person if planned else all(state.done for state in steps)
+    return ExitCode.GOOD if good else ExitCode.DATA_ERRORS

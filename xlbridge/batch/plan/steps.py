@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,19 @@ class WorkbookStep(Step):
     mapping: "SheetMapping | None" = None
     sending: SendOptions | None = None
     may_be_empty: bool = False
+
+    def sends_like(self, other: "WorkbookStep") -> bool:
+        """Tell whether both steps would write the same records of one workbook."""
+        return self.sending is not None and self._what_is_sent == other._what_is_sent
+
+    @property
+    def _what_is_sent(self) -> Sequence[object]:
+        sending = self.sending and (
+            self.sending.update,
+            self.sending.foreign_numbers,
+            frozenset(self.sending.leave_out),
+        )
+        return self.resource, self.sheet, self.reading, self.links, self.mapping, sending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,17 +332,20 @@ def workbooks_of(plan: BatchPlan, step: WorkbookStep) -> list[WorkbookFile]:
     """
     named = {plan.file(pattern) for pattern in step.patterns}
     written = {path for _, path in plan.written()} - named
-    found: dict[Path, None] = {}
-    for pattern in step.patterns:
-        matched = sorted(_matching_files(plan.folder, pattern))
-        found |= dict.fromkeys(
-            path
-            for path in matched
-            if plan.file(str(path)) not in written and not WorkbookMark.PROVEN.is_on(path)
-        )
     return [
-        WorkbookFile(path, relative_name(plan.folder, path), file_digest(path)) for path in found
+        WorkbookFile(path, relative_name(plan.folder, path), file_digest(path))
+        for place, path in files_of(plan, step).items()
+        if place not in written and not WorkbookMark.PROVEN.is_on(path)
     ]
+
+
+def files_of(plan: BatchPlan, step: WorkbookStep) -> dict[Path, Path]:
+    """Return the files that the patterns of a step match, pattern by pattern, by where they are."""
+    matched = (sorted(_matching_files(plan.folder, pattern)) for pattern in step.patterns)
+    found: dict[Path, Path] = {}
+    for path in chain.from_iterable(matched):
+        found.setdefault(plan.file(str(path)), path)
+    return found
 
 
 def file_digest(path: Path) -> str:
