@@ -47,7 +47,7 @@ class ShownFindings:
                 "code": rule[1],
                 "severity": found[0].kind.severity.value,
                 "message": str(message_of_all(found)),
-                "hint": str(found[0].hint),
+                "hint": _hint(found[0]),
                 "of_header": (found[0].row or 0) <= header,
                 "names": [] if rule[0] else [it.column or it.cell for it in found[:_MOST_NAMES]],
                 "count": len(found),
@@ -108,8 +108,20 @@ class ShownFindings:
         return None if column is None or finding.row <= header else (finding.row, column)
 
 
-# What the command line declares by an option is chosen beside the grid.
+# What the command line declares by an option, or does, is chosen in the page, or done in Excel.
 _HINTS: Mapping[str, Text] = {
+    "sheets-hidden": Text(
+        pt="Se os dados estão numa delas, reexiba-a no Excel, salve e abra o arquivo de novo.",
+        en="If the data is in one of them, unhide it in Excel, save, and open the file again.",
+    ),
+    "header-not-found": Text(
+        pt="Diga em Abrir em que linha está o cabeçalho, ou use o modelo, que está lá.",
+        en="Say under Open in which row the header is, or use the template, which is there.",
+    ),
+    "template-outdated": Text(
+        pt="Baixe em Abrir o modelo atual, e passe os dados para ele.",
+        en="Download the present template under Open, and move the data to it.",
+    ),
     "date-ambiguous": Text(
         pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista do que foi "
         "encontrado.",
@@ -134,13 +146,17 @@ def told_mark(severity: str, text: str) -> dict[str, Any]:
     return {"severity": severity, "message": text, "hint": "", "code": severity}
 
 
+def _hint(finding: Finding) -> str:
+    return str(_HINTS.get(finding.kind.code, finding.hint))
+
+
 def _mark(finding: Finding) -> dict[str, Any]:
     is_error = finding.kind.severity is Severity.ERROR
     return {
         "severity": "error" if is_error else "warning",
         "code": finding.kind.code,
         "message": str(finding.message),
-        "hint": str(_HINTS.get(finding.kind.code, finding.hint)),
+        "hint": _hint(finding),
         "corrected": None if finding.corrected is None else value_text(finding.corrected),
     }
 

@@ -125,8 +125,8 @@ class SheetEditor:
 
     @property
     def is_recognised(self) -> bool:
-        """True once the sheet was validated."""
-        return self._found is not None
+        """True once the sheet was validated; an empty workbook has none."""
+        return self._validated is not None and self._validated.resource is not None
 
     @property
     def validated(self) -> ValidatedSheet:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
-from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
+from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import (
@@ -37,6 +37,15 @@ _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger t
 _SAY_CSV_FORM = Text(
     pt="Escolha abaixo o separador ou a codificação, ou salve o arquivo de novo como CSV UTF-8.",
     en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
+)
+_EMPTY = UsageError(
+    Text(pt="O arquivo não tem nenhuma linha.", en="The workbook has no rows."),
+)
+_HIDDEN = Text(
+    pt="Há planilhas ocultas, que não são lidas: {listed}. Se os dados estão numa delas, reexiba-a "
+    "no Excel, salve e abra o arquivo de novo.",
+    en="There are hidden sheets, which are not read: {listed}. If the data is in one of them, "
+    "unhide it in Excel, save, and open the file again.",
 )
 
 
@@ -144,11 +153,14 @@ class SheetRequests:
             if header_row is None:
                 try:
                     editor.choose(choice)
-                    told = sheet_json(editor)
                 except NoFittingResource:
                     pass
                 except UsageError as error:
                     return _unrecognised(editor, error)
+                else:
+                    if not editor.is_recognised:
+                        return _unrecognised(editor, _EMPTY)
+                    told = sheet_json(editor)
                 if "rows" in told and editor.validated.readable:
                     return told
                 known = known_mapping(editor, settings, choice.resource)
@@ -296,9 +308,11 @@ class SheetRequests:
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:
     """Return that a person has to say what the sheet holds, or to confirm its mapping."""
     told: dict[str, Any] = {"file": editor.path.name, "sheets": editor.sheet_names}
-    if error is not None:
+    hidden = ", ".join(editor.workbook.hidden)
+    hint = str(_HIDDEN.format(listed=hidden)) if hidden else ""
+    if error is not None or hidden:
         # The hints name options of the command; the page asks beside the message.
-        told["error"] = error_json(error) | {"hint": ""}
+        told["error"] = {"message": "" if error is None else str(error.message), "hint": hint}
     return told
 
 

@@ -16,14 +16,20 @@ _TEXTS: Mapping[str, Text] = {
         en="The page has ended. To open it again: xlbridge ui",
     ),
     "lost": Text(
-        pt="A página perdeu a conexão com o xlbridge. Se o terminal foi fechado, rode xlbridge ui "
-        "de novo.",
-        en="The page lost its connection to xlbridge. If the terminal was closed, run xlbridge ui "
-        "again.",
+        pt="A página perdeu a conexão com o xlbridge; a última alteração pode não ter sido feita. "
+        "Se o terminal foi fechado, rode xlbridge ui de novo: o que foi corrigido continua em "
+        "Abrir.",
+        en="The page lost its connection to xlbridge; the last change may not have been made. If "
+        "the terminal was closed, run xlbridge ui again: what was corrected goes on under Open.",
     ),
     "drop": Text(
         pt="Solte aqui a sua planilha: .xlsx, .csv, .xls, .xlsb ou .ods",
         en="Drop your workbook here: .xlsx, .csv, .xls, .xlsb or .ods",
+    ),
+    "one_file": Text(
+        pt="Solte um arquivo de cada vez; a página corrige um por um. Vários juntos: Lotes.",
+        en="Drop one file at a time: the page corrects one after the other. Several together: "
+        "Batches.",
     ),
     "choose_file": Text(pt="Escolher o arquivo", en="Choose the file"),
     "original": Text(
@@ -77,6 +83,12 @@ _TEXTS: Mapping[str, Text] = {
         "nada foi alterado. Linhas novas cabem em “Todas as linhas”.",
         en="What was pasted reaches beyond the last column, or the rows that this view shows; "
         "nothing was changed. New rows fit into “All rows”.",
+    ),
+    "not_copied": Text(
+        pt="São linhas demais para copiar daqui, e nada foi copiado nem apagado; baixe a planilha "
+        "corrigida.",
+        en="These are too many rows to copy from here, and nothing was copied or erased; download "
+        "the corrected workbook.",
     ),
     "row_title": Text(pt="Linha", en="Row"),
     "record": Text(pt="Registro", en="Record"),

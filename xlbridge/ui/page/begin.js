@@ -1,6 +1,6 @@
 // Begin: open a workbook, continue an edit, say what the sheet holds.
 
-import { asking, button, byId, call, fill, option, post, replacing, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, fill, option, post, replacing, said, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
@@ -23,7 +23,7 @@ async function openFile(file) {
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
   const [delimiter, encoding] = CSV_CHOICES.map((name) => byId(name).value);
   const isNewest = await replacing(
-    () => call("/api/open", { body: file, headers, query: { delimiter, encoding } }),
+    () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, about: `${file.name}: ` }),
     (answer) => {
       for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
       showKnown(answer);
@@ -67,7 +67,8 @@ export function showKnown(answer) {
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
   if (!recognised) {
     byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
-    byId("known-counts").textContent = form ? texts.confirm_first : texts.say_resource;
+    const told = [answer.error ? said(answer.error) : "", form ? texts.confirm_first : texts.say_resource];
+    byId("known-counts").textContent = told.join(" ").trim();
     if (form) byId("resource").value = form.resource;
     if (form) byId("sheet").value = form.sheet;
     state.sheet = null;
@@ -85,7 +86,7 @@ export function showKnown(answer) {
 }
 
 function showDrafts() {
-  listDrafts(call("/api/drafts"));
+  listDrafts(call("/api/drafts", { unasked: true }));
 }
 
 async function listDrafts(asked) {
@@ -118,16 +119,22 @@ export function setUpBegin() {
     if (file.files.length) openNew(file.files[0]);
     file.value = "";
   });
+  // A file may fall anywhere: the browser would show it in place of the page.
   const area = byId("drop-area");
-  area.addEventListener("dragover", (event) => {
+  document.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     area.classList.add("over");
   });
-  area.addEventListener("dragleave", () => area.classList.remove("over"));
-  area.addEventListener("drop", (event) => {
-    event.preventDefault();
+  document.addEventListener("dragleave", () => area.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
     area.classList.remove("over");
-    if (event.dataTransfer.files.length) openNew(event.dataTransfer.files[0]);
+    const { files, items } = event.dataTransfer;
+    if (files.length === 0) return;
+    event.preventDefault();
+    show("begin");
+    if (files.length > 1 || items[0].webkitGetAsEntry()?.isDirectory) showProblem(texts.one_file);
+    else openNew(files[0]);
   });
   for (const name of ["resource", "sheet"]) byId(name).addEventListener("change", choose);
   for (const name of CSV_CHOICES) byId(name).addEventListener("change", () => openFile(csv));

@@ -3,18 +3,20 @@
 const data = JSON.parse(document.getElementById("page-data").textContent);
 export const { texts, listings, isOpen, running } = data;
 export const byId = (id) => document.getElementById(id);
-export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
+export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
 // The open sheet as the server told it last, and the rows that the grid shows.
 export const state = { sheet: null, view: "wrong" };
 
-// Asks the server, and returns its answer as ``read`` gives it, null where it has none or refuses.
-async function ask(address, options, read) {
+// Asks the server, and returns its answer as ``read`` gives it, null where it has none or refuses;
+// a refusal says what it is about. What was told before is gone, unless nobody asked for the answer.
+async function ask(address, options, read, { about = "", unasked = false } = {}) {
   try {
     const answer = await fetch(address, options);
     const found = answer.ok ? await read(answer) : null;
     const refusal = answer.ok ? null : await answer.json();
-    showProblem(refusal ? said(refusal.error) : "");
+    if (refusal || !unasked) showProblem(refusal ? about + said(refusal.error) : "");
     return found;
   } catch {
     showProblem(texts.lost);
@@ -22,10 +24,10 @@ async function ask(address, options, read) {
   }
 }
 
-export function call(path, { body, query, headers } = {}) {
+export function call(path, { body, query, headers, ...telling } = {}) {
   const address = query ? `${path}?${new URLSearchParams(query)}` : path;
   const options = body === undefined ? { headers } : { method: "POST", body, headers };
-  return ask(address, options, (answer) => answer.json());
+  return ask(address, options, (answer) => answer.json(), telling);
 }
 
 // Downloads what a link leads to, when the edits so far are made. What is refused is told, and does
@@ -118,6 +120,7 @@ export const whenShown = (name, run) => shown.set(name, run);
 
 export function show(name) {
   asking("screen");
+  showProblem("");
   for (const section of document.querySelectorAll("main > section")) {
     section.hidden = section.id !== name;
   }

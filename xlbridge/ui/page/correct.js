@@ -1,6 +1,6 @@
 // Correct: the grid of the sheet, the rules beside it, corrections of a whole rule.
 
-import { asking, button, byId, element, fill, inTurn, isIdle, ofSheet, option, settled, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, figure, fill, inTurn, isIdle, ofSheet, option, settled, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
@@ -23,6 +23,7 @@ const grid = new Grid(byId("grid"), {
   nextError,
   step,
   outside: () => showProblem(texts.outside),
+  notCopied: () => showProblem(texts.not_copied),
 });
 
 export function showSheet(answer) {
@@ -52,7 +53,7 @@ function update(answer) {
   if (answer.unit) byId("unit").textContent = fill(texts.unit_how, answer.unit);
   grid.setColumns(answer.columns);
   byId("rules").replaceChildren(...answer.rules.map(ruleItem));
-  const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${one.errors + one.refused}`));
+  const parts = answer.parts.map((one) => option(one.sheet, `${one.sheet} · ${figure(one.errors + one.refused)}`));
   byId("part").replaceChildren(...parts);
   byId("part").value = answer.shown;
   byId("part").hidden = parts.length < 2;
@@ -125,7 +126,7 @@ export async function changeView(name) {
 function ruleItem(rule) {
   const item = element("li", undefined, rule.severity);
   item.dataset.rule = rule.key;
-  const count = element("span", rule.count, "count");
+  const count = element("span", figure(rule.count), "count");
   const place = rule.column ? `${rule.column}: ` : "";
   const one = button("", () => (rule.of_header ? showHeader(rule) : changeView(rule.key)), "rule");
   one.append(count, `${place}${rule.message}`);
@@ -197,6 +198,10 @@ export function setUpCorrect(whenSent, whenChanged) {
     show("send");
     await settled();
     if (state.sheet && state.sheet.sendable) whenSent();
+  });
+  document.addEventListener("keydown", (event) => {
+    const isBeside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
+    if (isBeside) grid.shortcut(event);
   });
   whenShown("mend", () => grid.load({ view: state.view, renew: true }));
 }

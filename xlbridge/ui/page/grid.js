@@ -1,16 +1,21 @@
 // Grid of a sheet: only the rows in sight are in the page, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
+import { clipboardText, parseClipboard } from "./clipboard.js";
 import { RowWindows } from "./windows.js";
 
 const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 56;
 const CELL_WIDTH = 150;
-const NUMBER_WIDTH = 64;
+const NUMBER_WIDTH = 76;
+const TALLEST = 8_000_000; // pixels; browsers round what lies far below, or cut it off
+const MOST_COPIED = 5_000; // rows
+const SHORT = 18; // letters that a cell shows
+const TALLEST_TEXT = 8 * ROW_HEIGHT;
 
 export class Grid {
   // handlers: rowsOf(view), edit(findCells), isIdle(), current(row, cell), nextError(),
-  // step(name), outside()
+  // step(name), outside(), notCopied()
   constructor(root, handlers) {
     this.root = root;
     this.handlers = handlers;
@@ -43,10 +48,14 @@ export class Grid {
     root.addEventListener("mousedown", (event) => this.pointAt(event));
     root.addEventListener("dblclick", () => this.begin(this.textAt(this.at, this.column)));
     this.input.addEventListener("keydown", (event) => this.key(event));
-    this.input.addEventListener("input", () => this.type());
+    this.input.addEventListener("input", () => {
+      this.type();
+      this.fit();
+    });
     this.input.addEventListener("compositionstart", () => this.type());
     this.input.addEventListener("paste", (event) => this.paste(event));
     this.input.addEventListener("copy", (event) => this.copy(event));
+    this.input.addEventListener("cut", (event) => this.cut(event));
     this.input.addEventListener("blur", () => this.commit());
     new ResizeObserver(() => this.draw()).observe(root);
   }
@@ -95,14 +104,17 @@ export class Grid {
     }
     this.at = Math.min(this.at, Math.max(this.total - 1, 0));
     this.cells.setAttribute("aria-rowcount", this.total + 1);
-    this.space.style.height = `${this.total * ROW_HEIGHT + 40}px`;
+    this.space.style.height = `${Math.min(this.height, TALLEST)}px`;
     this.space.style.width = `${NUMBER_WIDTH + this.columns.length * CELL_WIDTH}px`;
     this.draw();
   }
 
   async fetch(first, last = first) {
     const windows = this.windows;
-    if (windows && (await windows.fetch(first, last)) && this.windows === windows) this.draw();
+    const wasThere = this.rowAt(this.at);
+    if (!windows || !(await windows.fetch(first, last)) || this.windows !== windows) return;
+    this.draw();
+    if (!wasThere) this.tell();
   }
 
   get total() {
@@ -113,8 +125,27 @@ export class Grid {
     return Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2;
   }
 
+  get height() {
+    return this.total * ROW_HEIGHT + 40;
+  }
+
+  // Pixels of rows that go by with each pixel of the scroll bar: more than one in a very tall sheet.
+  get pace() {
+    const below = HEAD_HEIGHT - this.root.clientHeight;
+    return this.height > TALLEST ? (this.height + below) / (TALLEST + below) : 1;
+  }
+
+  // Pixels of rows above those in sight.
+  get above() {
+    return this.root.scrollTop * this.pace;
+  }
+
+  topOf(at) {
+    return `${HEAD_HEIGHT + at * ROW_HEIGHT - this.above + this.root.scrollTop}px`;
+  }
+
   firstVisible() {
-    return Math.max(0, Math.floor(this.root.scrollTop / ROW_HEIGHT));
+    return Math.max(0, Math.floor(this.above / ROW_HEIGHT));
   }
 
   rowAt(at) {
@@ -152,7 +183,7 @@ export class Grid {
     line.setAttribute("role", "row");
     if (row.aside) line.classList.add("aside");
     line.setAttribute("aria-rowindex", at + 2);
-    line.style.top = `${HEAD_HEIGHT + at * ROW_HEIGHT}px`;
+    line.style.top = this.topOf(at);
     line.append(cell("number", row.row, "rowheader"));
     row.cells.forEach((text, place) => {
       const marks = row.marks[place] || [];
@@ -183,7 +214,7 @@ export class Grid {
   }
 
   placeInput() {
-    this.input.style.top = `${HEAD_HEIGHT + this.at * ROW_HEIGHT}px`;
+    this.input.style.top = this.topOf(this.at);
     this.input.style.left = `${NUMBER_WIDTH + this.column * CELL_WIDTH}px`;
   }
 
@@ -204,8 +235,8 @@ export class Grid {
     this.column = Math.min(Math.max(column, 0), this.columns.length - 1);
     const top = this.at * ROW_HEIGHT;
     const inner = this.root.clientHeight - HEAD_HEIGHT - ROW_HEIGHT;
-    if (top < this.root.scrollTop) this.root.scrollTop = top;
-    if (top > this.root.scrollTop + inner) this.root.scrollTop = top - inner;
+    if (top < this.above) this.root.scrollTop = top / this.pace;
+    if (top > this.above + inner) this.root.scrollTop = (top - inner) / this.pace;
     const left = this.column * CELL_WIDTH;
     const wide = this.root.clientWidth - NUMBER_WIDTH - CELL_WIDTH;
     if (left < this.root.scrollLeft) this.root.scrollLeft = left;
@@ -222,11 +253,17 @@ export class Grid {
   key(event) {
     if (event.isComposing) return;
     const typing = this.input.classList.contains("typing");
+    const far = isControl(event) ? Infinity : 1;
+    const corner = isControl(event) ? Infinity : 0;
     const moves = {
-      ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
-      PageUp: [-20, 0], PageDown: [20, 0],
+      ArrowUp: [-far, 0], ArrowDown: [far, 0], ArrowLeft: [0, -far], ArrowRight: [0, far],
+      PageUp: [-20, 0], PageDown: [20, 0], Home: [-corner, -Infinity], End: [corner, Infinity],
     };
-    if (event.key === "Enter") {
+    if (typing && event.key === "Enter" && event.altKey) {
+      event.preventDefault();
+      this.input.setRangeText("\n", this.input.selectionStart, this.input.selectionEnd, "end");
+      this.fit();
+    } else if (event.key === "Enter") {
       event.preventDefault();
       this.commit();
       this.move(this.at + (event.shiftKey ? -1 : 1), this.column);
@@ -234,30 +271,32 @@ export class Grid {
       this.stop();
     } else if (event.key === "F2") {
       this.begin(this.textAt(this.at, this.column));
-    } else if (event.key === "F8") {
-      event.preventDefault();
-      this.commit();
-      this.handlers.nextError();
-    } else if (typing) {
+    } else if (typing && event.key !== "F8") {
       return;
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
       this.eraseSelected();
-    } else if (event.key === "Home" && event.ctrlKey) {
-      this.move(0, 0);
-    } else if (event.key === "End" && event.ctrlKey) {
-      this.move(this.total - 1, this.columns.length - 1);
-    } else if (event.ctrlKey && event.key.toLowerCase() === "z") {
-      event.preventDefault();
-      this.handlers.step(event.shiftKey ? "redo" : "undo");
-    } else if (event.ctrlKey && event.key.toLowerCase() === "y") {
-      event.preventDefault();
-      this.handlers.step("redo");
     } else if (moves[event.key]) {
       event.preventDefault();
       const [down, right] = moves[event.key];
       this.move(this.at + down, this.column + right, event.shiftKey);
+    } else {
+      this.shortcut(event);
     }
+  }
+
+  // Does what a key stands for wherever it is pressed beside the sheet.
+  shortcut(event) {
+    const name = event.key.toLowerCase();
+    if (name === "f8") {
+      this.commit();
+      this.handlers.nextError();
+    } else if (isControl(event) && (name === "z" || name === "y")) {
+      this.handlers.step(name === "y" || event.shiftKey ? "redo" : "undo");
+    } else {
+      return;
+    }
+    event.preventDefault();
   }
 
   type() {
@@ -269,13 +308,23 @@ export class Grid {
   begin(text) {
     this.type();
     this.input.value = text;
+    this.fit();
     this.input.focus({ preventScroll: true });
     this.input.select();
+  }
+
+  // Lets a long text, or one of several lines, be seen while it is typed.
+  fit() {
+    const isLong = this.input.value.length > SHORT || this.input.value.includes("\n");
+    this.input.classList.toggle("long", isLong);
+    this.input.style.height = "";
+    if (isLong) this.input.style.height = `${Math.min(this.input.scrollHeight, TALLEST_TEXT)}px`;
   }
 
   stop() {
     this.input.value = "";
     this.input.classList.remove("typing");
+    this.fit();
   }
 
   commit() {
@@ -336,18 +385,38 @@ export class Grid {
     this.change(cells);
   }
 
-  copy(event) {
-    if (this.input.classList.contains("typing")) return;
+  // Copies the selected cells; rows that were not in sight yet are fetched first. Tells whether it did.
+  async copy(event) {
+    if (this.input.classList.contains("typing")) return false;
     event.preventDefault();
+    const other = this.anchor ? this.anchor.at : this.at;
+    const [first, last] = [Math.min(other, this.at), Math.max(other, this.at)];
+    if (last - first >= MOST_COPIED) {
+      this.handlers.notCopied();
+      return false;
+    }
+    const missing = Array.from({ length: last - first + 1 }, (_, at) => this.rowAt(first + at)).includes(undefined);
+    if (!missing) event.clipboardData.setData("text/plain", this.selectedText());
+    else if (!(await this.windows.fetch(first, last))) return false;
+    else await navigator.clipboard.writeText(this.selectedText());
+    return true;
+  }
+
+  async cut(event) {
+    if (await this.copy(event)) this.eraseSelected();
+  }
+
+  selectedText() {
     const lines = new Map();
     this.eachSelected((at, column) => {
       if (!lines.has(at)) lines.set(at, []);
-      lines.get(at).push(quoteCell(this.textAt(at, column)));
+      lines.get(at).push(this.textAt(at, column));
     });
-    const text = [...lines.values()].map((line) => line.join("\t")).join("\n");
-    event.clipboardData.setData("text/plain", text);
+    return clipboardText([...lines.values()]);
   }
 }
+
+const isControl = (event) => event.ctrlKey || event.metaKey;
 
 function element(name, classes, text) {
   const one = document.createElement(name);
@@ -370,33 +439,4 @@ function cell(classes, text, role) {
 function worst(marks) {
   const order = ["error", "refused", "warning", "planned"];
   return order.find((name) => marks.some((mark) => mark.severity === name));
-}
-
-function quoteCell(text) {
-  return /["\t\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-// Text of Excel's clipboard: cells between tabs, those with breaks or quotes between quotes.
-export function parseClipboard(text) {
-  const rows = [[]];
-  let value = "";
-  let quoted = false;
-  const body = text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
-  for (let at = 0; at < body.length; at += 1) {
-    const sign = body[at];
-    if (quoted) {
-      if (sign === '"' && body[at + 1] === '"') {
-        value += '"';
-        at += 1;
-      } else if (sign === '"') quoted = false;
-      else value += sign;
-    } else if (sign === '"' && value === "") quoted = true;
-    else if (sign === "\t" || sign === "\n") {
-      rows.at(-1).push(value);
-      value = "";
-      if (sign === "\n") rows.push([]);
-    } else value += sign;
-  }
-  rows.at(-1).push(value);
-  return rows;
 }

@@ -1,6 +1,6 @@
 // Beside the sheet: uploads and their doubts, exports, processing, profiles.
 
-import { asking, button, byId, call, element, fill, follow, labelled, link, listings, option, post, replacing, show, showProblem, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, call, element, figure, fill, follow, labelled, link, listings, option, post, replacing, show, showProblem, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
@@ -19,7 +19,7 @@ async function showJobs() {
     const values = [job.job, job.created_at, job.state_name, job.resource];
     const counts = [job.rows.read, job.rows.accepted ?? job.rows.processed, job.rows.rejected];
     counts.push(job.rows.unchanged ?? job.rows.already, job.rows.held);
-    values.push(...counts.map((count) => count ?? ""), ...(several ? [job.profile] : []));
+    values.push(...counts.map((count) => figure(count) ?? ""), ...(several ? [job.profile] : []));
     return tableLine([...values, job.file, jobButtons(job)]);
   });
   const empty = lines.length ? [] : [tableLine([texts.no_jobs])];

@@ -1,6 +1,6 @@
 // Send: the plan, the upload as it runs, and what it came to.
 
-import { asking, button, byId, element, fill, follow, link, ofSheet, post, settled, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, figure, fill, follow, link, ofSheet, post, settled, show, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView, showPart } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -53,7 +53,7 @@ function planParts(planned, options) {
   for (const name of ACTIONS.filter((one) => planned.counts[one])) {
     const item = element("li");
     item.dataset.action = name;
-    item.append(element("b", planned.counts[name]), actionName(name));
+    item.append(element("b", figure(planned.counts[name])), actionName(name));
     if (!["create", "unread"].includes(name)) {
       item.append(button(texts.in_grid, () => showInGrid(name)));
     }

@@ -1,0 +1,77 @@
+"""The sheet by keyboard, as in Excel: keys that move, edit, copy and undo."""
+
+from pathlib import Path
+
+from browser import Page
+from playwright.sync_api import expect
+from running_page import RunningPage
+from sheets import write_records
+from test_story import begin
+
+_CUT = """() => {
+    const data = new DataTransfer();
+    const event = new ClipboardEvent("cut", { clipboardData: data, cancelable: true });
+    document.querySelector("#grid textarea").dispatchEvent(event);
+    return data.getData("text/plain");
+}"""
+
+
+def test_keys_do_in_the_sheet_what_they_do_in_excel(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    names = (None, *(f"Loja {n}" for n in range(2, 301)))
+    records = [
+        {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": name}
+        for n, name in enumerate(names)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"]').wait_for()
+    tab.keyboard.press("F8")  # beside the grid, too
+    tab.locator("#remark", has_text="required").wait_for()
+    tab.keyboard.insert_text("Loja 1")
+    tab.keyboard.press("Alt+Enter")
+    tab.keyboard.insert_text("Centro")
+    assert tab.locator("#grid textarea").bounding_box()["height"] > 40
+    tab.keyboard.press("Enter")
+    tab.locator("#counts", has_text="errors: 0").wait_for()
+    assert tab.locator('[data-cell="A2"]').text_content() == "Loja 1\nCentro"
+    tab.locator("#undo").focus()
+    tab.keyboard.press("Control+z")
+    tab.locator("#counts", has_text="errors: 1").wait_for()
+    tab.locator("#view").select_option("all")
+    tab.locator('[data-cell="A3"]').click()
+    here = tab.locator("#cell-here")
+    last = len(records) + 1
+    for keys, cell in (
+        ("Control+ArrowDown", f"A{last + 1}"),
+        ("Control+Home", "A2"),
+        ("ArrowDown", "A3"),
+        ("End", "D3"),
+        ("Home", "A3"),
+    ):
+        tab.keyboard.press(keys)
+        expect(here).to_have_attribute("data-cell", cell)
+    assert tab.evaluate(_CUT) == "Loja 2"
+    tab.locator("#counts", has_text="errors: 2").wait_for()
+
+
+def test_rows_that_were_not_in_sight_are_copied_too(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    records = [
+        {"cnpj": None, "seuCodigo": f"KEY-{n}", "nomeComercial": f"Loja {n}"} for n in range(300)
+    ]
+    tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", records))
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.locator("#to-mend").click()
+    tab.locator('[data-cell="A2"]').click()
+    tab.keyboard.press("Control+Shift+ArrowDown")
+    tab.keyboard.press("Shift+ArrowUp")
+    tab.keyboard.press("Control+c")
+    copied = "\n".join(f"Loja {n}" for n in range(300))
+    for _ in range(100):
+        if tab.evaluate("navigator.clipboard.readText()") == copied:
+            return
+        tab.wait_for_timeout(50)
+    assert tab.evaluate("navigator.clipboard.readText()") == copied
