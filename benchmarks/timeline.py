@@ -151,6 +151,7 @@ def _axis(end: float, top: int) -> list[str]:
 def main() -> None:
     """Run the commands and write their pictures."""
     pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/images")
+    pictures.mkdir(parents=True, exist_ok=True)
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     wanted = sys.argv[3:] or list(_PICTURES)
     for name in wanted:
