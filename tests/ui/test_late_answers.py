@@ -158,6 +158,7 @@ def test_a_tab_downloads_the_sheet_that_it_shows(
     assert validate(download.value.path()).ok
     with tab.expect_popup() as other:
         tab.evaluate("window.open('/'), null")
+    other.value.wait_for_load_state()
     drop(other.value, second)
     other.value.close()
     link.click()
