@@ -1,15 +1,19 @@
 """Files that are opened on the page: what they hold, what is told of those that it cannot take."""
 
 import re
+import socket
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
+from bad_sheet import write_sheet
 from browser import Page
 from openpyxl import Workbook
 from playwright.sync_api import expect
 from running_page import RunningPage, opened
 from sheets import write_records
-from test_story import begin
+from test_story import begin, drop
 
 
 def test_a_workbook_without_data_is_told_as_one(client: httpx.Client, tmp_path: Path) -> None:
@@ -51,3 +55,49 @@ def test_a_file_that_is_refused_is_told_by_its_name_and_leaves_the_other_open(
     assert tab.evaluate(dropped, ["a.xlsx"])
     expect(tab.locator("#problem")).to_contain_text("a.xlsx: The file is not")
     expect(tab.locator("#begin")).to_be_visible()
+
+
+def test_a_file_whose_page_is_gone_is_not_opened(
+    ui: RunningPage, client: httpx.Client, tmp_path: Path
+) -> None:
+    content = write_sheet(tmp_path / "titulos.xlsx", 3_000, 0.01).path.read_bytes()
+    port = urlsplit(ui.address).port
+    told = dict(client.build_request("POST", "/api/open", content=content).headers)
+    told["cookie"] = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    # One goes when all is sent, one in the middle of it.
+    for sent in (len(content), len(content) // 2):
+        with socket.create_connection(("127.0.0.1", port)) as browser:
+            browser.sendall(f"POST /api/open HTTP/1.1\r\n{head}\r\n".encode() + content[:sent])
+    first = write_records(tmp_path / "clientes.xlsx", "cliente", [{}])
+    assert opened(client, first)["file"] == "clientes.xlsx"
+    for _ in range(20):
+        time.sleep(0.1)
+        assert client.get("/api/sheet").json()["file"] == "clientes.xlsx"
+    assert "Traceback" not in (tmp_path / "page.log").read_text("utf-8")
+
+
+def test_progress_is_told_while_a_file_is_read_and_it_can_be_stopped(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
+    small = write_records(tmp_path / "clientes.xlsx", "cliente", [{}])
+    tab = begin(page, ui, small)
+    sheet = write_sheet(tmp_path / "titulos.xlsx", 3_000, 0.01).path
+    steps: list[dict[str, object]] = [
+        {"reading": True, "rows": 4096},
+        {"reading": True, "column": "historico", "number": 6, "count": 12},
+    ]
+    tab.route("**/api/progress", lambda route: route.fulfill(json=steps[0]))
+    tab.route("**/api/open*", lambda _: None)  # no answer yet
+    tab.set_input_files('[data-testid="drop"]', sheet)
+    shown = tab.locator("#reading-told")
+    expect(shown).to_contain_text("titulos.xlsx (1 MB)… Rows read: 4,096")
+    steps.pop(0)
+    expect(shown).to_contain_text("Column 6 of 12: historico")
+    tab.get_by_role("button", name="Stop").click()
+    expect(shown).to_be_hidden()
+    expect(tab.locator("#problem")).to_be_hidden()
+    expect(tab.locator("#file-name")).to_have_text("clientes.xlsx")
+    tab.unroute_all()
+    drop(tab, sheet)
+    expect(tab.get_by_test_id("resource")).to_have_value("contasreceber")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
+from bad_sheet import write_sheet
 from environment import ROOT
 
 from xlbridge.errors import ConfigError, WorkbookRefused
@@ -38,3 +39,20 @@ def test_each_filled_row_may_have_some_text_more(tmp_path: Path) -> None:
     assert cells.row(2_999) == [f"{2_999:0400}"]
     with pytest.raises(WorkbookRefused, match="MB"):
         read_workbook(path, WorkbookLimits(text_size=2**20, text_per_row=8))
+
+
+def test_the_rows_of_a_large_file_are_told_as_they_come_and_may_end_its_reading(
+    tmp_path: Path,
+) -> None:
+    path = write_sheet(tmp_path / "titulos.xlsx", 9_000, 0).path
+    told: list[int] = []
+    read_workbook(path, WorkbookLimits(), on_rows=told.append)
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert told[-1] == 9_001
+
+    def stop(rows: int) -> None:
+        raise KeyboardInterrupt(rows)
+
+    with pytest.raises(KeyboardInterrupt, match=str(told[0])):
+        read_workbook(path, WorkbookLimits(), on_rows=stop)

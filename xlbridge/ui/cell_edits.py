@@ -32,6 +32,12 @@ def shown_text(cells: SheetCells, place: CellPosition) -> str:
     return display(value)
 
 
+def is_computed(cells: SheetCells, place: CellPosition) -> bool:
+    """Tell whether a formula gives a cell's value."""
+    runs = cells.raw.layout.formulas.get(place[1], ())
+    return any(first <= place[0] <= last for first, last in runs)
+
+
 def typed_value(column: Column | None, text: str) -> CorrectedValue:
     """Return what a typed text stands for in a column, as Excel would take it.
 

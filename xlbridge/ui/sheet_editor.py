@@ -18,7 +18,8 @@ from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, shown_text, typed_value
+from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, is_computed, shown_text, typed_value
+from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import REFUSED, Refusals, RowRemarks, ShownFindings
 from xlbridge.validation import (
     ValidatedSheet,
@@ -75,8 +76,15 @@ class SheetChoice:
 class SheetEditor:
     """Editor of one sheet of a workbook. Rows are Excel's numbers, columns count from zero."""
 
-    def __init__(self, path: Path, catalogue: Catalogue, limits: WorkbookLimits) -> None:
+    def __init__(
+        self,
+        path: Path,
+        catalogue: Catalogue,
+        limits: WorkbookLimits,
+        progress: ReadingProgress | None = None,
+    ) -> None:
         """Read the workbook. Raises ``WorkbookRefused`` when that cannot be done safely."""
+        self._progress = progress or ReadingProgress()
         self.source = path
         self.path = path
         """The .xlsx workbook with these cells; that of a .csv is made when it is needed."""
@@ -84,7 +92,7 @@ class SheetEditor:
         self.choice = SheetChoice()
         self._own_catalogue = self._catalogue = catalogue
         self.limits = limits
-        self.workbook = read_workbook(path, limits)
+        self.workbook = read_workbook(path, limits, on_rows=self._progress.on_rows)
         self._validated: ValidatedSheet | None = None
         self._blank: Sequence[ValidatedSheet] = ()
         self._found: ShownFindings | None = None
@@ -220,6 +228,7 @@ class SheetEditor:
             sheet=sheet,
             reading=choice.reading,
             workbook=self._sheets_to_validate,
+            on_column=self._progress.on_column,
             mapping=choice.mapping,
             memo=self._memo,
         )
@@ -234,14 +243,6 @@ class SheetEditor:
         """Return the workbook's cells, the chosen sheet first."""
         name = self.choice.sheet
         sheets = sorted(self.workbook.sheets, key=lambda sheet: sheet.name != name)
-        return replace(self.workbook, sheets=sheets)
-
-    def chosen_sheets(self) -> WorkbookCells:
-        """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
-        wanted = self.choice.sheet
-        if wanted is None:
-            return self.workbook
-        sheets = [sheet for sheet in self.workbook.sheets if sheet.name == wanted]
         return replace(self.workbook, sheets=sheets)
 
     def edit(self, values: Mapping[CellPosition, str]) -> None:
@@ -318,7 +319,7 @@ class SheetEditor:
         """Return the certain corrections of a rule: of each cell the old text, the new value."""
         found = self.found.fixes(rule)
         cells = self.cells
-        return {place: fix for place, fix in found.items() if not _is_computed(cells, place)}
+        return {place: fix for place, fix in found.items() if not is_computed(cells, place)}
 
     def view(self, name: str, *, renew: bool) -> Sequence[int]:
         """Return the numbers of a view's rows: all, the wrong ones, or those of a rule.
@@ -441,10 +442,5 @@ class SheetEditor:
         for row, column in places:
             if column not in columns or row not in rows:
                 raise UsageError(_OUTSIDE.format(cell=cell_address(row, max(column, 0))))
-            if _is_computed(cells, (row, column)):
+            if is_computed(cells, (row, column)):
                 raise UsageError(_COMPUTED.format(cell=cell_address(row, column)))
-
-
-def _is_computed(cells: SheetCells, place: CellPosition) -> bool:
-    runs = cells.raw.layout.formulas.get(place[1], ())
-    return any(first <= place[0] <= last for first, last in runs)

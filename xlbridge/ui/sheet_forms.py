@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from xlbridge.errors import UsageError
@@ -28,7 +28,7 @@ from xlbridge.validation.mapping import (
     remembered_mappings,
 )
 from xlbridge.workbook import column_letters
-from xlbridge.workbook.read import SheetCells
+from xlbridge.workbook.read import SheetCells, WorkbookCells
 
 _SAMPLES = 3
 _YES_OR_NO = {"sim": True, "yes": True, "true": True, "não": False, "no": False, "false": False}
@@ -83,7 +83,13 @@ def known_mapping(
 ) -> SheetMapping | None:
     """Return the mapping that was used before for the header of the open sheet."""
     mappings = remembered_mappings(settings.mappings)
-    return mapping_for(editor.chosen_sheets(), mappings, resource) if mappings else None
+    return mapping_for(_chosen_sheets(editor), mappings, resource) if mappings else None
+
+
+def _chosen_sheets(editor: SheetEditor) -> WorkbookCells:
+    """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
+    workbook, wanted = editor.workbook, editor.choice.sheet
+    return replace(workbook, sheets=[it for it in workbook.sheets if wanted in {None, it.name}])
 
 
 def proposed_form(
@@ -101,7 +107,7 @@ def proposed_form(
         resource=resource,
         earlier=remembered_mappings(settings.mappings),
         header_row=header_row,
-        workbook=editor.chosen_sheets,
+        workbook=lambda: _chosen_sheets(editor),
     )
     columns = {column.name: dict(column.body) for column in proposal.columns}
     cells = editor.sheet_named(proposal.sheet)

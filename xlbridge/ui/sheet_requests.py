@@ -1,5 +1,6 @@
 """Requests about the open sheet: what it holds, its mapping, its rows, and edits of its cells."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.errors import UsageError, WorkbookRefused
@@ -17,6 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
 from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
 from xlbridge.ui.cell_edits import value_text
+from xlbridge.ui.reading_progress import ReadingProgress, ReadingStopped
 from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import (
     chosen_column,
@@ -32,6 +34,7 @@ from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template
 
 _ROWS_AT_ONCE = 500
+_WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
 _SAY_CSV_FORM = Text(
@@ -54,11 +57,13 @@ class SheetRequests:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._progress = ReadingProgress()
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
             posting("/api/open", self.open),
+            reading("/api/progress", self.progress),
             reading("/api/template", self.template),
             reading("/api/drafts", self.drafts),
             posting("/api/continue", self.continue_draft),
@@ -80,26 +85,55 @@ class SheetRequests:
         ]
 
     async def open(self, request: Request) -> Response:
-        """Take a dropped workbook, and validate it."""
+        """Take a dropped workbook, and validate it, unless its page is gone or stops it."""
         asked = request.query_params
         csv = CsvForm(CSV_DELIMITERS.get(asked.get("delimiter", "")), asked.get("encoding") or None)
         name = unquote(request.headers.get("x-file-name", ""))
         safe = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).strip(". ") or "planilha.xlsx"
-        limit = self._workspace.settings.limits.file_size
         path = self._workspace.new_folder() / safe
+        try:
+            await self._receive(request, path)
+        except ClientDisconnect:
+            return Response()
+        progress = self._progress = ReadingProgress()
+        progress.is_reading = True
+        opening = asyncio.ensure_future(run_in_threadpool(self._open, path, csv, progress))
+        while not (await asyncio.wait({opening}, timeout=_WATCH_SECONDS))[0]:
+            if await request.is_disconnected():
+                progress.stop()
+        return JSONResponse(await opening)
+
+    async def _receive(self, request: Request, path: Path) -> None:
+        limit = self._workspace.settings.limits.file_size
         with path.open("wb") as target:
             async for piece in request.stream():
                 target.write(piece)
                 if target.tell() > limit:
                     raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
+
+    def _open(self, path: Path, csv: CsvForm, progress: ReadingProgress) -> dict[str, Any]:
+        """Read and validate a file, and show it in place of what is open, unless it is stopped."""
+        own = self._workspace.settings.limits
+        limits = replace(own, csv=csv.completed(own.csv))
         try:
-            editor = await run_in_threadpool(self._workspace.open_file, path, csv)
+            editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
+            told = self._recognised(editor, SheetChoice(), None)
+            progress.require_wanted()
+            self._workspace.show(editor)
         except WorkbookRefused as refused:
             if "--" not in str(refused.hint):
                 raise
             # An option of the command, that says how a .csv is written: here it is chosen.
             raise WorkbookRefused(refused.code, refused.message, _SAY_CSV_FORM) from None
-        return await json_of(lambda: self._recognised(editor, SheetChoice(), None))
+        except ReadingStopped:
+            return {}
+        finally:
+            progress.is_reading = False
+        return told
+
+    async def progress(self, _request: Request) -> Response:
+        """Answer how far the reading of the last dropped workbook is."""
+        return JSONResponse(self._progress.to_json())
 
     async def template(self, request: Request) -> Response:
         """Answer the blank workbook of a resource."""

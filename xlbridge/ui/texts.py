@@ -38,6 +38,10 @@ _TEXTS: Mapping[str, Text] = {
     ),
     "reading": Text(pt="Conferindo…", en="Checking…"),
     "reading_file": Text(pt="Conferindo {file} ({mb} MB)…", en="Checking {file} ({mb} MB)…"),
+    "rows_so_far": Text(pt="Linhas lidas: {rows}", en="Rows read: {rows}"),
+    "checking_column": Text(
+        pt="Coluna {number} de {count}: {column}", en="Column {number} of {count}: {column}"
+    ),
     "resource": Text(pt="O que a planilha traz", en="What the sheet holds"),
     "recognise": Text(pt="reconhecer pela planilha", en="recognise by the sheet"),
     "sheet": Text(pt="Planilha", en="Sheet"),

@@ -19,6 +19,7 @@ from xlbridge.files import make_private_folder, report_write_errors, write_priva
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
+from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import kept_refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.validation.mapping import read_mapping
@@ -67,19 +68,16 @@ class Workspace:
         """True where a workbook is open whose sheet was recognised."""
         return self._editor is not None and self._editor.is_recognised
 
-    def open_file(self, path: Path, csv: CsvForm) -> SheetEditor:
-        """Open a file; one of another kind as the .xlsx workbook with the same cells.
-
-        ``csv`` is the form of a .csv as far as it is declared.
-        """
-        limits = replace(self.settings.limits, csv=csv.completed(self.settings.limits.csv))
-        editor = self.read_file(path, self.catalogue, limits)
-        self.show(editor)
-        return editor
-
-    def read_file(self, path: Path, catalogue: Catalogue, limits: WorkbookLimits) -> SheetEditor:
-        """Read a file as ``open_file`` does, and leave open what is."""
-        editor = SheetEditor(path, catalogue, limits)
+    def read_file(
+        self,
+        path: Path,
+        catalogue: Catalogue,
+        limits: WorkbookLimits,
+        progress: ReadingProgress | None = None,
+    ) -> SheetEditor:
+        """Read a file, one of another kind as the .xlsx workbook with the same cells; what is open
+        stays so until the file is shown."""
+        editor = SheetEditor(path, catalogue, limits, progress)
         made = path.with_suffix(".xlsx")
         if editor.workbook.read_as is not None:
             # Its cells tell that they can be nothing but texts; those of an .xlsx would not.
@@ -89,7 +87,7 @@ class Workspace:
             if workbook == path:
                 return editor
             shutil.copy(workbook, made)
-        return SheetEditor(made, catalogue, limits)
+        return SheetEditor(made, catalogue, limits, progress)
 
     def show(self, editor: SheetEditor) -> None:
         """Open a workbook that was read, in place of the one that is open."""

@@ -5,9 +5,11 @@ import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
 
+const TOLD_EACH = 500; // milliseconds
 const CSV_CHOICES = ["csv_delimiter", "csv_encoding"];
 
 let csv = null; // the last file, where its form may have to be said
+let reading = null; // stops the file that is being read
 
 function openNew(file) {
   csv = /\.(csv|tsv|txt)$/i.test(file.name) ? file : null;
@@ -17,19 +19,31 @@ function openNew(file) {
 }
 
 async function openFile(file) {
-  const mb = Math.ceil(file.size / 2 ** 20);
-  byId("reading").textContent = fill(texts.reading_file, { file: file.name, mb });
+  if (reading) reading.abort();
+  reading = new AbortController();
+  const { signal } = reading;
+  const about = fill(texts.reading_file, { file: file.name, mb: Math.ceil(file.size / 2 ** 20) });
+  byId("reading-told").textContent = about;
   byId("reading").hidden = false;
+  const telling = setInterval(() => tellProgress(about, signal), TOLD_EACH);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
   const [delimiter, encoding] = CSV_CHOICES.map((name) => byId(name).value);
   const isNewest = await replacing(
-    () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, about: `${file.name}: ` }),
+    () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, signal, about: `${file.name}: ` }),
     (answer) => {
       for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
       showKnown(answer);
     },
   );
+  clearInterval(telling);
   if (isNewest) byId("reading").hidden = true;
+}
+
+async function tellProgress(about, signal) {
+  const told = await call("/api/progress", { signal, unasked: true });
+  if (told === null || !told.reading || signal.aborted) return;
+  const step = "rows" in told ? texts.rows_so_far : "column" in told ? texts.checking_column : "";
+  byId("reading-told").textContent = `${about} ${fill(step, told)}`;
 }
 
 function choose() {
@@ -140,6 +154,7 @@ export function setUpBegin() {
   for (const name of CSV_CHOICES) byId(name).addEventListener("change", () => openFile(csv));
   for (const name of ["dates", "numbers"]) byId(name).addEventListener("change", chooseReading);
   byId("header-row").addEventListener("change", chooseHeaderRow);
+  byId("stop-reading").addEventListener("click", () => reading.abort());
   byId("to-mend").addEventListener("click", () => show("mend"));
   byId("template").addEventListener("change", showTemplate);
   showTemplate();

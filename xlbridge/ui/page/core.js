@@ -18,15 +18,15 @@ async function ask(address, options, read, { about = "", unasked = false } = {})
     const refusal = answer.ok ? null : await answer.json();
     if (refusal || !unasked) showProblem(refusal ? about + said(refusal.error) : "");
     return found;
-  } catch {
-    showProblem(texts.lost);
+  } catch (error) {
+    if (error.name !== "AbortError") showProblem(texts.lost);
     return null;
   }
 }
 
-export function call(path, { body, query, headers, ...telling } = {}) {
+export function call(path, { body, query, headers, signal, ...telling } = {}) {
   const address = query ? `${path}?${new URLSearchParams(query)}` : path;
-  const options = body === undefined ? { headers } : { method: "POST", body, headers };
+  const options = { headers, signal, ...(body === undefined ? {} : { method: "POST", body }) };
   return ask(address, options, (answer) => answer.json(), telling);
 }
 

@@ -156,7 +156,13 @@ class PendingWorkbook:
         return self.source()
 
 
-def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
+OnRows = Callable[[int], None]
+"""Told how many rows of a sheet are read, as they come; what it raises ends the reading."""
+
+
+def assemble_workbook(
+    messages: Iterable[ParserMessage], on_rows: OnRows = lambda _: None
+) -> WorkbookCells:
     """Put a workbook together; raises whatever reading the messages raises."""
     begun = WorkbookStarted(None, ())
     sheets: list[SheetCells] = []
@@ -172,6 +178,7 @@ def assemble_workbook(messages: Iterable[ParserMessage]) -> WorkbookCells:
                     column = columns.setdefault(place, CellColumn())
                     column.lengthen(message.top)
                     column.extend(more)
+                on_rows(message.top + max((len(it.kinds) for it in message.columns), default=0))
             case SheetEnded():
                 height = max((len(column.kinds) for column in columns.values()), default=0)
                 first = min(columns, default=0)

@@ -34,6 +34,7 @@ from xlbridge.workbook.read.archive import (
 from xlbridge.workbook.read.cells import RawSheet
 from xlbridge.workbook.read.messages import (
     BrokenStream,
+    OnRows,
     PendingWorkbook,
     WorkbookCells,
     assemble_workbook,
@@ -54,7 +55,12 @@ _WALL_TIME_FACTOR = 20
 
 @contextmanager
 def parse_in_child(
-    path: Path, kind: FileKind | None, sheet: str | None, limits: WorkbookLimits, size: int
+    path: Path,
+    kind: FileKind | None,
+    sheet: str | None,
+    limits: WorkbookLimits,
+    size: int,
+    on_rows: OnRows = lambda _: None,
 ) -> Iterator[PendingWorkbook]:
     """Parse a file in a process of its own, which begins at once and ends with the block.
 
@@ -76,19 +82,19 @@ def parse_in_child(
         watchdog.daemon = True
         try:
             watchdog.start()
-            coming = reader.submit(_receive_workbook, process.stdout)  # type: ignore[arg-type]
+            coming = reader.submit(_receive_workbook, process.stdout, on_rows)  # type: ignore[arg-type]
             yield PendingWorkbook(partial(_result, coming, process), coming.done)
         finally:
             process.kill()
             watchdog.cancel()
 
 
-def _receive_workbook(stream: BinaryIO) -> WorkbookCells:
+def _receive_workbook(stream: BinaryIO, on_rows: OnRows) -> WorkbookCells:
     # What ends before it has read anything of the file did not end by it.
     if not has_begun(stream):
         raise helper_not_started()
     try:
-        return assemble_workbook(receive_messages(stream))
+        return assemble_workbook(receive_messages(stream), on_rows)
     except BrokenStream as broken:
         raise too_demanding() from broken
 
@@ -104,11 +110,16 @@ def _result(coming: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]")
 
 
 def read_workbook(
-    path: Path, limits: WorkbookLimits, sheet: str | None = None, trusted: bytes | None = None
+    path: Path,
+    limits: WorkbookLimits,
+    sheet: str | None = None,
+    trusted: bytes | None = None,
+    on_rows: OnRows = lambda _: None,
 ) -> WorkbookCells:
     """Read one sheet of a workbook, or all visible ones that may hold data.
 
     ``trusted`` is the content of an archive, which is parsed in this process, whatever it is.
+    ``on_rows`` is told, from any thread, how far the reading of a large file is.
     Raises ``UsageError`` when there is no such file or sheet, ``WorkbookRefused`` when the file is
     no workbook that can be read safely.
     """
@@ -116,13 +127,16 @@ def read_workbook(
         from xlbridge.workbook.read.parsing import parse_file
 
         return assemble_workbook(parse_file(trusted, None, path.stem, sheet, limits))
-    with start_reading(path, limits, sheet) as workbook:
+    with start_reading(path, limits, sheet, on_rows) as workbook:
         return workbook()
 
 
 @contextmanager
 def start_reading(
-    path: Path, limits: WorkbookLimits, sheet: str | None = None
+    path: Path,
+    limits: WorkbookLimits,
+    sheet: str | None = None,
+    on_rows: OnRows = lambda _: None,
 ) -> Iterator[PendingWorkbook]:
     """Begin to read a workbook, and go on while the block does something else.
 
@@ -138,7 +152,7 @@ def start_reading(
             is_here=lambda: True,
         )
         return
-    with parse_in_child(path, kind, sheet, limits, size) as workbook:
+    with parse_in_child(path, kind, sheet, limits, size, on_rows) as workbook:
         yield workbook
 
 
