@@ -1,5 +1,6 @@
 """Late answers: what a person did meanwhile is not lost, and nothing older is shown again."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from browser import Page
 from playwright.sync_api import APIResponse, Page as Tab, Route, expect
 from running_page import RunningPage
 from sheets import write_records, write_rows
-from test_story import begin, drop
+from test_story import begin, begin_without_file, drop
 
 from xlbridge import validate
 
@@ -164,3 +165,22 @@ def test_a_tab_downloads_the_sheet_that_it_shows(
     link.click()
     tab.locator("#problem", has_text="Another sheet was opened").wait_for()
     expect(tab.locator("#mend")).to_be_visible()
+
+
+def test_it_is_shown_at_once_that_a_work_is_to_stop(page: Page, ui: RunningPage) -> None:
+    tab = begin_without_file(page, ui)
+    running = {"running": True, "lines": ["Reading"], "outcome": None, "error": None}
+    told = f"data: {json.dumps(running)}\n\n"
+    tab.route("**/api/export", lambda route: route.fulfill(json={"started": True}))
+    tab.route(
+        "**/api/events", lambda route: route.fulfill(content_type="text/event-stream", body=told)
+    )
+    tab.locator("[data-view=exports]").click()
+    tab.locator("#export").click()
+    stop = tab.locator("#export-cancel")
+    with holding(tab, "cancel") as held:
+        stop.click()
+        expect(stop).to_be_disabled()
+        expect(stop).to_contain_text("Stopping")
+        held.release()
+    tab.unroute_all()

@@ -328,7 +328,8 @@ class SheetEditor:
         corrected. Below all rows stands an empty one, in which a new row may begin.
         """
         if name == ALL:
-            return range((self.found.sheet.header_row or 0) + 1, self._last_row + 2)
+            last = min(self._last_row + 1, _MOST_ROWS)
+            return range((self.found.sheet.header_row or 0) + 1, last + 1)
         key = self._shown, name
         if renew or key not in self._views:
             self._views[key] = self._rows_of(name)

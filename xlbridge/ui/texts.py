@@ -137,6 +137,10 @@ _TEXTS: Mapping[str, Text] = {
     "send_rows": Text(pt="Enviar · linhas: {n}", en="Send · rows: {n}"),
     "nothing_to_send": Text(pt="Nada a enviar.", en="Nothing to send."),
     "cancel": Text(pt="Interromper", en="Stop"),
+    "stopping": Text(
+        pt="Interrompendo, assim que o passo atual terminar…",
+        en="Stopping, as soon as the present step ends…",
+    ),
     "sending": Text(pt="Enviando…", en="Sending…"),
     "rejects": Text(pt="Baixar as linhas rejeitadas", en="Download the rejected rows"),
     "back_to_grid": Text(

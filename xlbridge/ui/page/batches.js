@@ -117,6 +117,5 @@ function showAsked({ batch, asked, problems }) {
 }
 
 export function setUpBatches() {
-  byId("batch-cancel").addEventListener("click", () => post("/api/cancel", {}));
   whenShown("batches", showBatches);
 }

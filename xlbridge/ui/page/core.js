@@ -186,10 +186,23 @@ export function tableLine(values, kind = "td") {
   return line;
 }
 
+// A work ends before its next step, which may take a while: that it was asked for is shown at once.
+for (const one of document.querySelectorAll(".stop")) {
+  one.addEventListener("click", async () => {
+    one.disabled = true;
+    one.textContent = texts.stopping;
+    await post("/api/cancel", {});
+  });
+}
+
 // Follows the work that runs, until it ends; ``show`` is told each state.
 let events = null;
 
 export function follow(showState) {
+  for (const one of document.querySelectorAll(".stop")) {
+    one.disabled = false;
+    one.textContent = texts.cancel;
+  }
   if (events) events.close();
   events = new EventSource("/api/events");
   events.onmessage = (event) => {

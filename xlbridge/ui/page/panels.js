@@ -222,7 +222,6 @@ export function setUpPanels() {
   byId("listing").addEventListener("change", showFilters);
   showFilters();
   byId("export").addEventListener("click", exportListing);
-  byId("export-cancel").addEventListener("click", () => post("/api/cancel", {}));
   byId("process-plan").addEventListener("click", planProcess);
   whenShown("jobs", showJobs);
   whenShown("profiles", showProfiles);

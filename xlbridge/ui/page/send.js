@@ -1,6 +1,6 @@
 // Send: the plan, the upload as it runs, and what it came to.
 
-import { asking, button, byId, element, figure, fill, follow, link, ofSheet, post, settled, show, state, tableLine, texts, whenShown } from "./core.js";
+import { asking, button, byId, element, figure, fill, follow, link, ofSheet, settled, show, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView, showPart } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -170,7 +170,6 @@ export function outcomeLinks(job) {
 
 export function setUpSend() {
   byId("plan").addEventListener("click", plan);
-  byId("cancel").addEventListener("click", () => post("/api/cancel", {}));
   for (const name of ["good-rows", "update"]) byId(name).addEventListener("change", dropPlan);
   whenShown("send", showChoices);
 }
