@@ -63,6 +63,9 @@ def test_a_job_of_the_command_line_ends_in_the_page(
     assert followed(client)["outcome"]["state"] == "done"
     ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
     assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
+    told = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
+    assert told[0].startswith("Done")
+    assert not any("xlbridge" in line for line in told)  # the page has a button for what is next
 
 
 def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(

@@ -1,7 +1,7 @@
 """Filters of an export: declarations, and parsing of what users write in options and plans."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -301,8 +301,8 @@ _MAX_CODES = 1_000_000
 class InvalidFilter(UsageError):
     """Filters that cannot be what they are; ``names`` are theirs.
 
-    ``what`` names them by ``{filters}``: in the message as the command's options, in ``bare`` as a
-    plan writes them.
+    ``what`` names them by ``{filters}``: in the message as the command's options, elsewhere as
+    ``told`` is asked to.
     """
 
     def __init__(
@@ -310,7 +310,11 @@ class InvalidFilter(UsageError):
     ) -> None:
         super().__init__(what.format(filters=option_names(names), **details), hint)
         self.names = tuple(names)
-        self.bare = what.format(filters=", ".join(names), **details)
+        self._what, self._details = what, details
+
+    def told(self, name: Callable[[Filter], str]) -> Text:
+        """Return the message with each filter as ``name`` calls it."""
+        return self._what.format(filters=", ".join(map(name, self.names)), **self._details)
 
 
 def option_names(names: Sequence[Filter]) -> str:

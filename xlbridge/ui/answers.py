@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from xlbridge.errors import UsageError, XlbridgeError
+from xlbridge.export import Filter, InvalidFilter
 from xlbridge.i18n import Text
 
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -21,7 +22,13 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 def error_json(error: XlbridgeError) -> dict[str, str]:
     """Return an error as the page shows it: what happened, and what to do next."""
-    return {"message": str(error.message), "hint": "" if error.hint is None else str(error.hint)}
+    message = error.told(filter_label) if isinstance(error, InvalidFilter) else error.message
+    return {"message": str(message), "hint": "" if error.hint is None else str(error.hint)}
+
+
+def filter_label(name: Filter) -> str:
+    """Return what the page writes beside the field of a filter."""
+    return str(name.type.meaning).removesuffix(".")
 
 
 def reading(path: str, answer: Answer) -> Route:

@@ -29,7 +29,7 @@ from xlbridge.profiles import (
     read_profile_file,
     save_profile,
 )
-from xlbridge.ui.answers import download, json_of, posting, reading
+from xlbridge.ui.answers import download, filter_label, json_of, posting, reading
 from xlbridge.ui.cell_edits import shown_text
 from xlbridge.ui.environment import Changed, Following, Remote
 from xlbridge.ui.workspace import Workspace
@@ -61,7 +61,7 @@ def listings_json() -> list[dict[str, Any]]:
                 {
                     "name": name.value,
                     "kind": name.type.kind.value,
-                    "meaning": str(name.type.meaning).removesuffix("."),
+                    "meaning": filter_label(name),
                 }
                 for name in listing.filters
             ],

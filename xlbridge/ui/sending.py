@@ -296,9 +296,11 @@ def _planned_row(row: PlannedRow, columns: Mapping[str, Column]) -> dict[str, An
 
 
 def _lines(context: UploadContext, job: Job) -> list[str]:
-    process = job.spec.mode is Mode.PROCESS
-    lines = job_report(context.journal, job).forms.lines() if process else job_lines(job)
-    return [str(line) for line in lines]
+    if job.spec.mode is Mode.PROCESS:
+        return [str(line) for line in job_report(context.journal, job).forms.lines()]
+    # What is next has buttons, unless there is something to wait for.
+    offered = job.state.is_final or job.state is State.NEEDS_PERSON
+    return list(job_lines(job, next_step=not offered))
 
 
 def _options(

@@ -164,10 +164,12 @@ def _rest_text(job: Job) -> str:
     return "".join(str(text) for text, count in zip(texts, shown, strict=True) if count)
 
 
-def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
+def job_lines(
+    job: Job, settled: SettledRows | None = None, *, next_step: bool = True
+) -> Iterator[str]:
     """Yield the report for a person: its rows, at the end the verdict and the next step.
 
-    ``settled`` are as in ``job_json``.
+    ``settled`` are as in ``job_json``. Without ``next_step`` its command is left out.
     """
     verdict = job.verdict
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
@@ -190,7 +192,8 @@ def job_lines(job: Job, settled: SettledRows | None = None) -> Iterator[str]:
     if job.state is State.NEEDS_PERSON:
         yield from map(str, _evidence_lines(job))
     yield job_headline(job)
-    yield str(_next_step(job, settled))
+    if next_step:
+        yield str(_next_step(job, settled))
 
 
 def job_headline(job: Job) -> str:
