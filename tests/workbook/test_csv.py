@@ -172,6 +172,32 @@ def test_a_comma_within_a_number_is_no_end_of_it(
 
 
 @pytest.mark.parametrize("size", [1, 4_000])
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (["Padaria,J,100", "Bar,J\n"], "row-shorter"),
+        (["Padaria,J", "Bar,J"], "row-shorter"),
+        (["Padaria,J,100", "Bar,J"], "row-cut-off"),
+        (["Padaria,J,100", "Bar,J", "", ""], "row-shorter"),
+        (["Padaria,J,100", "Bar,J,"], None),
+        (["Padaria,J,100", "Total: 1"], None),
+    ],
+)
+def test_a_row_that_ends_before_the_header_is_told(
+    csv_file: Writer, catalogue: Catalogue, size: int, rows: list[str], told: str | None
+) -> None:
+    """Empty cells at the end may be left out; where no line break ends the file it was cut off."""
+    lines = ["nomeComercial,natureza,limiteDeCredito", *[rows[0]] * size, *rows[1:]]
+    judged = validate_workbook(csv_file("\n".join(lines).encode()), catalogue, resource="cliente")
+    found = {finding.kind.code: finding for finding in judged.findings}
+    assert [code for code in ("row-shorter", "row-cut-off") if code in found] == [told] * bool(told)
+    if told is not None:
+        first = 2 if rows[0] == "Padaria,J" else size + 2
+        assert found[told].cell == f"C{first}"
+        assert judged.readable == (told == "row-shorter")
+
+
+@pytest.mark.parametrize("size", [1, 4_000])
 def test_a_small_and_a_large_one_are_read_alike(
     csv_file: Writer, catalogue: Catalogue, size: int
 ) -> None:

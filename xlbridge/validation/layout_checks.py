@@ -1,10 +1,11 @@
-"""Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that go on
-beyond the header, 1904 dates, a CPF among the CNPJs."""
+"""Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that are
+longer or shorter than the header, 1904 dates, a CPF among the CNPJs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
@@ -104,8 +105,8 @@ def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> I
 
 def _moved_cells(header: Header, cells: SheetCells) -> Finding | None:
     """Tell of the rows of a .csv file that go on beyond the end of its header."""
-    widths, above = cells.raw.widths, header.row - 1
-    end = widths[above] if above < len(widths) else len(cells.columns)
+    above = header.row - 1
+    end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
     beyond = [column.kinds for column in cells.columns[end:] if column.value(above) == ""]
     rows = [1 + at for at in range(header.row, cells.height) if any(kinds[at] for kinds in beyond)]
     if not rows:
@@ -113,6 +114,36 @@ def _moved_cells(header: Header, cells: SheetCells) -> Finding | None:
     cell = cell_address(rows[0], cells.first_column + end)
     details = {"rows": _row_ranges(rows), "count": len(rows)}
     return Finding(CATALOGUE["row-longer"], row=header.row, cell=cell, details=details)
+
+
+def short_rows(
+    header: Header, cells: SheetCells, typed: TypedRows, not_records: Collection[int]
+) -> Iterator[Finding]:
+    """Tell of the rows of a .csv file that end before its header does.
+
+    Programs that leave out empty cells at the end do so in many rows. Where the last row alone is
+    short, and no line break ends it, the file was cut off.
+    """
+    named = [p for p, column in enumerate(cells.columns) if column.value(header.row - 1) != ""]
+    if not cells.raw.widths or not named:
+        return
+    numbers = np.array([row for row in typed.rows if row not in not_records], dtype=np.intp)
+    widths = _widths(cells)[numbers - 1]
+    if not len(short := np.flatnonzero(widths <= named[-1])):
+        return
+    rows = numbers[short].tolist()
+    cell = cell_address(rows[0], cells.first_column + int(widths[short[0]]))
+    if rows == [cells.height] and cells.raw.is_open:
+        yield Finding(CATALOGUE["row-cut-off"], header.row, cell=cell, details={"row": rows[0]})
+    else:
+        details = {"rows": _row_ranges(rows), "count": len(rows)}
+        yield Finding(CATALOGUE["row-shorter"], header.row, cell=cell, details=details)
+
+
+def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":
+    """Return how many cells each row of a .csv file has."""
+    firsts, widths = np.array(cells.raw.widths, dtype=np.intp).T
+    return np.repeat(widths, np.diff(firsts, append=cells.height))
 
 
 def _old_date_system(

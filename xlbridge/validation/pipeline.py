@@ -45,7 +45,7 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheet,
     choose_sheets,
 )
-from xlbridge.validation.layout_checks import check_layout, note_misplaced_documents
+from xlbridge.validation.layout_checks import check_layout, note_misplaced_documents, short_rows
 from xlbridge.validation.non_records import note_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
@@ -217,6 +217,7 @@ def _validate_rows(
     typed = type_rows(wanted, header, cells, reading, on_column, formats_of, memo)
     layout = _layout_findings(wanted, choice, header, typed)
     not_records = note_non_records(wanted, header, cells, typed, formats_of)
+    layout += short_rows(header, cells, typed, not_records)
     note_misplaced_documents(wanted, header.columns, typed)
     fill_constants(wanted, header, typed, not_records)
     apply_rules(typed, wanted, memo)

@@ -232,6 +232,36 @@ SHEET_FINDINGS: tuple[FindingKind, ...] = (
             "delimiter, such as ;.",
         ),
     ),
+    error(
+        "row-cut-off",
+        Text(
+            pt="O arquivo termina no meio da linha {row}, sem quebra de linha: foi cortado, e "
+            "faltam o resto dela e o que vinha depois.",
+            en="The file ends in the middle of row {row}, without a line break: it was cut off, "
+            "and the rest of the row is missing, and what came after it.",
+        ),
+        Text(
+            pt="Exporte ou copie o arquivo de novo. Se a linha está completa, ponha nela os "
+            "separadores que faltam.",
+            en="Export or copy the file again. If the row is complete, write the delimiters that "
+            "are missing in it.",
+        ),
+    ),
+    warning(
+        "row-shorter",
+        Text(
+            pt="{count:Uma linha tem|{count} linhas têm} menos células que o cabeçalho "
+            "({count:linha|linhas} {rows}); as que faltam são lidas como vazias.",
+            en="{count:One row has|{count} rows have} fewer cells than the header "
+            "({count:row|rows} {rows}); those that are missing are read as empty.",
+        ),
+        Text(
+            pt="Alguns programas omitem as células vazias do fim. Se não é o caso, a linha perdeu "
+            "um separador ou foi quebrada em duas: corrija-a.",
+            en="Some programs leave out empty cells at the end. If yours does not, the row has "
+            "lost a delimiter or was broken in two: correct it.",
+        ),
+    ),
     warning(
         "column-hidden",
         Text(

@@ -171,10 +171,11 @@ class RawSheet:
     ``counts_from_1904`` tells how the workbook counts days.
 
     ``booleans`` are cells that show a boolean and store a number, ``only_texts`` tells that the
-    file has no other cells, as a .csv, and ``widths`` how many cells each of its first rows has.
-    Where no part can be read again, ``styles`` maps a column to
-    the runs of cells that have one of the styles of ``formats`` or ``struck``: the first row, the
-    last, the style.
+    file has no other cells, as a .csv. Of such a one ``widths`` are the numbers of cells that its
+    rows have, each with the place of the first row that has as many, until the next; ``is_open``
+    tells that its last row does not end with a line break. Where no part can be read again,
+    ``styles`` maps a column to the runs of cells that have one of the styles of ``formats`` or
+    ``struck``: the first row, the last, the style.
     """
 
     errors: dict[CellPosition, str] = field(default_factory=dict)
@@ -188,7 +189,8 @@ class RawSheet:
     counts_from_1904: bool = False
     booleans: dict[CellPosition, bool] = field(default_factory=dict)
     only_texts: bool = False
-    widths: tuple[int, ...] = ()
+    widths: Sequence[tuple[int, int]] = ()
+    is_open: bool = False
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
     def note_style(self, row: int, column: int, style: int) -> None:

@@ -201,13 +201,16 @@ def parse_csv(
     _refuse_nul(text)
     rows, delimiter = _split(text, limits.csv)
     rows = [[_plain(cell) for cell in row] for row in rows]
+    is_open = not text.endswith(("\n", "\r"))
     while rows and not any(rows[-1]):
         rows.pop()
+        is_open = False
     width = max(map(len, rows), default=0)
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
     decimals = _Decimals()
-    widths = tuple(map(len, rows[:_SAMPLE_ROWS]))
+    changes = (at for at, row in enumerate(rows) if not at or len(row) != len(rows[at - 1]))
+    widths = [(at, len(rows[at])) for at in changes]
     for row in rows:
         row.extend([""] * (width - len(row)))
         decimals.count(row)
@@ -216,7 +219,7 @@ def parse_csv(
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()
-    yield SheetEnded(RawSheet(only_texts=True, widths=widths))
+    yield SheetEnded(RawSheet(only_texts=True, widths=widths, is_open=is_open))
 
 
 def _said(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:
