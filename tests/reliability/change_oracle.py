@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xlbridge.resources import Mode
-from xlbridge.upload import Job, UploadContext, sent_rows
+from xlbridge.upload import Job, UploadContext, UploadOptions, sent_rows
 from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results import RowOutcome
 
@@ -123,7 +123,7 @@ class Oracle:
         assert said not in self._created.get(name, ()), ("created twice by one job", said)
         whole = context.journal.job(job.parent or job.id)
         there = [one for one in self._records.values() if one.key == said.key]
-        assert not there or whole.plan_options.again, ("duplicate", said, there)
+        assert not there or UploadOptions.of_job(whole).again, ("duplicate", said, there)
         self._created.setdefault(name, []).append(said)
         self._creators[number] = name, said.text
 

@@ -35,7 +35,7 @@ from xlbridge.cli.lifecycle import ExitCode, exit_code_of, gravest, heavy_import
 from xlbridge.cli.options import described_command, option, report_format_option, schemas_option
 from xlbridge.cli.output import print_error, print_json, print_report, print_result, remark
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_options import GivenConsent
+from xlbridge.cli.upload_arguments import GivenConsent
 from xlbridge.errors import ApiError, LocalFailure, UsageError
 from xlbridge.i18n import Text
 from xlbridge.upload import UploadOptions

@@ -232,6 +232,8 @@ _MOST_UNGROUPED = 8
 _WIDEST = 30
 """As click has it: a longer option has its help below."""
 
+WHAT_IS_SENT = Text(pt="O que é enviado", en="What is sent")
+
 _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
     (
         Text(pt="A planilha e como é lida", en="The sheet and how it is read"),
@@ -258,12 +260,8 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         ),
     ),
     (
-        Text(pt="O que é enviado", en="What is sent"),
-        frozenset(
-            {"--mode", "--update", "--clear", "--create-unread", "--good-rows", "--again"}
-            | {"--chunk-rows", "--read-back", "--preview", "--wait"}
-            | {"--all-or-nothing"}
-        ),
+        WHAT_IS_SENT,
+        frozenset({"--again", "--all-or-nothing"}),
     ),
     (
         Text(pt="Confirmação", en="Consent"),
@@ -285,7 +283,8 @@ _GROUPS: Sequence[tuple[Text, frozenset[str]]] = (
         ),
     ),
 )
-"""Groups of options by title, in the order of a help; an option of none comes before them."""
+"""Groups of options by title, in the order of a help; an option of none comes before them,
+if it has no ``group`` of its own."""
 
 _OTHERS = Text(pt="Opções", en="Options")
 
@@ -314,4 +313,5 @@ def _title_of(option: click.Parameter) -> Text:
     for title, names in _GROUPS:
         if names.intersection(option.opts):
             return title
-    return _OTHERS
+    own: Text = getattr(option, "group", _OTHERS)
+    return own

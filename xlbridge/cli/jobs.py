@@ -12,10 +12,10 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import described_command, option, report_format_option, status_copy_option
 from xlbridge.cli.output import print_error, print_json, print_result, remark
-from xlbridge.cli.upload_options import (
+from xlbridge.cli.upload_arguments import (
     UploadArguments,
-    at_once_option,
     consent_options,
+    field_options,
     upload_options,
 )
 from xlbridge.cli.upload_run import (
@@ -142,7 +142,7 @@ def _cells(job: Job) -> list[str]:
     en="Continues an upload.",
 )
 @click.argument("job_id", metavar="[JOB]", shell_complete=complete_jobs, required=False)
-@upload_options
+@upload_options("resume")
 @report_format_option
 def resume_command(job_id: str | None, **given: Any) -> ExitCode:
     arguments = UploadArguments.of(given)
@@ -273,7 +273,7 @@ def resolve_command(job_id: str, seen: str, reason: str, form: str) -> ExitCode:
 )
 @click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
 @consent_options
-@at_once_option
+@field_options("undo")
 @report_format_option
 def undo_command(job_id: str, **given: Any) -> ExitCode:
     arguments = UploadArguments.of({**given, "annotate": None})

@@ -85,7 +85,13 @@ _COMMANDS: dict[str, Text] = {
 }
 """Each command lives in the module of its name, as ``command``, and is imported when it is used."""
 
-_MODULES = {"resume": "jobs", "resolve": "jobs", "undo": "jobs", "whoami": "login"}
+_MODULES = {
+    "retry": "upload",
+    "resume": "jobs",
+    "resolve": "jobs",
+    "undo": "jobs",
+    "whoami": "login",
+}
 """The commands that live in the module of another one, as ``<name>_command``."""
 
 _PARTS = {"batch": ("rehearse",)}

@@ -11,7 +11,7 @@ from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import option, report_format_option
 from xlbridge.cli.output import print_error, print_report, remark
-from xlbridge.cli.upload_options import UploadArguments, consent_options
+from xlbridge.cli.upload_arguments import UploadArguments, consent_options
 from xlbridge.cli.upload_run import forbid_yes_in_production, run_upload
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text

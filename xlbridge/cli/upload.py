@@ -1,4 +1,5 @@
-"""``xlbridge upload``: validate a workbook, then send it."""
+"""``xlbridge upload``: validate a workbook, then send it; ``retry``: send again its rejected rows
+that were fixed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,24 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from xlbridge.cli.completion import complete_jobs
 from xlbridge.cli.environment import command_settings
 from xlbridge.cli.lifecycle import ExitCode, heavy_imports
 from xlbridge.cli.options import (
     described_command,
     link_option,
     map_option,
+    option,
     parse_options,
     report_format_option,
     sheet_options,
 )
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import show_progress
-from xlbridge.cli.upload_options import (
+from xlbridge.cli.upload_arguments import (
     UploadArguments,
-    again_option,
-    chunk_rows_option,
-    mode_option,
-    plan_options,
     upload_options,
 )
 from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, send_sheet
@@ -31,6 +30,7 @@ from xlbridge.files import require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import open_context
+from xlbridge.upload.results import ensure_evidence
 from xlbridge.validation import ValidationRequest
 
 if TYPE_CHECKING:
@@ -45,15 +45,11 @@ if TYPE_CHECKING:
     en="Validates a workbook and sends it.",
 )
 @click.argument("file", type=click.Path(readable=False, path_type=Path))
-@mode_option
-@again_option
-@plan_options
-@chunk_rows_option
 @sheet_options
 @parse_options
 @map_option
 @link_option
-@upload_options
+@upload_options("upload")
 @report_format_option
 def command(
     file: Path,
@@ -144,3 +140,53 @@ _WARNINGS = Text(
     pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
     en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
 )
+
+
+@described_command(
+    "retry",
+    pt="Envia de novo só as linhas rejeitadas que foram corrigidas.",
+    en="Sends again only the rejected rows that have been fixed.",
+)
+@click.argument("job_id", metavar="JOB", shell_complete=complete_jobs)
+@option(
+    "--file",
+    type=click.Path(path_type=Path),
+    pt="O arquivo corrigido; sem ele, o das linhas rejeitadas.",
+    en="The corrected workbook; without it, the rejects workbook.",
+)
+@parse_options
+@link_option
+@upload_options("retry")
+@report_format_option
+def retry_command(
+    job_id: str,
+    file: Path | None,
+    dates: DateOrder | None,
+    numbers: NumberStyle | None,
+    links: dict[str, str],
+    **given: Any,
+) -> ExitCode:
+    arguments = UploadArguments.of(given)
+    # What judges and sends takes most of a second to import.
+    with heavy_imports():
+        from xlbridge.parallel import validate_single_sheet
+        from xlbridge.upload.planning import corrected_rows, require_rejected
+
+    with open_context(command_settings()) as context:
+        job = context.journal.job(job_id)
+        require_rejected(job)
+        job = ensure_evidence(context, job)
+        request = ValidationRequest(
+            file=file or Path(job.last("rejects_file")),
+            resource=context.catalogue.named(job.spec.resource).name,
+            reading=ParseOptions(dates=dates, numbers=numbers),
+            links=links,
+        )
+        judged = validate_single_sheet(request, context.settings.schemas, context.settings.limits)
+
+        def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
+            corrected = corrected_rows(context, job, sheet)
+            forbid_yes_in_production(target.production, arguments, job.spec.mode)
+            return uploads.create_retry(corrected, arguments.options)
+
+        return send_sheet(context, request, judged, arguments, job.spec.mode, create)

@@ -17,7 +17,7 @@ from xlbridge.cli.output import (
     remark,
 )
 from xlbridge.cli.progress import ProgressDisplay, show_progress
-from xlbridge.cli.upload_options import UploadArguments, yes_in_production
+from xlbridge.cli.upload_arguments import UploadArguments, yes_in_production
 from xlbridge.errors import ApiError, LocalFailure, XlbridgeError
 from xlbridge.files import report_local_failures, require_distinct
 from xlbridge.i18n import Text

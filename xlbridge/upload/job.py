@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -164,35 +164,6 @@ class JobSpec:
         """Return the address of a column's cell in the analyst's sheet, None where it has none."""
         place = self.columns.get(column, NO_PLACE)
         return None if place == NO_PLACE else cell_address(row, place)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanOptions:
-    """Options that decide the actions of rows; the names of the fields stand in users' journals.
-
-    ``update`` changes records that are there with other values; ``clear`` lets an empty cell empty
-    a filled field. ``again`` is the reason to create what exists, ``create_unread`` creates what
-    could not be looked up, ``good_rows`` sends a sheet without its rows that have errors.
-    ``look_up`` reads the rows' records before anything is written, without which a lost answer
-    stays without proof.
-    """
-
-    update: bool = False
-    clear: bool = False
-    again: str | None = None
-    create_unread: bool = False
-    good_rows: bool = False
-    look_up: bool = True
-
-    def to_journal(self) -> dict[str, Any]:
-        """Return the options that are kept with a job."""
-        return {one.name: getattr(self, one.name) for one in fields(PlanOptions)}
-
-    @classmethod
-    def of_journal(cls, stored: Mapping[str, Any]) -> "PlanOptions":
-        """Return the options that a job keeps, which another version may have stored."""
-        known = (one.name for one in fields(PlanOptions))
-        return PlanOptions(**{name: stored[name] for name in known if name in stored})
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,14 +379,6 @@ class Job:
         """Hash of the analyst's file as it was planned, None where that is not known."""
         known: str | None = self.last("file_hash")
         return known
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """Options that the job was planned with; a part's are those of its parent.
-
-        An earlier version noted the reason of sending again by itself.
-        """
-        return PlanOptions.of_journal(self.last("planning") or {"again": self.last("again")})
 
     @property
     def import_mode(self) -> Mode:

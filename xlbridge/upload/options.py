@@ -1,17 +1,18 @@
-"""Options of an upload, and the mode that they ask for: how the rows are sent."""
+"""Options of an upload, each declared once with the option of commands that sets it, and the mode
+that they ask for: how the rows are sent."""
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Mode, Resource
-from xlbridge.upload.job import PlanOptions
 
 if TYPE_CHECKING:
+    from xlbridge.upload.job import Job
     from xlbridge.upload.planning.consent import Consent
 
 RequestedMode = Literal["auto", "direct", "preview", "queue", "records"]
@@ -58,32 +59,163 @@ _NO_IMPORT = Text(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class CommandOption:
+    """Option by which commands set a field: its help, and how a command line writes it.
+
+    ``name`` is that of the field where it is empty; ``limits`` are the smallest and the greatest
+    value of a number.
+    """
+
+    help: Text
+    commands: tuple[str, ...]
+    name: str
+    metavar: str | None
+    limits: tuple[int, int | None]
+
+
+_SHEETS = ("upload", "retry")
+_JOBS = (*_SHEETS, "resume")
+_WRITES = (*_JOBS, "undo")
+"""Commands that take an option: those that read a sheet; that run a job; that write records."""
+
+_Default = TypeVar("_Default")
+
+
+def _offered(
+    default: _Default,
+    commands: tuple[str, ...],
+    *,
+    pt: str,
+    en: str,
+    name: str = "",
+    metavar: str | None = None,
+    limits: tuple[int, int | None] = (1, None),
+) -> _Default:
+    """Declare a field that is an option of commands, too, with its help in both languages."""
+    offered = CommandOption(Text(pt=pt, en=en), commands, name, metavar, limits)
+    declared: _Default = field(default=default, metadata={_OFFERED: offered})
+    return declared
+
+
+_OFFERED = "command_option"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Options that decide the actions of rows; the names of the fields stand in users' journals.
+
+    ``look_up`` reads the rows' records before anything is written, without which a lost answer
+    stays without proof.
+    """
+
+    again: str | None = _offered(
+        None,
+        _SHEETS,
+        metavar="REASON",
+        pt="Inclui de novo, de propósito, o que já existe; o motivo fica registrado.",
+        en="Creates on purpose what exists already; the reason is recorded.",
+    )
+    update: bool = _offered(
+        False,
+        _SHEETS,
+        pt="Altera os registros que já estão no sistema com outros valores.",
+        en="Changes the records that are in the system with other values.",
+    )
+    clear: bool = _offered(
+        False,
+        _SHEETS,
+        pt="Com --update: uma célula vazia apaga o valor que o sistema tem.",
+        en="With --update: an empty cell clears the value that the system has.",
+    )
+    create_unread: bool = _offered(
+        False,
+        _SHEETS,
+        pt="Inclui também as linhas que não foi possível procurar no sistema.",
+        en="Creates also the rows that could not be looked up in the system.",
+    )
+    good_rows: bool = _offered(
+        False,
+        _SHEETS,
+        pt="Envia as linhas boas; as que têm erros vão para o arquivo das linhas rejeitadas.",
+        en="Sends the good rows; those with errors go into the rejects workbook.",
+    )
+    look_up: bool = _offered(
+        True,
+        _JOBS,
+        name="read-back",
+        pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
+        en="Reads what the system has of these rows; without it a doubt stays without proof.",
+    )
+
+    def to_journal(self) -> dict[str, Any]:
+        """Return the options that are kept with a job."""
+        return {one.name: getattr(self, one.name) for one in fields(PlanOptions)}
+
+    @staticmethod
+    def of_job(job: "Job") -> "PlanOptions":
+        """Return the options that a job was planned with, which another version may have stored.
+
+        A part's are those of its parent. An earlier version noted the reason of sending again by
+        itself.
+        """
+        stored = job.last("planning") or {"again": job.last("again")}
+        known = (one.name for one in fields(PlanOptions))
+        return PlanOptions(**{name: stored[name] for name in known if name in stored})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadOptions(PlanOptions):
-    """Options of one upload.
+    """Options of one upload; those that commands take carry their help.
 
-    ``consent`` is asked once, right before the first write. ``mode`` is how the rows are sent,
-    ``chunk_rows`` the most that one part of the sheet may have, ``rest_seconds`` how much time
-    passes between two parts, ``at_once`` how many records are written at the same time where they
-    are written one by one. With ``foreign_numbers`` the numbers of records that a sheet carries are
-    another system's, and lead to none here. ``preview`` lets the system read the sheet first;
-    ``wait`` polls until the outcome is known. ``progress`` is told what is being done, ``counted``
-    how many rows or records are done of all. ``settle_seconds`` is how long a request whose answer
-    was lost may still be on its way; None takes the environment's own.
+    ``consent`` is asked once, right before the first write. ``rest_seconds`` is how much time
+    passes between two parts. With ``foreign_numbers`` the numbers of records that a sheet carries
+    are another system's, and lead to none here. ``progress`` is told what is being done,
+    ``counted`` how many rows or records are done of all. ``settle_seconds`` is how long a request
+    whose answer was lost may still be on its way; None takes the environment's own.
     """
 
     consent: "Consent"
-    mode: RequestedMode = "auto"
-    chunk_rows: int | None = None
+    mode: RequestedMode = _offered(  # noqa: RUF009 - a text is immutable
+        "auto",
+        ("upload",),
+        pt="direct: de uma vez; preview: só prévia; queue: pela fila; records: registro a "
+        "registro; auto escolhe.",
+        en="direct: at once; preview: only that; queue: through the queue; records: one by one; "
+        "auto chooses.",
+    )
+    chunk_rows: int | None = _offered(
+        None,
+        _SHEETS,
+        pt="Envia em partes com esse número de linhas, cada uma como um envio.",
+        en="Sends in parts of that many rows, each an upload of its own.",
+    )
+    wait: bool = _offered(
+        True, _JOBS, pt="Espera o resultado da fila.", en="Waits for the queue's outcome."
+    )
+    preview: bool = _offered(
+        True, _JOBS, pt="Faz a prévia antes de enviar.", en="Previews before sending."
+    )
+    at_once: int = _offered(
+        4,
+        _WRITES,
+        limits=(1, 16),
+        pt="Registros gravados ao mesmo tempo, onde são gravados um a um.",
+        en="Records written at the same time, where they are written one by one.",
+    )
     rest_seconds: float = 0
-    at_once: int = 4
     foreign_numbers: bool = False
-    preview: bool = True
-    wait: bool = True
     progress: Progress = lambda _text: None
     counted: Counted = lambda _done, _total: None
     settle_seconds: float | None = None
     sleep: Callable[[float], None] = time.sleep
+
+    @classmethod
+    def offered_by(cls, command: str) -> "list[tuple[Field[Any], CommandOption]]":
+        """Return the fields that a command has options for, those of the fewest commands first."""
+        offered = [(one, one.metadata[_OFFERED]) for one in fields(cls) if _OFFERED in one.metadata]
+        by_reach = sorted(offered, key=lambda it: len(it[1].commands))
+        return [(one, option) for one, option in by_reach if command in option.commands]
 
     def choose_mode(self, resource: Resource, *, with_lists: bool = False) -> ModeChoice:
         """Choose how to send a resource's sheet, ``with_lists`` one with rows in its child sheets.

@@ -335,6 +335,6 @@ def _retried_source(
     """Return the rows of a retry, and the options with those that its first upload was given."""
     source = _source(corrected.sheet, options)
     source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
-    first = corrected.job.plan_options
+    first = UploadOptions.of_job(corrected.job)
     update, clear = options.update or first.update, options.clear or first.clear
     return source, replace(options, update=update, clear=clear)

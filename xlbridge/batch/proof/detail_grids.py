@@ -13,7 +13,7 @@ from xlbridge.batch.proof.model import (
     RowLocation,
 )
 from xlbridge.i18n import Text, untranslated
-from xlbridge.upload import Job
+from xlbridge.upload import Job, UploadOptions
 from xlbridge.upload.results import Verdict, mode_name
 
 _STEP = Heading(Text(pt="Etapa", en="Step"), 14)
@@ -299,7 +299,7 @@ def _job_note(job: Job) -> Text | None:
         notes.append(_PART.format(n=job.part, job=job.parent))
     if job.retry_of is not None:
         notes.append(_RETRY.format(job=job.retry_of))
-    if (reason := job.plan_options.again) is not None:
+    if (reason := UploadOptions.of_job(job).again) is not None:
         notes.append(_AGAIN.format(reason=reason))
     if (resolved := job.last("resolved")) is not None:
         notes.append(

@@ -17,11 +17,12 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, Job, PlanOptions
+from xlbridge.upload.job import NO_PLACE, Job
 from xlbridge.upload.lookup.comparison import chosen_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
+from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.payload import (
     file_hash,
     frame_of_payload,
@@ -277,7 +278,7 @@ def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
     """
     first = job if job.parent is None else context.journal.job(job.parent)
     source = SheetSource.of_job(context, job)
-    return plan_source(context, client, source, first.plan_options, own=job)
+    return plan_source(context, client, source, PlanOptions.of_job(first), own=job)
 
 
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:

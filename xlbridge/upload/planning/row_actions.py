@@ -19,12 +19,12 @@ from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Resource
 from xlbridge.upload.claims import ClaimedRows
-from xlbridge.upload.job import PlanOptions
 from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
 from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
+from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
     PlannedRow,

@@ -2,8 +2,8 @@ from .numbers import (
     InvalidNumbers as InvalidNumbers,
     numbers_in_sheet as numbers_in_sheet,
 )
-from .plan import ProcessPlan as ProcessPlan
-from .plan_builder import (
+from .plan import (
+    ProcessPlan as ProcessPlan,
     create_processing as create_processing,
     plan_processing as plan_processing,
 )

@@ -2,18 +2,35 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import reduce
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from xlbridge.errors import RemoteRejected, UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload.claims import ClaimedRows
-from xlbridge.upload.job import Job
-from xlbridge.upload.journal import Journal
+from xlbridge.resources import Mode
+from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
+from xlbridge.upload.job import Job, JobSpec
+from xlbridge.upload.journal import Journal, PlanOutdated
 from xlbridge.upload.planning.planned_row import StoredAction, plan_token
-from xlbridge.upload.processing.process_kinds import ProcessKind, RecordNumbers, Standing
+from xlbridge.upload.processing.process_kinds import (
+    ProcessKind,
+    RecordNumbers,
+    RecordState,
+    Standing,
+)
+from xlbridge.upload.records.write_journal import RecordTask
+
+if TYPE_CHECKING:
+    from xlbridge.client import Client
+    from xlbridge.upload.context import UploadContext
+    from xlbridge.upload.options import UploadOptions
+    from xlbridge.wire import WireModel
 
 
 class LeftBecause(StrEnum):
@@ -111,3 +128,227 @@ class ProcessPlan:
 def planned_records(journal: Journal, job: Job) -> list[PlannedRecord]:
     """Return the records of the plan of a processing, in the sheet's order."""
     return [PlannedRecord.of_journal(stored) for stored in journal.actions_of(job)]
+
+
+_NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+"""Statuses of a record that is not there. Source: the spec, Errors."""
+
+_PLANS = 3
+"""Plans that are made while other jobs claim some of the records."""
+
+
+class StateReader:
+    """Reader of the states of records, ``at_once`` calls side by side."""
+
+    def __init__(
+        self, context: "UploadContext", client: "Client", kind: ProcessKind, at_once: int = 1
+    ) -> None:
+        self._context = context
+        self._client = client
+        self._kind = kind
+        self._at_once = at_once
+
+    def read(self, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Return the state of each record as it is now.
+
+        Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` when the system
+        cannot be asked.
+        """
+        if self._kind.is_listed:
+            return self._read_listing(numbers)
+        if self._at_once == 1 or len(numbers) == 1:
+            return {number: self._read_one(number) for number in numbers}
+        with ThreadPoolExecutor(self._at_once) as pool:
+            return dict(zip(numbers, pool.map(self._read_one, numbers), strict=True))
+
+    def of_answer(self, data: "WireModel | None") -> RecordState | None:
+        """Return the state that the answer to a request shows, None where it shows none."""
+        if data is None:
+            return None
+        shown = data.model_dump(mode="json", exclude_unset=True)
+        return self._kind.state_of(shown, self._context.state_of)
+
+    def _read_one(self, number: int) -> RecordState:
+        operation = self._kind.read
+        path = dict.fromkeys(operation.path_parameters, number)
+        try:
+            records = list(self._client.records(operation, path=path))
+        except RemoteRejected as error:
+            if error.status not in _NOT_FOUND:
+                raise
+            return RecordState(Standing.MISSING, remark=error.message)
+        if not records:
+            return RecordState(Standing.MISSING)
+        return self._kind.state_of(records[0], self._context.state_of)
+
+    def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
+        """Read all records of the listing, and keep the states of those that are wanted."""
+        found = dict.fromkeys(numbers, RecordState(Standing.MISSING))
+        for record in self._client.records(self._kind.read):
+            number = record.get(self._kind.number)
+            if number in found:
+                found[number] = self._kind.state_of(record, self._context.state_of)
+        return found
+
+
+_MISSING = Text(pt="não está no sistema", en="is not in the system")
+_CLAIMED = Text(
+    pt="está no processamento {job}, que não terminou: xlbridge resume {job}",
+    en="is in the job {job}, which is not finished: xlbridge resume {job}",
+)
+_BY_JOB = Text(pt="foi processado em {job}", en="was processed by {job}")
+_PROCESSED_BEFORE = Text(
+    pt="foi processado em {job}, e o sistema o mostra pendente: confira; para processar mesmo "
+    "assim: --again",
+    en="was processed by {job}, and the system shows it as pending: look there; to process it all "
+    "the same: --again",
+)
+
+
+def plan_processing(
+    context: "UploadContext",
+    client: "Client",
+    kind: ProcessKind,
+    numbers: RecordNumbers,
+    *,
+    again: str | None = None,
+    at_once: int = 1,
+) -> ProcessPlan:
+    """Read the state of each record and decide what is done with it; nothing is sent.
+
+    ``again`` is the reason to process records that a job has processed before. Raises
+    ``UsageError`` when it is empty; ``RemoteRejected``, ``TransportError`` or
+    ``AuthenticationFailed`` when the system cannot be asked.
+    """
+    if again is not None and not again.strip():
+        raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
+    scope = ClaimScope(client.identity, client.target.profile, kind.listing)
+    claims = _claims(kind, numbers.numbers)
+    known = context.journal.claimed(scope, claims)
+    elsewhere = context.claimed_elsewhere(scope, claims)
+    everywhere = reduce(ClaimedRows.joined, elsewhere.values(), known)
+    staged = _uploads_of_files(context, client) if kind.is_queued else {}
+    states = StateReader(context, client, kind, at_once).read(numbers.numbers)
+    records = [
+        _planned(kind, number, row, states[number], everywhere, staged, again=again)
+        for number, row in zip(numbers.numbers, numbers.rows, strict=True)
+    ]
+    return ProcessPlan(kind, numbers, records, known, elsewhere)
+
+
+def _planned(
+    kind: ProcessKind,
+    number: int,
+    row: int,
+    state: RecordState,
+    claimed: ClaimedRows,
+    staged: Mapping[int, str],
+    *,
+    again: str | None,
+) -> PlannedRecord:
+    digest = _digest(kind, number)
+    before = claimed.accepted(digest) if again is None else []
+    holder = claimed.unfinished_job(digest, ()) or staged.get(number)
+    action, reason, remark = RecordAction.LEFT, None, state.remark
+    match state.standing:
+        case Standing.DONE:
+            action = RecordAction.ALREADY
+        case _ if holder is not None:
+            reason, remark = LeftBecause.CLAIMED, _CLAIMED.format(job=holder)
+        case Standing.MISSING:
+            reason, remark = LeftBecause.NOT_FOUND, remark or _MISSING
+        case Standing.CLOSED:
+            reason = LeftBecause.CLOSED
+        case Standing.UNTOLD if kind.is_queued:
+            reason = LeftBecause.UNTOLD
+        case Standing.UNTOLD if before:
+            action, remark = RecordAction.ALREADY, _BY_JOB.format(job=before[0])
+        case Standing.OPEN if before:
+            reason = LeftBecause.PROCESSED_BEFORE
+            remark = _PROCESSED_BEFORE.format(job=before[0])
+        case _:
+            action = RecordAction.PROCESS
+    return PlannedRecord(number, row, action, state.standing, reason, remark, state.given)
+
+
+def _uploads_of_files(context: "UploadContext", client: "Client") -> dict[int, str]:
+    """Return the uploads that are not over, by the logs of the files that they have queued."""
+    queued: dict[int, str] = {}
+    for job in context.journal.jobs():
+        for one in context.journal.parts_of(job) or [job]:
+            log = one.last("log_id")
+            if log is not None and one.spec.system == client.identity and not one.state.is_final:
+                queued[log] = one.id
+    return queued
+
+
+def _digest(kind: ProcessKind, number: int) -> str:
+    """Return what a job claims of a record; no row of a sheet has the same."""
+    return f"process/{kind.listing}/{number}"
+
+
+def _claims(kind: ProcessKind, numbers: Iterable[int]) -> RowClaims:
+    digests = [_digest(kind, number) for number in numbers]
+    return RowClaims(digests, [()] * len(digests))
+
+
+def create_processing(
+    context: "UploadContext",
+    client: "Client",
+    kind: ProcessKind,
+    numbers: RecordNumbers,
+    options: "UploadOptions",
+    *,
+    at_once: int = 1,
+) -> Job:
+    """Plan the processing of records and record its job, before anything is sent.
+
+    Raises what ``plan_processing`` raises.
+    """
+    for attempt in range(1, _PLANS + 1):
+        options.progress(
+            Text(
+                pt="Lendo a situação de {n} {n:registro|registros}", en="Reading {n} states"
+            ).format(n=len(numbers.numbers))
+        )
+        plan = plan_processing(context, client, kind, numbers, again=options.again, at_once=at_once)
+        try:
+            return _record(context, client, plan, {"at_once": at_once, "again": options.again})
+        except PlanOutdated:
+            if attempt == _PLANS:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _record(
+    context: "UploadContext", client: "Client", plan: ProcessPlan, note: Mapping[str, Any]
+) -> Job:
+    chosen = plan.to_process
+    source = plan.numbers
+    spec = JobSpec(
+        profile=client.target.profile,
+        resource=plan.kind.listing,
+        mode=Mode.PROCESS,
+        file=source.file,
+        sheet=source.sheet,
+        digest=plan.digest,
+        payload="",
+        rows=tuple(one.row for one in chosen),
+        columns=source.columns,
+        system=client.identity,
+    )
+    tasks = [RecordTask(str(one.number), {}, {}, {}) for one in chosen]
+    claims = _claims(plan.kind, (one.number for one in chosen))
+    left = len(plan.left)
+    planned = {
+        "plan_digest": plan.digest,
+        "writes": len(chosen),
+        # By the names of uploads, for the table of jobs.
+        "plan": {"unchanged": len(plan.records) - len(chosen) - left, "held": left},
+        "hidden": source.hidden,
+    }
+    actions = [one.to_journal() for one in plan.records]
+    with context.sole_claimant(spec.scope, claims, plan.elsewhere):
+        return context.journal.create_of_tasks(
+            spec, tasks, {**note, **planned}, actions, claims, plan.known
+        )

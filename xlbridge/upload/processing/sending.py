@@ -15,7 +15,7 @@ from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, 
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
-from xlbridge.upload.processing.plan_builder import StateReader
+from xlbridge.upload.processing.plan import StateReader
 from xlbridge.upload.processing.process_kinds import ProcessKind, RecordState, Standing, find_kind
 from xlbridge.upload.reconcile import (
     LOOK_AGAIN,

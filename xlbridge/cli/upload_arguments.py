@@ -1,8 +1,8 @@
-"""Options of the commands that send rows, each declared once and read into ``UploadOptions``, and
-the consent that they give, or that is asked for on the terminal.
+"""Arguments of the commands that send rows, and the consent that they give, or that is asked for on
+the terminal.
 
-An option that has the name of a field of ``UploadOptions`` becomes that field; any other is one of
-the command's report, and a field of ``UploadArguments``.
+The options that set fields of ``UploadOptions`` are declared there; any other is one of the
+command's report, and a field of ``UploadArguments``.
 """
 
 import sys
@@ -14,7 +14,9 @@ from typing import Any, Self, get_args
 
 import click
 
+from xlbridge.cli.help_texts import WHAT_IS_SENT
 from xlbridge.cli.options import (
+    Decorator,
     combined,
     option,
     schemas_option,
@@ -23,76 +25,8 @@ from xlbridge.cli.options import (
 )
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
-from xlbridge.upload import RequestedMode, UploadOptions
+from xlbridge.upload import UploadOptions
 from xlbridge.upload.planning import Confirmed, ConsentRequest
-
-mode_option = option(
-    "--mode",
-    type=click.Choice(get_args(RequestedMode)),
-    default="auto",
-    pt="direct: de uma vez; preview: só prévia; queue: pela fila; records: registro a registro; "
-    "auto escolhe.",
-    en="direct: at once; preview: only that; queue: through the queue; records: one by one; auto "
-    "chooses.",
-)
-
-again_option = option(
-    "--again",
-    metavar="REASON",
-    pt="Inclui de novo, de propósito, o que já existe; o motivo fica registrado.",
-    en="Creates on purpose what exists already; the reason is recorded.",
-)
-
-plan_options = combined(
-    [
-        option(
-            "--update",
-            is_flag=True,
-            pt="Altera os registros que já estão no sistema com outros valores.",
-            en="Changes the records that are in the system with other values.",
-        ),
-        option(
-            "--clear",
-            is_flag=True,
-            pt="Com --update: uma célula vazia apaga o valor que o sistema tem.",
-            en="With --update: an empty cell clears the value that the system has.",
-        ),
-        option(
-            "--create-unread",
-            is_flag=True,
-            pt="Inclui também as linhas que não foi possível procurar no sistema.",
-            en="Creates also the rows that could not be looked up in the system.",
-        ),
-        option(
-            "--good-rows",
-            is_flag=True,
-            pt="Envia as linhas boas; as que têm erros vão para o arquivo das linhas rejeitadas.",
-            en="Sends the good rows; those with errors go into the rejects workbook.",
-        ),
-        option(
-            "--list-rows",
-            is_flag=True,
-            pt="Lista no plano todas as linhas que não serão incluídas, com o motivo.",
-            en="Lists in the plan all rows that are not created, with the reason.",
-        ),
-    ]
-)
-
-chunk_rows_option = option(
-    "--chunk-rows",
-    type=click.IntRange(min=1),
-    pt="Envia em partes com esse número de linhas, cada uma como um envio.",
-    en="Sends in parts of that many rows, each an upload of its own.",
-)
-
-at_once_option = option(
-    "--at-once",
-    type=click.IntRange(min=1, max=16),
-    default=4,
-    show_default=True,
-    pt="Registros gravados ao mesmo tempo, onde são gravados um a um.",
-    en="Records written at the same time, where they are written one by one.",
-)
 
 consent_options = combined(
     [
@@ -106,36 +40,56 @@ consent_options = combined(
     ]
 )
 
-upload_options = combined(
-    [
-        consent_options,
-        option(
-            "--wait/--no-wait",
-            default=True,
-            show_default=True,
-            pt="Espera o resultado da fila.",
-            en="Waits for the queue's outcome.",
-        ),
-        option(
-            "--preview/--no-preview",
-            default=True,
-            show_default=True,
-            pt="Faz a prévia antes de enviar.",
-            en="Previews before sending.",
-        ),
-        at_once_option,
-        status_copy_option,
-        option(
-            "--read-back/--no-read-back",
-            "look_up",
-            default=True,
-            show_default=True,
-            pt="Lê antes o que o sistema já tem destas linhas; sem isso uma dúvida fica sem prova.",
-            en="Reads what the system has of these rows; without it a doubt stays without proof.",
-        ),
-        schemas_option,
-    ]
+_list_rows_option = option(
+    "--list-rows",
+    is_flag=True,
+    pt="Lista no plano todas as linhas que não serão incluídas, com o motivo.",
+    en="Lists in the plan all rows that are not created, with the reason.",
 )
+
+
+class _UploadOption(click.Option):
+    """Option that sets a field of ``UploadOptions``."""
+
+    group = WHAT_IS_SENT
+
+
+def field_options(command: str) -> Decorator:
+    """Declare the options of a command that set fields of ``UploadOptions``."""
+    declared = []
+    for one, offered in UploadOptions.offered_by(command):
+        flag, choices = f"--{offered.name or one.name.replace('_', '-')}", get_args(one.type)
+        if one.type is bool:
+            kind: click.ParamType[Any] | type[bool] = bool
+            flag = f"{flag}/--no-{flag[2:]}" if one.default else flag
+        elif "auto" in choices:
+            kind = click.Choice(choices)
+        elif int in (one.type, *choices):
+            kind = click.IntRange(*offered.limits)
+        else:
+            kind = click.STRING
+        declared.append(
+            click.option(
+                flag,
+                one.name,
+                cls=_UploadOption,
+                type=kind,
+                is_flag=kind is bool,
+                default=one.default,
+                show_default=bool(one.default) and one.default not in choices,
+                metavar=offered.metavar,
+                help=str(offered.help),
+            )
+        )
+    return combined(declared)
+
+
+def upload_options(command: str) -> Decorator:
+    """Declare the options of a command that runs uploads."""
+    of_plan = [] if command == "resume" else [_list_rows_option]
+    return combined(
+        [field_options(command), *of_plan, consent_options, status_copy_option, schemas_option]
+    )
 
 
 _YES = frozenset({"s", "sim", "y", "yes"})
