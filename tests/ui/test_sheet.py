@@ -101,6 +101,7 @@ def test_the_certain_corrections_of_a_rule_are_made_at_once(
 def test_the_next_error_goes_round(client: httpx.Client, samples: Path) -> None:
     opened(client, samples / "contasreceber-com-erros.xlsx")
     expected = validate(samples / "contasreceber-com-erros.xlsx").findings
+    expected = expected[expected["severity"] == "error"]
     wrong = expected[(expected["row"] > 3) & expected["cell"].notna()]
     place = {"row": 0, "column": -1}
     seen = []
@@ -382,3 +383,26 @@ def test_dates_and_numbers_are_read_otherwise_by_a_click(
     read = client.post("/api/reading", json={"dates": "mdy", "numbers": "en"}).json()
     assert (read["dates"], read["numbers"], read["errors"]) == ("mdy", "en", 0)
     assert found.isdisjoint(rule["code"] for rule in read["rules"] if rule["severity"] == "error")
+
+
+def test_the_next_error_is_no_warning_while_there_are_errors(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    warned = {"dataDeVencimento": "31/10/2030"}
+    records = [warned, {**warned, "valorDoLancamento": "dez"}, warned]
+    sheet = opened(client, write_records(tmp_path / "titulos.xlsx", "contasreceber", records))
+    assert (sheet["errors"], sheet["warnings"]) == (1, 3)
+    names = [column["name"] for column in sheet["columns"]]
+    wrong, due = (names.index(name) for name in ("valorDoLancamento", "dataDeVencimento"))
+
+    def next_after(row: int, column: int) -> tuple[int, int]:
+        found = client.get("/api/next-error", params={"row": row, "column": column}).json()
+        return found["row"], found["column"]
+
+    assert next_after(0, -1) == next_after(3, wrong) == (3, wrong)
+    client.post("/api/edit", json=[{"row": 3, "column": wrong, "value": "10"}])
+    assert [next_after(0, -1), next_after(2, due), next_after(4, due)] == [
+        (2, due),
+        (3, due),
+        (2, due),
+    ]

@@ -82,11 +82,16 @@ class ShownFindings:
         rows: list[int] = np.unique(found).tolist()
         return rows
 
-    def next_wrong(self, after: CellPosition, skipped: Collection[int]) -> CellPosition | None:
-        """Return the first cell with a finding after a place, None where there is none."""
+    def next_of(
+        self, severity: Severity, after: CellPosition, skipped: Collection[int]
+    ) -> CellPosition | None:
+        """Return the first cell with a finding of a severity after a place, None without one."""
+        if severity is Severity.ERROR and not self.sheet.errors:
+            return None
         findings = self.sheet.findings
         for at in range(int(np.searchsorted(self._rows, after[0])), len(findings)):
-            place = self._place(findings[at])
+            finding = findings[at]
+            place = self._place(finding) if finding.kind.severity is severity else None
             if place is not None and place > after and place[0] not in skipped:
                 return place
         return None

@@ -15,7 +15,7 @@ from typing import Any
 from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Column
-from xlbridge.resources.findings import CorrectedValue
+from xlbridge.resources.findings import CorrectedValue, Severity
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, is_computed, shown_text, typed_value
@@ -378,19 +378,21 @@ class SheetEditor:
         ]
 
     def next_error(self, row: int, column: int) -> CellPosition | None:
-        """Return the next wrong or refused cell after a place, from the top again after the last.
+        """Return the next wrong or refused cell after a place, from the top again after the last;
+        where there is none, the next one with a warning.
 
         Source: the product brief, contract of the page.
         """
-        after = self.found.next_wrong((row, column), self.set_aside)
-        places = self.remarks.refused(self._shown)
-        refused = next((place for place in places if place > (row, column)), None)
-        later = [place for place in (after, refused) if place is not None]
-        if later:
-            return min(later)
-        if (row, column) <= (0, -1):
-            return None
-        return self.next_error(0, -1)
+        refused = list(self.remarks.refused(self._shown))
+        for severity in (Severity.ERROR, Severity.WARNING):
+            for after in ((row, column), (0, -1)):
+                found = self.found.next_of(severity, after, self.set_aside)
+                later = [
+                    place for place in (found, *refused) if place is not None and place > after
+                ]
+                if later:
+                    return min(later)
+        return None
 
     def save_corrected(self, target: Path) -> None:
         """Write the corrected copy: the original with the edited cells, styles kept.
