@@ -144,7 +144,7 @@ class Remote:
         """Take note that a work begins. Raises ``UsageError`` while another one runs."""
         if self.state.running:
             raise UsageError(_BUSY)
-        self.state.running = True
+        self.state = SendingState(running=True)
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -153,8 +153,10 @@ class Remote:
 
     def _stopped(self) -> Text:
         """Return what became of the work that was stopped."""
-        if self.state.job is None or self.state.work == "batch":
+        if self.state.work in {"export", "batch"}:
             return _STOPPED_OTHER
+        if self.state.job is None:
+            return _STOPPED_UNSENT
         with open_context(self.settings) as context:
             job = context.journal.job(self.state.job)
         return _STOPPED_UNSENT if job.state.is_unsent else _STOPPED.format(job=job.id)
