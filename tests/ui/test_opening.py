@@ -28,9 +28,10 @@ def test_a_workbook_without_data_is_told_as_one(client: httpx.Client, tmp_path: 
     hidden.append(["codigoDaFilial", "historico"])
     hidden.sheet_state = "hidden"
     book.save(tmp_path / "oculta.xlsx")
-    hint = opened(client, tmp_path / "oculta.xlsx")["error"]["hint"]
-    assert "Títulos" in hint
-    assert "--" not in hint
+    told = opened(client, tmp_path / "oculta.xlsx")["error"]
+    assert told["message"].startswith("oculta.xlsx: ")
+    assert "Títulos" in told["hint"]
+    assert "--" not in told["hint"]
 
 
 def test_a_file_that_is_refused_is_told_by_its_name_and_leaves_the_other_open(

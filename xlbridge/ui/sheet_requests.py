@@ -341,12 +341,15 @@ class SheetRequests:
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:
     """Return that a person has to say what the sheet holds, or to confirm its mapping."""
-    told: dict[str, Any] = {"file": editor.path.name, "sheets": editor.sheet_names}
+    path = editor.path
+    told: dict[str, Any] = {"file": path.name, "sheets": editor.sheet_names}
     hidden = ", ".join(editor.workbook.hidden)
     hint = str(_HIDDEN.format(listed=hidden)) if hidden else ""
     if error is not None or hidden:
-        # The hints name options of the command; the page asks beside the message.
-        told["error"] = {"message": "" if error is None else str(error.message), "hint": hint}
+        # The hints name options of the command; the page asks beside the message. Where the page
+        # keeps its copy of the file is nobody's concern.
+        message = "" if error is None else str(error.message)
+        told["error"] = {"message": message.replace(str(path), path.name), "hint": hint}
     return told
 
 
