@@ -1,11 +1,11 @@
-"""The tables of docs/scale.md: what a month takes, computed from measured rates.
+"""Tables of docs/scale.md: the duration of a month's work, computed from measured rates.
 
 Usage: python benchmarks/scale.py [--rows N] [--validate S] [--client S] [--sandbox S] [--export S]
 [--start S]
 
-The rates are seconds of one processor: to validate 100,000 rows, to plan and send 20,000 through
-the queue, to preview and import them, to export 20,000 orders, to start a command. Each is what
-the script beside it in the first table prints on your machine; unless told, what the page says.
+Rates are seconds of processor time: to validate 100,000 rows, to plan and send 20,000 rows through
+the queue, to preview and import them, to export 20,000 orders, to start a command. The first table
+names the script that measures each rate. The defaults are the rates of the page.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields
 
 _WORKERS = (2, 8, 32)
 _SHARE_OF_WORKERS = 0.95
-"""Two workers validate 1.9 times as fast as one."""
+"""Efficiency of a worker: two validate 1.9 times as fast as one."""
 
-_SLOW_TENANT, _SINGLE_RECORDS = 1_000, 50
-"""Rows in a second of a real system: through a queue, and record by record."""
+_SLOW_SYSTEM, _SINGLE_RECORDS = 1_000, 50
+"""Rows per second of a slow system: through its queue, and record by record."""
 
 _LINES_OF_ORDER = 8
 _MAGNITUDES = (20, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -25,7 +25,7 @@ _MAGNITUDES = (20, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Seconds of one processor."""
+    """Seconds of processor time for the sample of each operation."""
 
     validate: float = 2.8
     client: float = 2.5
@@ -34,15 +34,15 @@ class Rates:
     start: float = 0.6
 
     def validation(self, rows: int) -> float:
-        """Return the seconds that rows take to be validated."""
+        """Return the seconds needed to validate rows."""
         return rows / 100_000 * self.validate
 
     def sending(self, rows: int) -> float:
-        """Return the seconds that the client takes to plan and send rows."""
+        """Return the seconds the client needs to plan and send rows."""
         return rows / 20_000 * self.client
 
     def importing(self, rows: int) -> float:
-        """Return the seconds that the sandbox takes to preview and import rows."""
+        """Return the seconds the sandbox needs to preview and import rows."""
         return rows / 20_000 * self.sandbox
 
 
@@ -55,48 +55,48 @@ def tables(rates: Rates, rows: int) -> list[str]:
 
 def _rates(rates: Rates) -> tuple[Sequence[str], list[Sequence[str]]]:
     orders = 20_000 / rates.export
-    return ("rate", "measured", "in a second of one processor"), [
+    return ("Operation", "Measured", "Per second of processor time"), [
         (
-            "validate, sheets of 12 columns, 1 % bad",
+            "validate sheets of 12 columns, 1 % of the cells bad",
             f"100,000 rows: {rates.validate:g} s (`timeline.py`)",
             f"{_round(100_000 / rates.validate)} rows",
         ),
         (
-            "plan and send through the queue, new titles",
-            f"20,000 rows: {rates.client:g} s of the client (`timeline.py`)",
+            "plan new titles and send them through the queue",
+            f"20,000 rows: {rates.client:g} s in the client (`timeline.py`)",
             f"{_round(20_000 / rates.client)} rows",
         ),
         (
-            "preview, queue and import by the sandbox",
+            "preview and import in the sandbox",
             f"20,000 rows: {rates.sandbox:g} s (`timeline.py`)",
             f"{_round(20_000 / rates.sandbox)} rows",
         ),
         (
-            "export of orders with two lists",
+            "export orders with two lists",
             f"20,000 orders: {rates.export:g} s (`export.py`)",
             f"{_round(orders)} orders, {_round(orders * _LINES_OF_ORDER)} lines",
         ),
         (
-            "start of a command that validates",
-            f"{rates.start:g} s, most of it pandas and pandera (`startup.py`, `validate.py`)",
+            "start a command that validates",
+            f"{rates.start:g} s, mostly pandas and pandera (`startup.py`, `validate.py`)",
             "–",
         ),
     ]
 
 
 def _steps(rates: Rates, rows: int) -> tuple[Sequence[str], list[Sequence[str]]]:
-    headings = ("step", "processor time", "2 cores", *(f"{n} workers" for n in _WORKERS[1:]))
+    headings = ("Step", "Processor time", "2 cores", *(f"{n} workers" for n in _WORKERS[1:]))
     validation, sending = rates.validation(rows), rates.sending(rows)
     importing = rates.importing(rows)
     shared = [_time(validation / (workers * _SHARE_OF_WORKERS)) for workers in _WORKERS]
     alone = {
-        "plan and send, a workbook after the other": (sending, sending),
-        "the tenant's own import, at the sandbox's rate": (importing, importing),
-        f"… of a system that takes {_SLOW_TENANT:,} rows in a second": (0, rows / _SLOW_TENANT),
-        f"… of one that takes {_SINGLE_RECORDS} records in a second": (0, rows / _SINGLE_RECORDS),
+        "plan and send, one workbook at a time": (sending, sending),
+        "import in the system, at the sandbox's rate": (importing, importing),
+        f"… at {_SLOW_SYSTEM:,} rows per second": (0, rows / _SLOW_SYSTEM),
+        f"… at {_SINGLE_RECORDS} single records per second": (0, rows / _SINGLE_RECORDS),
     }
     return headings, [
-        ("validate all", _time(validation), *shared),
+        ("validate", _time(validation), *shared),
         *(
             (step, _time(processor) if processor else "–", *[_time(clock)] * len(_WORKERS))
             for step, (processor, clock) in alone.items()
@@ -105,15 +105,15 @@ def _steps(rates: Rates, rows: int) -> tuple[Sequence[str], list[Sequence[str]]]
 
 
 def _bounds(rates: Rates) -> tuple[Sequence[str], list[Sequence[str]]]:
-    headings = ("rows", "start", "validate, 2 cores", "bound by", "plan, send, import", "bound by")
+    headings = ("Rows", "Start", "Validate, 2 cores", "Bound by", "Plan, send, import", "Bound by")
     lines = []
     for rows in _MAGNITUDES:
         validation = rates.validation(rows) / (2 * _SHARE_OF_WORKERS)
         sent = rates.sending(rows) + rates.importing(rows)
-        judged = "imports" if rates.start > validation else "parsing"
-        whole = "imports" if rates.start > sent else "the tenant's interface"
+        validated_by = "imports" if rates.start > validation else "parsing"
+        sent_by = "imports" if rates.start > sent else "the system"
         lines.append(
-            (f"{rows:,}", _time(rates.start), _time(validation), judged, _time(sent), whole)
+            (f"{rows:,}", _time(rates.start), _time(validation), validated_by, _time(sent), sent_by)
         )
     return headings, lines
 
