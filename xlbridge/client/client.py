@@ -254,7 +254,7 @@ class Client(Operations):
         )
         if isinstance(reply, httpx.Response) and reply.is_success:
             return ListingAnswer(
-                operation, reply, self._redactor, operation.names_one_record(query)
+                operation, reply, self._redactor, operation.returns_single_record(query)
             )
         self._data_of(operation, reply, rows_of_data)
         raise AssertionError("a reply that is no success raises")

@@ -181,7 +181,7 @@ def classify_envelope(
     refused = envelope.error_items
     if envelope.success:
         refused = notifications_in(envelope.data) if refuses_in_data else []
-    elif not envelope.tells_errors:
+    elif not envelope.has_errors:
         return None
     if refused or not envelope.success:
         return Rejected(

@@ -98,7 +98,7 @@ class PartReader:
                 raise
             is_there = False
         else:
-            is_there = part.records > before or not request.operation.names_one_record(
+            is_there = part.records > before or not request.operation.returns_single_record(
                 request.query
             )
         if not is_there and (self._each is None or self._each.counted is None):

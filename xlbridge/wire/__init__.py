@@ -1,4 +1,4 @@
-"""Interface of the remote system: its operations as data, and the models of its JSON."""
+"""Interface of the remote system: operations as data, and models of its JSON."""
 
 import lazy_loader
 

@@ -13,7 +13,7 @@ class Credentials(WireModel):
 
 
 class Authentication(WireModel):
-    """Answer of the login, always with HTTP 200: ``authenticated`` decides.
+    """Response to a login, always with HTTP 200: ``authenticated`` decides.
 
     ``created`` and ``expiration`` have the shape ``YYYY-MM-DD HH:mm:ss``.
     """
@@ -38,7 +38,7 @@ AUTHENTICATE = Operation(
 
 
 class SystemInfo(WireModel):
-    """The company and the user that a token belongs to."""
+    """Company and user of a token."""
 
     codigoDaEmpresa: int | None = None
     nomeComercial: str | None = None

@@ -2,7 +2,7 @@
 
 Source: the spec, Purchasing (planejamento).
 
-Their shape is not shown there; this one is this project's choice (``docs/assumptions.md``).
+The spec does not show their shape; it is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
@@ -13,7 +13,7 @@ _PATH = "/v2/compras/planejamento"
 
 
 class SpendingLimitTerms(WireModel):
-    """Limit of one month's spending in reais; without a project, outside all projects."""
+    """Spending limit of one month in reais; without a project, for spending outside projects."""
 
     codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None
@@ -31,17 +31,17 @@ class SpendingLimitId(WireModel):
 
 
 class SpendingLimit(SpendingLimitTerms, SpendingLimitId):
-    """A spending limit as it is read."""
+    """A spending limit in responses."""
 
 
 class SpendingLimitKey(SpendingLimitId):
-    """Identifier of a spending limit, in a query."""
+    """Identifier of a spending limit as a query parameter."""
 
     idPlanejamento: int
 
 
 class SpendingLimitQuery(WireModel):
-    """Filters of the spending limits."""
+    """Filters of the spending-limit listing."""
 
     codigoDaFilial: int | None = None
     codigoDoCentroDeCusto: str | None = None

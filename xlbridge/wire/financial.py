@@ -1,8 +1,8 @@
 """Receivable and payable titles, cash and bank statement: models and operations.
 
-Source: the spec, Receivable entry, Payable entry, Financial. The fields of the split
-(``rateio``) and of the statement (``caixabancos``), and the statement's parameters, are not
-shown there; those here are this project's choice (``docs/assumptions.md``).
+Source: the spec, Receivable entry, Payable entry, Financial. It does not show the fields of the
+split (``rateio``), nor the fields and parameters of the statement (``caixabancos``); they are this
+project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
@@ -20,7 +20,7 @@ from xlbridge.wire.model import (
 
 
 class TitleNumber(WireModel):
-    """Identifiers of a title as it is read."""
+    """Key of a title in responses."""
 
     codigoDoExercicio: int | None = None
     codigoDaFilial: int | None = None
@@ -29,7 +29,7 @@ class TitleNumber(WireModel):
 
 
 class TitleKey(TitleNumber):
-    """Key by which a client names a title; all but the branch is generated."""
+    """Key of a title in requests; all but the branch is generated."""
 
     codigoDoExercicio: int
     codigoDaFilial: int
@@ -38,9 +38,9 @@ class TitleKey(TitleNumber):
 
 
 class Allocation(WireModel):
-    """One part of a split title. A code that is left out is the title's own.
+    """One part of a split title. Codes default to those of the title.
 
-    The branch has a name of its own here: ``codigoDaFilial`` is part of the title's key.
+    The branch has a different name here because ``codigoDaFilial`` is part of the title's key.
     """
 
     codigoDaFilialDoRateio: int | None = None
@@ -52,7 +52,7 @@ class Allocation(WireModel):
 
 
 class AllocationInput(Allocation):
-    """One part of a title that is to be split."""
+    """One part of a title to split."""
 
     valor: Number
 
@@ -73,7 +73,7 @@ class EntryTerms(WireModel):
 
 
 class EntryInput(EntryTerms):
-    """Fields that every entry needs when it is created."""
+    """Required fields of an entry to create, and its split."""
 
     codigoDaFilial: int
     codigoDoItemDeLancamento: str
@@ -84,10 +84,7 @@ class EntryInput(EntryTerms):
 
 
 class ReceivableTerms(EntryTerms):
-    """Content of a receivable entry.
-
-    ``idws`` is the caller's own identifier, by which the title is found again.
-    """
+    """Content of a receivable entry; ``idws`` is the caller's identifier."""
 
     codigoDoCliente: int | None = None
     codigoDaCarteira: int | None = None
@@ -111,7 +108,7 @@ class Settlement(WireModel):
 
 
 class Receivable(Settlement, ReceivableTerms, TitleNumber):
-    """A receivable title as it is read."""
+    """A receivable title in responses."""
 
     PeriodoDeCompetencia: Moment | None = None
     rateio: Many[Allocation] = Field(default_factory=empty_list)
@@ -124,7 +121,7 @@ class ReceivableQuery(WireModel):
 
 
 class ReceivableLookup(WireModel):
-    """Client's own identifier of one receivable title."""
+    """The caller's identifier of one receivable title."""
 
     idws: str = Field(min_length=1)
 
@@ -152,11 +149,11 @@ class PayableInput(EntryInput, PayableTerms):
 
 
 class PayableChange(PayableInput, TitleKey):
-    """New content of a payable title; fields that are left out are emptied."""
+    """New content of a payable title; omitted fields are cleared."""
 
 
 class Payable(Settlement, PayableTerms, TitleNumber):
-    """A payable title as it is read. ``Arquivos`` stays empty in listings."""
+    """A payable title in responses. ``Arquivos`` stays empty in listings."""
 
     DescricaoDoCustoABC: str | None = None
     Arquivos: Many[Attachment] = Field(default_factory=empty_list)
@@ -164,7 +161,7 @@ class Payable(Settlement, PayableTerms, TitleNumber):
 
 
 class StatementQuery(WireModel):
-    """The current account and the period, both ends included."""
+    """Current account and period, both ends included."""
 
     codigoDaContaCorrente: int
     dataInferior: QueryMoment
@@ -172,10 +169,10 @@ class StatementQuery(WireModel):
 
 
 class StatementLine(TitleNumber):
-    """A settled title: what came in or went out, and the account's balance after it.
+    """A settled title: the amount received or paid, and the account's balance after it.
 
-    ``tipo`` is ``Entrada`` or ``Saída``. ``rateio`` adds up to ``valor``; of a title that was not
-    split it is one part.
+    ``tipo`` is ``Entrada`` or ``Saída``. ``rateio`` adds up to ``valor``; it has one part if the
+    title was not split.
     """
 
     data: Moment | None = None
@@ -190,7 +187,7 @@ class StatementLine(TitleNumber):
 
 
 class Statement(WireModel):
-    """The movements of one current account in a period, oldest first, and its balances."""
+    """Movements of one current account in a period, oldest first, and its balances."""
 
     codigoDaContaCorrente: int | None = None
     descricaoDaContaCorrente: str | None = None

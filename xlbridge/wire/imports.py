@@ -1,8 +1,7 @@
 """Spreadsheet imports: models and operations.
 
-Source: the spec, Import, Authentication and utilities. The fields of the import log and of a
-plain import's answer are not shown there; the shapes here are this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Import, Authentication and utilities. It does not show the fields of the import
+log and of a direct import's response; they are this project's choice (``docs/assumptions.md``).
 """
 
 import re
@@ -23,11 +22,10 @@ from xlbridge.wire.model import (
 )
 
 Count = Annotated[int | None, default_for_invalid(None)]
-"""A number of rows; None where it is not told."""
+"""A number of rows; None if it is missing."""
 
-
-_Remark = Annotated[str | None, default_for_invalid(None)]
-_Date = Annotated[Moment | None, default_for_invalid(None)]
+_OptionalText = Annotated[str | None, default_for_invalid(None)]
+_OptionalMoment = Annotated[Moment | None, default_for_invalid(None)]
 
 
 class ImportQuery(WireModel):
@@ -37,7 +35,7 @@ class ImportQuery(WireModel):
 
 
 class ImportRecords(WireModel):
-    """Records that an import or its preview has read, and their count."""
+    """Records read by an import or its preview, and their count."""
 
     totalDeRegistros: int | None = None
     registros: Many[dict[str, Any]] = Field(default_factory=empty_list)
@@ -45,21 +43,20 @@ class ImportRecords(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _accept_other_shapes(cls, data: Any) -> Any:
-        """Read the records themselves, or their number alone: the shape is not promised."""
+        """Accept the records themselves or only their number: the spec does not fix the shape."""
         if isinstance(data, list):
             return {"totalDeRegistros": len(data)}
         return {"totalDeRegistros": data} if isinstance(data, int) else data
 
     @property
     def count(self) -> int | None:
-        """Number of records that were read; None where the answer does not tell it."""
-        return (
-            len(self.registros) or None if self.totalDeRegistros is None else self.totalDeRegistros
-        )
+        """Number of records read; None if the response does not have it."""
+        total = self.totalDeRegistros
+        return len(self.registros) or None if total is None else total
 
 
 class AddressingRecord(WireModel):
-    """One addressing record that was read."""
+    """One addressing record read by the import."""
 
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
@@ -68,41 +65,42 @@ class AddressingRecord(WireModel):
 
 
 class AddressingRecords(WireModel):
-    """Records that the addressing import or its preview has read."""
+    """Records read by the addressing import or its preview."""
 
     totalDeRegistros: int | None = None
     produtoMapeamentoEstoque: Many[AddressingRecord] = Field(default_factory=empty_list)
 
     @property
     def count(self) -> int | None:
-        """Number of records that were read; None where the answer does not tell it."""
-        listed = len(self.produtoMapeamentoEstoque) or None
-        return listed if self.totalDeRegistros is None else self.totalDeRegistros
+        """Number of records read; None if the response does not have it."""
+        total = self.totalDeRegistros
+        return len(self.produtoMapeamentoEstoque) or None if total is None else total
 
 
 class ImportState(StrEnum):
-    """State of a queued file, in the sandbox's words."""
+    """State of a queued file in the sandbox."""
 
     PENDING = "Pendente"
     RUNNING = "Processando"
     FINISHED = "Finalizado"
 
 
-_SPELT_OTHERWISE = {"key": "coluna", "value": "mensagem"}
-_NAMED_LINE = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
+_ERROR_ITEM_FIELDS = {"key": "coluna", "value": "mensagem"}
+_LINE_NUMBER = re.compile(r"\blinha\s+(\d+)\s*:\s*", re.IGNORECASE)
 
 
 def split_line_number(message: str) -> tuple[int | None, str]:
-    """Return the line that a message names as ``Linha N: …``, None without any, and the rest."""
-    named = _NAMED_LINE.search(message)
-    return (int(named[1]), _NAMED_LINE.sub("", message, count=1)) if named else (None, message)
+    """Split ``Linha N:`` off a message; return N, or None, and the rest of the message."""
+    found = _LINE_NUMBER.search(message)
+    return (int(found[1]), _LINE_NUMBER.sub("", message, count=1)) if found else (None, message)
 
 
 class RejectedLine(WireModel):
     """Line that the import rejected.
 
-    ``linha`` is the row in the uploaded sheet as Excel counts it, ``coluna`` the field concerned.
-    A text, or an item like those of the error envelope, may name its line as ``Linha N: …``.
+    ``linha`` is the Excel row number in the uploaded sheet, ``coluna`` the field concerned. A
+    plain text or an item of the error envelope is accepted too; its message may begin with
+    ``Linha N:``.
     """
 
     linha: Annotated[int | None, default_for_invalid(None)] = None
@@ -116,55 +114,54 @@ class RejectedLine(WireModel):
             data = {"mensagem": data}
         if not isinstance(data, Mapping) or any(name.lower() == "linha" for name in data):
             return data
-        lowered = {_SPELT_OTHERWISE.get(n.lower(), n): value for n, value in data.items()}
-        line, message = split_line_number(str(lowered.get("mensagem", "")))
-        return lowered if line is None else lowered | {"linha": line, "mensagem": message}
+        renamed = {_ERROR_ITEM_FIELDS.get(n.lower(), n): value for n, value in data.items()}
+        line, message = split_line_number(str(renamed.get("mensagem", "")))
+        return renamed if line is None else renamed | {"linha": line, "mensagem": message}
 
 
-def _word(value: Any) -> Any:
-    """Read a status that came as a number as its text."""
+def _int_as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
 class ImportLog(WireModel):
-    """Log of a queued file; the interface promises its status and its rejected lines.
+    """Log of a queued file; the spec promises its status and its rejected lines.
 
-    ``situacao`` is the system's own word. ``linhasRejeitadas`` is None where none are told of.
+    ``situacao`` is the system's own word, or its number as text. ``linhasRejeitadas`` is None if
+    the response does not have them.
     """
 
     id: Annotated[int | None, default_for_invalid(None)] = None
-    recurso: _Remark = None
-    nomeDoArquivo: _Remark = None
-    situacao: Annotated[str | None, BeforeValidator(_word), default_for_invalid(None)] = None
-    dataDeInclusao: _Date = None
-    dataDeInicio: _Date = None
-    dataDeConclusao: _Date = None
+    recurso: _OptionalText = None
+    nomeDoArquivo: _OptionalText = None
+    situacao: Annotated[str | None, BeforeValidator(_int_as_text), default_for_invalid(None)] = None
+    dataDeInclusao: _OptionalMoment = None
+    dataDeInicio: _OptionalMoment = None
+    dataDeConclusao: _OptionalMoment = None
     totalDeRegistros: Count = None
     registrosImportados: Count = None
     registrosRejeitados: Count = None
     linhasRejeitadas: Annotated[list[RejectedLine] | None, default_for_invalid(None)] = None
-    mensagem: _Remark = None
+    mensagem: _OptionalText = None
 
     @property
     def rejected(self) -> int | None:
-        """Number of rejected lines, as it is counted, else as they are listed; None if untold."""
+        """Number of rejected lines: the log's count, else its lines; None if it has neither."""
         if self.registrosRejeitados is not None or self.linhasRejeitadas is None:
             return self.registrosRejeitados
         return len({line.linha for line in self.linhasRejeitadas})
 
 
-def _log_id(value: Any) -> Any:
-    """Read an id that came alone, or as the one that an object names."""
-    if not isinstance(value, Mapping):
-        return value
-    named = {name.lower(): one for name, one in value.items()}
-    ids = [one for name, one in named.items() if "id" in name or "log" in name]
-    return named.get("id", ids[0] if len(ids) == 1 else None)
+def _extract_log_id(data: Any) -> Any:
+    """Return a plain id as is, and of an object ``id`` or the only field with a similar name."""
+    if not isinstance(data, Mapping):
+        return data
+    fields = {name.lower(): value for name, value in data.items()}
+    ids = [value for name, value in fields.items() if "id" in name or "log" in name]
+    return fields.get("id", ids[0] if len(ids) == 1 else None)
 
 
-QueuedLogId = Annotated[int, BeforeValidator(_log_id)]
+QueuedLogId = Annotated[int, BeforeValidator(_extract_log_id)]
 """Id of the import log of a queued file."""
-
 
 IMPORT = Operation(
     name="imports.direct",

@@ -1,7 +1,7 @@
 """Inventories, their counts and counted products: models and operations.
 
-Source: the spec, Inventory header, States, Stock ("any" of the inventory). The cycle's sub-
-paths and the shape of counts are this project's choice (``docs/assumptions.md``).
+Source: the spec, Inventory header, States, Stock ("any" of the inventory). The subpaths of the
+cycle and the shape of counts are this project's choice (``docs/assumptions.md``).
 """
 
 from enum import StrEnum
@@ -23,7 +23,7 @@ class InventorySituation(StrEnum):
 
 
 class InventoryTerms(WireModel):
-    """Warehouse that an inventory counts, and the remarks about it."""
+    """Warehouse of an inventory, and remarks about it."""
 
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
@@ -36,8 +36,8 @@ class InventoryTerms(WireModel):
 class InventoryInput(InventoryTerms):
     """An inventory of a warehouse to open.
 
-    With ``carregarBaseDeProdutos`` every product that has a balance there is to be counted; else
-    only what is counted is adjusted.
+    With ``carregarBaseDeProdutos`` every product with a balance there must be counted; otherwise
+    only counted products are adjusted.
     """
 
     codigoDaFilial: int = Field(gt=0)
@@ -46,7 +46,7 @@ class InventoryInput(InventoryTerms):
 
 
 class CountedProduct(WireModel):
-    """The quantity of one product that was counted."""
+    """Counted quantity of one product."""
 
     idProd: int
     numeroDeSerieLote: str | None = None
@@ -55,19 +55,19 @@ class CountedProduct(WireModel):
 
 
 class CountedLine(CountedProduct):
-    """A counted quantity as a sheet has it, with the number of its count."""
+    """A counted quantity in a sheet, with the number of its count."""
 
     contagem: int = Field(ge=1, le=3)
 
 
 class CountedInventory(InventoryInput):
-    """An inventory as a sheet has it: it is opened first, its counts are registered then."""
+    """An inventory in a sheet: it is opened first, then its counts are registered."""
 
     contagens: list[CountedLine] = Field(default_factory=empty_list)
 
 
 class InventoryChange(WireModel):
-    """Fields of an inventory that may be edited; those that are left out stay as they are."""
+    """Editable fields of an inventory; omitted fields stay unchanged."""
 
     idInventario: int
     codigoDoCentroDeCusto: str | None = None
@@ -76,10 +76,10 @@ class InventoryChange(WireModel):
 
 
 class Inventory(InventoryTerms):
-    """The header of an inventory.
+    """Header of an inventory.
 
-    ``inventarioContagem1`` … ``3`` say which counts were started, the ``pode…`` flags what is
-    allowed now.
+    ``inventarioContagem1`` … ``3`` mark the counts started, the ``pode…`` flags what is allowed
+    now.
     """
 
     idInventario: int | None = None
@@ -107,16 +107,16 @@ class Inventory(InventoryTerms):
 
 
 class InventoryCount(WireModel):
-    """Quantities of the current count; a product that is counted again is corrected."""
+    """Quantities of the current count; counting a product again corrects it."""
 
     itens: list[CountedProduct] = Field(min_length=1)
 
 
 class InventoryItem(WireModel):
-    """One product of an inventory, by the last count that has it.
+    """One product of an inventory.
 
-    ``diferenca`` is the counted quantity less ``saldo``, the balance as it was read when the
-    product joined the inventory or balances were last brought up to date.
+    ``diferenca`` is the last counted quantity less ``saldo``, the balance when the product was
+    added to the inventory or when balances were last refreshed.
     """
 
     seq: int | None = None

@@ -1,15 +1,14 @@
 """Operations as data, and the base of their models: field types, spellings, lengths, the envelope.
 
-What is created is strict, what is read is lenient: a model of something read requires nothing, as
-the spec promises few fields; every one may be missing or null.
+Models of requests are strict. Models of responses are lenient: the spec promises few fields, so
+any field may be missing or null.
 
-Field names stay exactly as the spec writes them. On reading, the other spelling of a name's
-first letter (camelCase, PascalCase) is accepted and unknown fields are ignored; what is sent is
-camelCase, as in the spec's samples.
+Field names are exactly those of the spec. Responses may use camelCase or PascalCase, and unknown
+fields are ignored; requests are sent in camelCase, as in the spec's samples.
 
-The spec shows no maximum length of a text; those here are this project's choice
-(``docs/assumptions.md``): what the tax authority's layouts and bank slips ask for, and room
-enough for what people write. The same name has the same length in every model.
+The spec gives no maximum text lengths; those here are this project's choice
+(``docs/assumptions.md``): what the tax authority's layouts and bank slips allow, and ample room
+for free text. A name has the same length in every model.
 
 Source of the envelope and its errors: the spec, Endpoints, Response envelope and Errors.
 """
@@ -44,10 +43,10 @@ _MOMENT = r"^[0-9]{2}/[0-9]{2}/[0-9]{4}( [0-9]{2}:[0-9]{2})?$"
 
 
 def parse_moment(value: object) -> object:
-    """Read ``dd/MM/yyyy``, optionally followed by ``HH:mm``, as a datetime.
+    """Parse ``dd/MM/yyyy``, optionally followed by ``HH:mm``; return values other than text as is.
 
-    Anything that is not text is returned as it is. Raises ``ValueError`` for other text.
-    Source: the spec, Sales and billing (``dataInferior``, ``dataSuperior``).
+    Raises ``ValueError`` for any other text. Source: the spec, Sales and billing
+    (``dataInferior``, ``dataSuperior``).
     """
     if not isinstance(value, str):
         return value
@@ -58,7 +57,7 @@ def parse_moment(value: object) -> object:
 
 
 def format_moment(value: datetime) -> str:
-    """Write a datetime as ``dd/MM/yyyy HH:mm``: a day alone may mean all of it, or its midnight."""
+    """Format a datetime as ``dd/MM/yyyy HH:mm``; a date alone could mean midnight or all day."""
     return value.strftime(MINUTE_FORMAT)
 
 
@@ -81,12 +80,12 @@ Item = TypeVar("Item")
 
 
 def null_as(default: Any) -> BeforeValidator:
-    """Read null as ``default``."""
+    """Replace null by ``default``."""
     return BeforeValidator(lambda value: default if value is None else value)
 
 
 def default_for_invalid(default: Any) -> WrapValidator:
-    """Read a value that does not fit as ``default``: nothing depends on it."""
+    """Replace an invalid value by ``default``, for fields that nothing depends on."""
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -98,15 +97,15 @@ def default_for_invalid(default: Any) -> WrapValidator:
 
 
 def empty_list() -> list[Any]:
-    """Return the default of a list.
+    """Return a new list, as the default of a field.
 
-    Of ``list`` itself pydantic would look the signature up with each record, for 0.1 ms a field.
+    With ``list`` itself pydantic inspects the signature for every record: 0.1 ms a field.
     """
     return []
 
 
 Many = Annotated[list[Item], null_as([])]
-"""A list that is read; null is an empty one."""
+"""A list in a response; null means empty."""
 
 Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
 """A decimal number; a JSON number on the wire, exact in Python."""
@@ -114,33 +113,34 @@ Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used=
 
 @cache
 def spellings(model: "type[WireModel]") -> dict[str, str]:
-    """Return every accepted spelling of a model's field names, with the spec's own for each."""
+    """Map every accepted spelling of a model's field names to the name in the spec."""
     return _other_spellings(model) | {name: name for name in model.model_fields}
 
 
 @cache
 def _other_spellings(model: "type[WireModel]") -> dict[str, str]:
-    own = model.model_fields
-    return {other: n for n in own if (other := n[0].swapcase() + n[1:]) not in own}
+    names = model.model_fields
+    return {other: n for n in names if (other := n[0].swapcase() + n[1:]) not in names}
 
 
 class WireModel(BaseModel):
     """Base of all JSON objects of the interface.
 
-    ``field_runs`` corrects the order of fields where inheritance gives another than the interface's
-    description: each run is a field and those that come right after it.
+    ``field_runs`` restores the spec's order of fields where inheritance changes it: each run is a
+    field and the fields that follow it. ``camel_case`` is false if names are sent exactly as in
+    the spec.
     """
 
     field_runs: ClassVar[Sequence[Sequence[str]]] = ()
-    sent_as_shown: ClassVar[bool] = False
-    # Built when it is first used: a command uses few of all models, and building takes its time.
+    camel_case: ClassVar[bool] = True
+    # Building a model is slow, and a command uses only a few.
     model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, allow_inf_nan=False)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_options: Any) -> None:
-        """Give each field the name that it is sent by."""
+        """Set the name under which each field is sent."""
         for name, info in cls.model_fields.items():
-            info.serialization_alias = name if cls.sent_as_shown else name[0].lower() + name[1:]
+            info.serialization_alias = name[0].lower() + name[1:] if cls.camel_case else name
 
     @model_validator(mode="before")
     @classmethod
@@ -154,13 +154,13 @@ class WireModel(BaseModel):
 
 
 def fields_in_order(model: type[WireModel]) -> list[str]:
-    """Return the names of a model's fields in the order of the interface's description."""
+    """Return the names of a model's fields in the order of the spec."""
     names = list(model.model_fields)
     for first, *followers in model.field_runs:
         for name in followers:
             names.remove(name)
-        place = names.index(first) + 1
-        names[place:place] = followers
+        position = names.index(first) + 1
+        names[position:position] = followers
     return names
 
 
@@ -171,7 +171,8 @@ def record_model(annotation: Any) -> type[WireModel] | None:
     return next(filter(None, map(record_model, get_args(annotation))), None)
 
 
-def _keep_text(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _accept_text(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Accept any text in place of a number, as the spec does not give the type."""
     try:
         return validate(value)
     except ValueError:
@@ -180,14 +181,10 @@ def _keep_text(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         raise
 
 
-_kept_if_text = WrapValidator(_keep_text)
-"""A number that the interface does not promise to be one."""
-
-
 class Attachment(WireModel):
     """A file attached to a record. ``Url`` carries a token that lets its holder read the file."""
 
-    Id: Annotated[int | None, _kept_if_text] = None
+    Id: Annotated[int | None, WrapValidator(_accept_text)] = None
     NomeDoArquivo: str | None = None
     Url: str | None = Field(default=None, repr=False)
     Observacao: str | None = None
@@ -234,14 +231,13 @@ _FIELDS_BY_LENGTH: Mapping[int, str] = {
 MAX_LENGTHS: Mapping[str, int] = {
     name: length for length, names in _FIELDS_BY_LENGTH.items() for name in names.split()
 }
-"""The most characters of every text that a caller may send, by the field's name."""
-
+"""Maximum length of every text in a request, by the field's name."""
 
 UPLOAD_FIELD = "ArquivoExcel"
-"""The field of a multipart form that carries a workbook."""
+"""Multipart form field that carries a workbook."""
 
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-"""The content type of a workbook."""
+"""Content type of a workbook."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
@@ -255,7 +251,7 @@ _SECTIONS: Mapping[str, str] = {
     "purchasing": "Purchasing",
     "stock": "Stock",
 }
-"""Sections of the interface's description, by the first part of their operations' names."""
+"""Sections of the spec, by the first part of their operations' names."""
 
 _PATH_PARAMETER = re.compile(r"{(\w+)}")
 
@@ -264,13 +260,13 @@ _PATH_PARAMETER = re.compile(r"{(\w+)}")
 class Operation:
     """One method and path of the interface, with everything that a client or a server needs.
 
-    ``path_types`` gives the type of each parameter in the path (``int`` where none is named).
-    ``data`` is the type of the envelope's ``data``, or of the whole answer where ``enveloped`` is
-    false. ``upload`` says that the request is a multipart form with one workbook.
-    ``repeatable`` says of a request that writes that sending it again changes nothing more and
-    gets the same answer. A deletion is not: the second one is answered with a 404, as if it had
-    failed. ``single_record_filters`` are the fields of the query that name a single record.
-    ``refuses_in_data`` says that a success whose ``data`` has notifications is a refusal.
+    ``path_types``: type of each path parameter, by default ``int``.
+    ``data``: type of the envelope's ``data``, or of the whole response if not ``enveloped``.
+    ``upload``: the request is a multipart form with one workbook.
+    ``repeatable``: sending a write again changes nothing and gets the same response. A deletion
+    is not repeatable: the second one gets a 404, as if the first had failed.
+    ``single_record_filters``: query parameters that identify a single record.
+    ``refuses_in_data``: a success whose ``data`` has notifications is a refusal.
     """
 
     name: str
@@ -289,28 +285,28 @@ class Operation:
 
     @property
     def section(self) -> str:
-        """The section of the interface's description that shows the operation."""
+        """Section of the spec that describes the operation."""
         return _SECTIONS[self.name.partition(".")[0]]
 
     @property
     def retryable(self) -> bool:
-        """True where the request may be sent again after its answer was lost."""
+        """True if the request may be sent again after its response was lost."""
         return self.repeatable or self.method == "GET"
 
     @property
     def path_parameters(self) -> dict[str, type]:
-        """The parameters in the path, in order, with their types."""
+        """Path parameters in order, with their types."""
         names = _PATH_PARAMETER.findall(self.path)
         return {name: self.path_types.get(name, int) for name in names}
 
-    def names_one_record(self, query: WireModel | None) -> bool:
-        """Tell whether a call names a single record: only then ``data`` may be null.
+    def returns_single_record(self, query: WireModel | None) -> bool:
+        """Return whether a call asks for a single record, so that ``data`` may be null.
 
         Source: the spec, Response envelope.
         """
         by_key = bool(self.path_parameters) and get_origin(self.data) is not list
-        named = (getattr(query, name, None) for name in self.single_record_filters)
-        return by_key or any(value is not None for value in named)
+        filters = (getattr(query, name, None) for name in self.single_record_filters)
+        return by_key or any(value is not None for value in filters)
 
 
 class ErrorItem(WireModel):
@@ -322,9 +318,9 @@ class ErrorItem(WireModel):
 
 
 class Envelope(WireModel):
-    """Envelope of every answer except authentication's.
+    """Envelope of every response except authentication's.
 
-    ``data`` is set on success, ``errors`` only on failure; the details of a failure may be under
+    ``data`` is set on success, ``errors`` on failure; the details of a failure may be in
     ``notifications`` instead.
     """
 
@@ -334,13 +330,13 @@ class Envelope(WireModel):
     notifications: list[ErrorItem] | None = None
 
     @property
-    def tells_errors(self) -> bool:
-        """True where the answer has a list of errors, in either of the places for it."""
+    def has_errors(self) -> bool:
+        """True if the response has a list of errors or notifications, even an empty one."""
         return self.errors is not None or self.notifications is not None
 
     @property
     def error_items(self) -> list[ErrorItem]:
-        """The items of a failure, from both places where the answer may have them."""
+        """Errors and notifications of a failure."""
         return [*(self.errors or []), *(self.notifications or [])]
 
 
@@ -349,7 +345,7 @@ class _WithNotifications(WireModel):
 
 
 def notifications_in(data: object) -> list[ErrorItem]:
-    """Return the notifications within an answer's ``data``.
+    """Return the notifications in a response's ``data``; none if it has another shape.
 
     Source: the spec, Purchasing (POST /v2/compras/pedido).
     """
@@ -366,11 +362,11 @@ _EARLIER_MODULES: Mapping[str, str] = {
     "forecasts": "services",
     "system": "authentication",
 }
-"""The modules of models that schema files know by an earlier module's name."""
+"""Current modules of models that schema files name by an earlier module."""
 
 
 def wire_model(name: str) -> type[WireModel]:
-    """Return the model of the interface that ``module.Class`` names."""
+    """Return the model that schema files name as ``module.Class``."""
     module, _, attribute = name.partition(".")
     module = _EARLIER_MODULES.get(module, module)
     model: type[WireModel] = getattr(importlib.import_module(f"xlbridge.wire.{module}"), attribute)

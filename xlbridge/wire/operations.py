@@ -1,4 +1,4 @@
-"""Operations of the interface by name; the client and the sandbox both go by them."""
+"""Operations of the interface by name, shared by client and sandbox."""
 
 from xlbridge.wire import (
     authentication,
@@ -22,9 +22,9 @@ _AREAS = (
 )  # fmt: skip
 
 OPERATIONS: dict[str, Operation] = {
-    declared.name: declared
+    operation.name: operation
     for area in _AREAS
-    for declared in vars(area).values()
-    if isinstance(declared, Operation)
+    for operation in vars(area).values()
+    if isinstance(operation, Operation)
 }
-"""Every operation that an area declares, by its name."""
+"""All operations that the areas declare, by name."""

@@ -1,7 +1,6 @@
 """Product invoices: models and operations. Source: the spec, Product invoice (NF-e), States.
 
-What an invoice is read with, beyond the fields named there, is this project's choice
-(``docs/assumptions.md``).
+Fields of responses beyond those named there are this project's choice (``docs/assumptions.md``).
 """
 
 from typing import Literal
@@ -30,9 +29,9 @@ class ProductInvoiceItemInput(WireModel):
 
 
 class ProductInvoiceInput(WireModel):
-    """A product invoice to create; it is pending until it is processed.
+    """A product invoice to create, pending until it is processed.
 
-    ``codigoDaNotaFiscal`` is the invoice's registered model.
+    ``codigoDaNotaFiscal`` is a registered invoice model.
     """
 
     codigoDaFilial: int
@@ -47,7 +46,7 @@ class ProductInvoiceInput(WireModel):
 
 
 class ProductInvoiceItem(WireModel):
-    """One product of an invoice as it is read."""
+    """One product of an invoice in responses."""
 
     idNF: int | None = None
     seq: int | None = None
@@ -59,10 +58,10 @@ class ProductInvoiceItem(WireModel):
 
 
 class ProductInvoice(WireModel):
-    """A product invoice. Number, key of 44 digits and issue date are null until it is emitted.
+    """A product invoice. Number, 44-digit key and issue date are null until it is emitted.
 
-    ``numeroDoPedido`` names the sales order that it was generated from, if there is one.
-    ``valorTotal`` is what its products cost with all that is added and taken off; ICMS is within.
+    ``numeroDoPedido`` is the sales order that it was generated from, if any. ``valorTotal``
+    includes surcharges, discounts, freight and taxes; ICMS is part of the prices.
     """
 
     idNF: int | None = None

@@ -1,7 +1,7 @@
 """Products: models and operations. Source: the spec, Versioning (release 6.0.294), Registry.
 
-The fields beyond that release's are not shown there; those here are what its stock and sales
-records say of a product, this project's choice (``docs/assumptions.md``).
+The spec shows only the fields of that release; the others are taken from its stock and sales
+records, this project's choice (``docs/assumptions.md``).
 """
 
 from decimal import Decimal
@@ -10,7 +10,7 @@ from xlbridge.wire.model import Number, Operation, WireModel
 
 
 class ProductTerms(WireModel):
-    """Content of a product. Weights are in kilograms; ``Peso`` fills neither of the others."""
+    """Content of a product. Weights are in kilograms; ``Peso`` does not fill the other two."""
 
     descricaoDoProduto: str | None = None
     DescricaoDoProdutoIngles: str | None = None
@@ -48,7 +48,7 @@ class ProductId(WireModel):
 
 
 class Product(ProductTerms, ProductId):
-    """A product as it is read."""
+    """A product in responses."""
 
 
 PRODUCT_CREATE = Operation(
@@ -61,7 +61,7 @@ PRODUCT_CREATE = Operation(
 
 
 class ProductChange(ProductInput, ProductId):
-    """New content of a product; fields that are left out are emptied."""
+    """New content of a product; omitted fields are cleared."""
 
     idProduto: int
 

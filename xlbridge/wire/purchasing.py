@@ -1,8 +1,7 @@
 """Requisitions, orders (Ordem) and purchase orders (Pedido): models and operations.
 
-Source: the spec, Purchasing. What refers from one document to the next, who is responsible, and
-the dates and states that reads carry beyond those named there, are this project's choice
-(``docs/assumptions.md``).
+Source: the spec, Purchasing. References between documents, the responsible buyer, and dates and
+states in responses beyond those named there are this project's choice (``docs/assumptions.md``).
 """
 
 from typing import Annotated, ClassVar, Self
@@ -21,7 +20,7 @@ from xlbridge.wire.model import (
 )
 
 DocumentNumber = Annotated[Number, Field(gt=0, lt=2**31, multiple_of=1)]
-"""The number of another document, which the interface types as a decimal."""
+"""Number of another document, a decimal in the spec."""
 
 
 class RequestedItemInput(WireModel):
@@ -43,7 +42,7 @@ class RequestedItem(WireModel):
 
 
 class RequisitionHeader(WireModel):
-    """Fields common to requisitions and orders, created and read."""
+    """Fields common to requisitions and orders, in requests and responses."""
 
     codigoDaFilial: int | None = None
     codigoDoTipoDeCompra: int | None = None
@@ -63,7 +62,7 @@ class PurchaseRequisitionInput(RequisitionHeader):
 
 
 class PurchaseRequisition(RequisitionHeader):
-    """A purchase requisition as it is read."""
+    """A purchase requisition in responses."""
 
     numeroDaRequisicao: int | None = None
     dataDaRequisicao: Moment | None = None
@@ -74,16 +73,16 @@ class PurchaseRequisition(RequisitionHeader):
 
 
 class RequisitionQuery(WireModel):
-    """Filters of the requisition listings; without cost centres, those of all of them."""
+    """Filters of the requisition listings; no cost centres means all of them."""
 
-    sent_as_shown: ClassVar[bool] = True
+    camel_case: ClassVar[bool] = False
 
     CodigoDaFilial: int | None = None
     CodigosCentroCustos: list[str] = Field(default_factory=empty_list)
 
 
 class BuyingOrderInput(PurchaseRequisitionInput):
-    """An order (Ordem) to create; the purchase requisition that it names is closed by it."""
+    """An order (Ordem) to create; it closes the purchase requisition that it refers to."""
 
     NumeroDaRequisicaoDeCompra: DocumentNumber | None = None
     NumeroDaRequisicaoDeEstoque: DocumentNumber | None = None
@@ -91,7 +90,7 @@ class BuyingOrderInput(PurchaseRequisitionInput):
 
 
 class BuyingOrder(RequisitionHeader):
-    """An order (Ordem) as it is read."""
+    """An order (Ordem) in responses."""
 
     numeroDaOrdem: int | None = None
     dataDaOrdem: Moment | None = None
@@ -126,9 +125,9 @@ class PurchaseOrderItem(WireModel):
 
 
 class PurchaseOrderHeader(WireModel):
-    """Header of a purchase order, created and read.
+    """Header of a purchase order, in requests and responses.
 
-    ``numeroDaOrdem`` is the order (Ordem) that it comes from, ``IdPedidoWS`` the caller's own
+    ``numeroDaOrdem`` is the order (Ordem) that it was made from, ``IdPedidoWS`` the caller's
     identifier.
     """
 
@@ -139,7 +138,7 @@ class PurchaseOrderHeader(WireModel):
 
 
 class PurchaseOrderInput(PurchaseOrderHeader):
-    """A purchase order to create; the order (Ordem) that it names is closed by it."""
+    """A purchase order to create; it closes the order (Ordem) that it refers to."""
 
     codigoDaFilial: int
     codigoDoFornecedor: int
@@ -147,7 +146,7 @@ class PurchaseOrderInput(PurchaseOrderHeader):
 
 
 class PurchaseOrder(PurchaseOrderHeader):
-    """A purchase order as it is read; the two lists of files stay empty in listings."""
+    """A purchase order in responses; the two lists of files stay empty in listings."""
 
     numeroPedido: int | None = None
     dataDoPedido: Moment | None = None
@@ -160,23 +159,23 @@ class PurchaseOrder(PurchaseOrderHeader):
 
 
 class PurchaseOrderCreated(WireModel):
-    """Purchase order in the answer to its creation, which has another shape than the reads."""
+    """Purchase order in the response to its creation, whose shape differs from the reads."""
 
     numeroPedido: int | None = None
     codigoDoFornecedor: int | None = None
 
 
 class Notification(WireModel):
-    """One reason why a purchase order was not created: the field concerned, and the message."""
+    """One reason why a purchase order was not created: the field concerned and the message."""
 
     key: Annotated[str, null_as("")] = ""
     value: Annotated[str, null_as("")] = ""
 
 
 class PurchaseOrderAnswer(WireModel):
-    """Answer to the creation of a purchase order, always with HTTP 200.
+    """Response to the creation of a purchase order, always with HTTP 200.
 
-    Without notifications it is a success, and the purchase order is in ``payload``; with
+    Without notifications it is a success with the purchase order in ``payload``; with
     notifications it is a failure, and ``payload`` is null.
     """
 
@@ -184,7 +183,7 @@ class PurchaseOrderAnswer(WireModel):
     payload: PurchaseOrderCreated | None = None
 
     @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> Self:
+    def _require_either(self) -> Self:
         if not self.notifications and self.payload is None:
             raise ValueError("neither notifications nor payload")
         return self

@@ -1,8 +1,8 @@
 """Clients, contacts, suppliers and code lists: models and operations.
 
-Source: the spec, Client, Client contact, Product type, Registry. What a supplier is made of is
-not shown there, and of the code lists (an entry is a code and a description) only the product
-type; the rest is this project's choice (``docs/assumptions.md``).
+Source: the spec, Client, Client contact, Product type, Registry. Suppliers and the code lists
+other than product types are not shown there; they are this project's choice
+(``docs/assumptions.md``).
 """
 
 from typing import Literal
@@ -35,9 +35,9 @@ class ClientInput(PartyInput):
 
 
 class Client(WireModel):
-    """A client as it is read; nothing in it is counted on.
+    """A client in responses.
 
-    ``ultimaAtualizacao``, which the update window goes by, is this project's choice
+    ``ultimaAtualizacao``, to which the update window applies, is this project's choice
     (``docs/assumptions.md``).
     """
 
@@ -63,7 +63,7 @@ class ClientIdws(WireModel):
 
 
 class ClientQuery(WireModel):
-    """Filters of the client listing; ``idws`` and ``cnpjcpf`` name a single record."""
+    """Filters of the client listing; ``idws`` and ``cnpjcpf`` identify a single record."""
 
     idws: str | None = None
     cnpjcpf: str | None = None
@@ -82,9 +82,9 @@ class ContactInput(WireModel):
 
 
 class Contact(WireModel):
-    """A client's contact as it is read.
+    """A client's contact in responses.
 
-    ``cargo``, which is given on creation, is shown too: this project's choice
+    ``cargo``, which the spec has only in the request, is this project's choice
     (``docs/assumptions.md``).
     """
 
@@ -110,7 +110,7 @@ class SupplierInput(PartyInput):
 
 
 class Supplier(WireModel):
-    """A supplier as it is read."""
+    """A supplier in responses."""
 
     codigoDoFornecedor: int | None = None
     nomeComercial: str | None = None
@@ -122,46 +122,46 @@ class Supplier(WireModel):
 
 
 class ProductType(WireModel):
-    """A product type as it is read."""
+    """A product type in responses."""
 
     codigoDoTipoDeProduto: int | None = None
     descricaoDoTipoDeProduto: str | None = None
 
 
 class ProductTypeInput(ProductType):
-    """A product type to create; without a code, or with 0, the code is generated."""
+    """A product type to create; the code is generated if it is missing or 0."""
 
     descricaoDoTipoDeProduto: str
 
 
 class ClientCategory(WireModel):
-    """A client category as it is read."""
+    """A client category in responses."""
 
     codigoDaCategoriaDeCliente: int | None = None
     descricaoDaCategoriaDeCliente: str | None = None
 
 
 class ClientCategoryInput(ClientCategory):
-    """A client category to create; without a code, or with 0, the code is generated."""
+    """A client category to create; the code is generated if it is missing or 0."""
 
     descricaoDaCategoriaDeCliente: str
 
 
 class ClientType(WireModel):
-    """A client type as it is read."""
+    """A client type in responses."""
 
     codigoDoTipoDeCliente: int | None = None
     descricaoDoTipoDeCliente: str | None = None
 
 
 class ClientTypeInput(ClientType):
-    """A client type to create; without a code, or with 0, the code is generated."""
+    """A client type to create; the code is generated if it is missing or 0."""
 
     descricaoDoTipoDeCliente: str
 
 
 class CostCentre(WireModel):
-    """A cost centre as it is read; its code is the company's own."""
+    """A cost centre in responses; its code is the company's own."""
 
     codigoDoCentroDeCusto: str | None = None
     descricaoDoCentroDeCusto: str | None = None

@@ -1,7 +1,6 @@
 """Sales orders: models and operations. Source: the spec, Sales order (Pedido de Venda) object.
 
-Which of its fields a caller may set is not shown there; it is this project's choice
-(``docs/assumptions.md``).
+Which of its fields a request may set is this project's choice (``docs/assumptions.md``).
 """
 
 from collections.abc import Sequence
@@ -20,11 +19,11 @@ from xlbridge.wire.model import (
 )
 
 MAX_INSTALLMENTS = 360
-"""Maximum number of instalments of an order: thirty years of months."""
+"""Maximum number of instalments of an order: thirty years, monthly."""
 
 
 class SalesOrderInstallmentInput(WireModel):
-    """One instalment of an order to register; fields that are left out are calculated."""
+    """One instalment of an order to register; omitted fields are calculated."""
 
     numeroDaParcela: int | None = None
     dataDeVencimento: Moment | None = None
@@ -46,7 +45,7 @@ class SalesOrderInstallment(SalesOrderInstallmentInput):
 
 
 class SalesOrderItemTerms(WireModel):
-    """Fields of one product of an order that a client may set. Rates are in per cent."""
+    """Fields of one product of an order that a request may set. Rates are in per cent."""
 
     idProduto: int | None = None
     idMapeamentoPadrao: int | None = None
@@ -71,7 +70,7 @@ class SalesOrderItemTerms(WireModel):
 
 
 class SalesOrderItemInput(SalesOrderItemTerms):
-    """One product of an order to register; without ``valorUnitario`` it has its own price."""
+    """One product of an order to register; ``valorUnitario`` defaults to the product's price."""
 
     idProduto: int
     quantidade: Number = Field(gt=0, decimal_places=6)
@@ -114,7 +113,7 @@ class SalesOrderItem(SalesOrderItemTerms, SalesOrderItemPlace):
 
 
 class SalesOrderTerms(WireModel):
-    """Fields of an order that a client may set: parties, delivery, carrier, payment."""
+    """Fields of an order that a request may set: parties, delivery, carrier, payment."""
 
     codigoDaNotaFiscal: int | None = None
     codigoDaFilial: int | None = None
@@ -186,7 +185,7 @@ class SalesOrderTerms(WireModel):
 
 
 class SalesOrderInput(SalesOrderTerms):
-    """A sales order to register: with products, or with the amounts of its instalments."""
+    """A sales order to register, with products or with the amounts of its instalments."""
 
     codigoDaFilial: int
     codigoDoCliente: int
@@ -235,7 +234,7 @@ class SalesOrder(SalesOrderTerms, SalesOrderNumber):
 class SalesOrderQuery(WireModel):
     """Filters of the sales-order listing, by last update; ``qtde`` 0 means unlimited.
 
-    The branch filter's name is not shown in the spec; ``codigoDaFilial`` is this project's choice
+    The spec does not name the branch filter; ``codigoDaFilial`` is this project's choice
     (``docs/assumptions.md``).
     """
 

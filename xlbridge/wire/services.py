@@ -1,9 +1,9 @@
 """Service invoices and recurring service forecasts: models and operations.
 
-Source: the spec, Service invoice (NFS-e), States, Sales and billing (previsao). The required
-fields of an invoice are not shown there, nor what it is read with beyond those that it is
-created with; of a forecast only readjustment, payment condition and automatic emission are
-named. The rest is this project's choice (``docs/assumptions.md``).
+Source: the spec, Service invoice (NFS-e), States, Sales and billing (previsao). It shows neither
+the required fields of an invoice nor further fields of responses; of a forecast it names only
+readjustment, payment condition and automatic emission. The rest is this project's choice
+(``docs/assumptions.md``).
 """
 
 from pydantic import Field
@@ -37,7 +37,7 @@ class ServiceInvoiceTerms(WireModel):
 
 
 class ServiceInvoiceInput(ServiceInvoiceTerms):
-    """A service invoice to create; it is pending until it is processed."""
+    """A service invoice to create, pending until it is processed."""
 
     codigoDaFilial: int
     codigoDoCliente: int
@@ -52,7 +52,7 @@ class ServiceInvoiceId(WireModel):
 
 
 class ServiceInvoice(ServiceInvoiceTerms, ServiceInvoiceId):
-    """A service invoice. Number, key of 50 digits and issue date are null until it is emitted."""
+    """A service invoice. Number, 50-digit key and issue date are null until it is emitted."""
 
     dataDeEmissao: Moment | None = None
     numeroDaNotaFiscalEletronica: int | None = None
@@ -102,7 +102,7 @@ SERVICE_INVOICE_CREATE = Operation(
 
 
 class ServiceInvoiceChange(ServiceInvoiceInput, ServiceInvoiceId):
-    """A pending service invoice's new content, named by its id in the body."""
+    """New content of a pending service invoice, with its id in the body."""
 
     idNF: int
 
@@ -141,7 +141,8 @@ SERVICE_INVOICE_UPDATE_BY_POST = Operation(
 class ServiceForecastTerms(WireModel):
     """Content of a forecast: a service that is billed repeatedly.
 
-    ``percentualDeReajuste`` is by how many per cent the amount changes, every so many months.
+    ``percentualDeReajuste`` is the change of the amount every ``mesesEntreReajustes``, in per
+    cent.
     """
 
     codigoDaFilial: int | None = None
@@ -166,10 +167,7 @@ class ServiceForecastCode(WireModel):
 
 
 class ServiceForecast(ServiceForecastTerms, ServiceForecastCode):
-    """A recurring service forecast.
-
-    ``dataDoProximoReajuste`` is null where there is no readjustment.
-    """
+    """A recurring service forecast; ``dataDoProximoReajuste`` is null without readjustment."""
 
     dataDaProximaEmissao: Moment | None = None
     dataDoProximoReajuste: Moment | None = None
@@ -177,7 +175,7 @@ class ServiceForecast(ServiceForecastTerms, ServiceForecastCode):
 
 
 class ServiceForecastQuery(WireModel):
-    """Filters of the forecasts' listing."""
+    """Filters of the forecast listing."""
 
     codigoDaFilial: int | None = None
     codigoDoCliente: int | None = None
@@ -196,7 +194,7 @@ MONTHS_PER_YEAR = 12
 
 
 class ServiceForecastInput(ServiceForecastTerms):
-    """A forecast to register, or the whole of its new content."""
+    """A forecast to register, or its complete new content."""
 
     codigoDaFilial: int
     codigoDoCliente: int

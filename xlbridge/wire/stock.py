@@ -1,8 +1,8 @@
 """Stock balances, movements, requisitions and product addresses: models and operations.
 
-Source: the spec, Stock, Stock output, Stock entry, Stock balance row, Stock requisition,
-Product addressing. What the spec does not show (an entry's answer, the history, a requisition's
-items) is this project's choice (``docs/assumptions.md``).
+Source: the spec, Stock, Stock output, Stock entry, Stock balance row, Stock requisition, Product
+addressing. What it does not show (the response to an entry, the history, the items of a
+requisition) is this project's choice (``docs/assumptions.md``).
 """
 
 from pydantic import Field
@@ -18,9 +18,9 @@ from xlbridge.wire.model import (
 
 
 class StockBalance(WireModel):
-    """The balance of one product in one place; products without balance are listed too.
+    """Balance of one product in one warehouse; products without balance are listed too.
 
-    In the consolidated balance of a product, branch and warehouse are empty.
+    The consolidated balance of a product has no branch or warehouse.
     """
 
     codigoDaFilial: int | None = None
@@ -37,7 +37,7 @@ class StockBalance(WireModel):
 
 
 class StockOutputTerms(WireModel):
-    """Content of an output of stock."""
+    """Content of a stock output."""
 
     codigoDaFilial: int | None = None
     quantidade: Number | None = None
@@ -59,16 +59,16 @@ class StockOutputTerms(WireModel):
 
 
 class StockOutputInput(StockOutputTerms):
-    """Goods that leave the stock."""
+    """A stock output to record."""
 
     codigoDaFilial: int = Field(gt=0)
     quantidade: Number = Field(gt=0)
 
 
 class StockOutputChange(StockOutputInput):
-    """An output to alter; optional fields that are left out stay as they are.
+    """Changes to an output; omitted optional fields stay unchanged.
 
-    With ``estorno`` the whole output is reversed, and final.
+    ``estorno`` reverses the whole output, definitively.
     """
 
     numeroDaSaida: int
@@ -77,7 +77,7 @@ class StockOutputChange(StockOutputInput):
 
 
 class StockOutput(StockOutputTerms):
-    """An output as it was recorded, at the average cost of the balance that it came from."""
+    """A recorded output, valued at the average cost of the balance that it was taken from."""
 
     numeroDaSaida: int | None = None
     seq: int | None = None
@@ -104,7 +104,7 @@ class StockOutput(StockOutputTerms):
 
 
 class StockEntryTerms(WireModel):
-    """Content of an entry into stock."""
+    """Content of a stock entry."""
 
     codigoDaFilial: int | None = None
     dataDaEntrada: Moment | None = None
@@ -119,10 +119,10 @@ class StockEntryTerms(WireModel):
 
 
 class StockEntryInput(StockEntryTerms):
-    """Goods that come into the stock.
+    """A stock entry to record.
 
-    Beyond the four fields that the spec shows: where they go, and what one unit costs (by
-    default the average cost of the balance that they join).
+    Beyond the four fields of the spec: the destination, and the unit cost (by default the average
+    cost of the balance there).
     """
 
     codigoDaFilial: int = Field(gt=0)
@@ -132,7 +132,7 @@ class StockEntryInput(StockEntryTerms):
 
 
 class StockEntry(StockEntryTerms):
-    """An entry as it was recorded."""
+    """A recorded entry."""
 
     numeroDaEntrada: int | None = None
     seq: int | None = None
@@ -152,8 +152,8 @@ class StockEntry(StockEntryTerms):
 class StockMovement(WireModel):
     """One entry or output in the history of a product, oldest first.
 
-    ``tipoDeMovimentacao`` is ``Entrada`` or ``Saída``, ``numeroDaMovimentacao`` the number of
-    the entry or of the output. A reversal is an entry that names the output that it returns.
+    ``tipoDeMovimentacao`` is ``Entrada`` or ``Saída``, ``numeroDaMovimentacao`` the number of the
+    entry or output. A reversal is an entry with ``numeroDaSaidaEstornada``.
     """
 
     tipoDeMovimentacao: str | None = None
@@ -180,7 +180,7 @@ class StockMovement(WireModel):
 
 
 class StockRequisitionItem(WireModel):
-    """Product and quantity that a requisition asks for, and the part that outputs have settled."""
+    """Requested product and quantity, and how much of it outputs have settled."""
 
     seq: int | None = None
     idProd: int | None = None
@@ -191,7 +191,7 @@ class StockRequisitionItem(WireModel):
 
 
 class StockRequisition(WireModel):
-    """A requisition of goods from the stock; pending until outputs have settled all of it."""
+    """A requisition of goods from stock, pending until outputs have settled all of it."""
 
     numeroDaRequisicao: int | None = None
     dataDaRequisicao: Moment | None = None
@@ -210,7 +210,7 @@ class StockRequisitionQuery(WireModel):
 
 
 class AddressingPlace(WireModel):
-    """Place in which a product is kept, as it is read."""
+    """Address of a product in responses."""
 
     codigoDaFilial: int | None = None
     codigoDoAlmoxarifado: int | None = None
@@ -228,7 +228,7 @@ class AddressingKey(AddressingPlace):
 
 
 class AddressingInput(AddressingKey):
-    """A product's address in a warehouse, as a call or an import sheet carries it."""
+    """A product's address in a warehouse, in a request or an import sheet."""
 
     codigoDaFilialSecao: int | None = None
     codigoDoAlmoxarifadoSecao: int | None = None
@@ -236,7 +236,7 @@ class AddressingInput(AddressingKey):
 
 
 class Addressing(AddressingPlace):
-    """A product's address as it is read."""
+    """A product's address in responses, with descriptions."""
 
     codigoDaFilialSecao: int | None = None
     codigoDoAlmoxarifadoSecao: int | None = None
