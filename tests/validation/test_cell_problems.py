@@ -11,7 +11,7 @@ from xlbridge.validation.cells.column_cells import CellProblems, ProblemDetails
 
 
 def remark(problems: CellProblems, number: int) -> ProblemDetails:
-    return problems.remarks[problems.said[number]]
+    return problems.remarks[problems.details[number]]
 
 
 def test_equal_remarks_are_kept_once() -> None:
@@ -39,7 +39,7 @@ def test_of_the_problems_that_stay_each_keeps_its_remark() -> None:
     problems = CellProblems.none(3)
     for position, read in enumerate("abc"):
         problems.add(position, "number-as-text", {"read": read}, corrected=read.upper())
-    kept = problems.keep(np.array([True, False, True]))
+    kept = problems.of_rows(np.array([True, False, True]))
     kept.add(1, "number-as-text", {"read": "d"})
     told = [(remark(kept, n).details["read"], remark(kept, n).corrected) for n in range(3)]
     assert told == [("a", "A"), ("c", "C"), ("d", None)]

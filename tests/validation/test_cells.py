@@ -351,7 +351,7 @@ def test_numbers_are_written_as_each_language_does(tmp_path: Path, catalogue: Ca
         (
             "31/12/0026",
             ParseOptions(),
-            "This is not a date that is taken: the year is before 1905.",
+            "This is not a date that is accepted: the year is before 1905.",
         ),
         ("1899-12-31", ParseOptions(), "the year is before 1905"),
     ],

@@ -1,6 +1,6 @@
-"""The findings of a sheet, stored as columns; a ``Finding`` is made when it is looked at.
+"""Findings of a sheet, stored as columns: a ``Finding`` is only created when it is read.
 
-In a bad sheet there are as many findings as cells. Findings of the layout come first.
+A bad sheet has as many findings as cells. Findings of the layout come first.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from xlbridge.validation.cells.text import display
 from xlbridge.workbook import column_letters
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
-Numbers = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.integer]
 _CHUNK = 4096
 _NONE = np.empty(0, dtype=np.intc)
 _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS])
@@ -31,85 +31,84 @@ _IS_ERROR = np.array([kind.severity is Severity.ERROR for kind in FINDING_KINDS]
 
 @dataclass(frozen=True, slots=True)
 class FindingColumn:
-    """The findings of one column of a sheet, an entry of each for each.
+    """Findings of one column of a sheet: ``rows``, ``kinds`` and ``details`` have one entry each.
 
-    ``letters`` are those of the column, None where the sheet lacks it. ``rows`` are Excel's
-    numbers, ``kinds`` places in ``FINDING_KINDS``, ``said`` places in ``remarks``, ``cells`` the
-    content of the cells. ``firsts`` has the row of a repeated value's first occurrence. ``whole``
-    tells that ``cells`` are all cells of the column instead, as most of them have findings.
-    ``header`` is the sheet's own name of the column, None where it is ``name``.
+    ``letters``: the column's letters, None if the sheet lacks it; ``rows``: Excel's row numbers;
+    ``kinds``: indexes into ``FINDING_KINDS``; ``details``: indexes into ``remarks``; ``firsts``:
+    row of a repeated value's first occurrence, by the finding's position. ``cells`` has one cell
+    for each finding or, if ``has_all_cells``, every cell of the column. ``header`` is the sheet's
+    own name of the column, None if it is ``name``.
     """
 
     name: str
     letters: str | None
-    rows: Numbers
-    kinds: Numbers
-    said: Numbers
+    rows: Integers
+    kinds: Integers
+    details: Integers
     remarks: Sequence[ProblemDetails]
     cells: CellColumn
     firsts: Mapping[int, int]
-    whole: bool
+    has_all_cells: bool
     header: str | None = None
 
-    def findings(self, numbers: Numbers) -> Iterator[Finding]:
-        """Yield some of them."""
-        columns = numbers, self.rows[numbers], self.kinds[numbers], self.said[numbers]
-        for number, row, kind, said in zip(*(each.tolist() for each in columns), strict=True):
-            remark = self.remarks[said]
+    def findings(self, positions: Integers) -> Iterator[Finding]:
+        """Yield the findings at the given positions."""
+        columns = positions, self.rows[positions], self.kinds[positions], self.details[positions]
+        for position, row, kind, detail in zip(*(c.tolist() for c in columns), strict=True):
+            remark = self.remarks[detail]
             details = remark.details
-            if number in self.firsts:
-                details = {"first": f"{self.letters}{self.firsts[number]}"}
-            place = row - 1 if self.whole else number
+            if position in self.firsts:
+                details = {"first": f"{self.letters}{self.firsts[position]}"}
+            index = row - 1 if self.has_all_cells else position
             yield Finding(
                 FINDING_KINDS[kind],
                 row=row,
                 column=self.name,
                 cell=None if self.letters is None else f"{self.letters}{row}",
-                value=self._value(place, details),
+                value=self._value(index, details),
                 details=details,
                 corrected=remark.corrected,
-                numeric=self.cells.kind(place) is CellKind.NUMBER,
+                numeric=self.cells.kind(index) is CellKind.NUMBER,
                 header=self.header,
             )
 
-    def _value(self, place: int, details: Mapping[str, object]) -> str | None:
+    def _value(self, index: int, details: Mapping[str, object]) -> str | None:
         if self.letters is None:
             return None
         if "error" in details:
             return str(details["error"])
-        value = self.cells.value(place)
+        value = self.cells.value(index)
         return None if value == "" else display(value)
 
 
 class CellFindings(Sequence[Finding]):
-    """The findings of a sheet's cells, ordered by row, then by column; all of them or some.
+    """Findings of a sheet's cells, or a part of them, ordered by row, then by column.
 
-    They are kept as columns, and a ``Finding`` is made whenever one is looked at: in a bad sheet
-    there are as many as cells. ``which`` has the column of each, ``numbers`` its place there.
+    ``owners`` has the index of each finding's column, ``positions`` its position in that column.
     """
 
     def __init__(
         self,
         columns: Sequence[FindingColumn] = (),
-        which: Numbers = _NONE,
-        numbers: Numbers = _NONE,
+        owners: Integers = _NONE,
+        positions: Integers = _NONE,
     ) -> None:
-        self._columns, self._which, self._numbers = columns, which, numbers
+        self._columns, self._owners, self._positions = columns, owners, positions
 
     @classmethod
     def of(cls, columns: Sequence[FindingColumn]) -> "CellFindings":
-        """Put all findings of columns in order; the columns stand in theirs."""
+        """Sort all findings of columns, which are in the order of the sheet."""
         sizes = [len(column.rows) for column in columns]
-        which = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
+        owners = np.repeat(np.arange(len(columns), dtype=np.uint16), sizes)
         rows = np.concatenate([np.empty(0, dtype=np.intc), *(column.rows for column in columns)])
-        # Stable: of one row they stay in the order of the columns, of one cell as they were found.
+        # A stable sort keeps the order of columns within a row, of detection within a cell.
         order = np.argsort(rows, kind="stable")
-        which = which[order]
-        order -= np.cumsum([0, *sizes], dtype=np.intc)[which]
-        return cls(columns, which, order.astype(np.uint32))
+        owners = owners[order]
+        order -= np.cumsum([0, *sizes], dtype=np.intc)[owners]
+        return cls(columns, owners, order.astype(np.uint32))
 
     def __len__(self) -> int:
-        return len(self._which)
+        return len(self._owners)
 
     @overload
     def __getitem__(self, key: int) -> Finding: ...
@@ -117,65 +116,64 @@ class CellFindings(Sequence[Finding]):
     def __getitem__(self, key: slice) -> list[Finding]: ...
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
-            return list(self._at(key).made())
-        return next(self._at(np.array([key])).made())
+            return list(self._at(key)._findings())
+        return next(self._at(np.array([key]))._findings())
 
     def __iter__(self) -> Iterator[Finding]:
         for begin in range(0, len(self), _CHUNK):
-            yield from self._at(slice(begin, begin + _CHUNK)).made()
+            yield from self._at(slice(begin, begin + _CHUNK))._findings()
 
-    def made(self) -> Iterator[Finding]:
-        """Yield them, all of whose places are in memory at once."""
-        by_column = {
-            which: self._columns[which].findings(self._numbers[self._which == which])
-            for which in np.unique(self._which).tolist()
+    def _findings(self) -> Iterator[Finding]:
+        by_owner = {
+            owner: self._columns[owner].findings(self._positions[self._owners == owner])
+            for owner in np.unique(self._owners).tolist()
         }
-        for which in self._which.tolist():
-            yield next(by_column[which])
+        for owner in self._owners.tolist():
+            yield next(by_owner[owner])
 
     @cached_property
     def errors(self) -> int:
-        """Number of those that stop an upload."""
-        return sum(int(_IS_ERROR[column.kinds[own]].sum()) for column, own, _ in self._by_column())
+        """Number of findings that stop an upload."""
+        return sum(int(_IS_ERROR[column.kinds[at]].sum()) for column, at, _ in self._by_column())
 
     @property
     def corrected(self) -> int:
-        """Number of those that have a certain correction."""
+        """Number of findings with a certain correction."""
         count = 0
-        for column, own, _ in self._by_column():
+        for column, positions, _ in self._by_column():
             certain = np.array([remark.corrected is not None for remark in column.remarks])
-            count += int(certain[column.said[own]].sum())
+            count += int(certain[column.details[positions]].sum())
         return count
 
     def details(self) -> Iterator[Mapping[str, object]]:
-        """Yield the details of those of each column, each once; a repeated value has none."""
-        for column, own, _ in self._by_column():
-            for said in np.unique(column.said[own]).tolist():
-                yield column.remarks[said].details
+        """Yield the distinct details of each column; a repeated value has none."""
+        for column, positions, _ in self._by_column():
+            for detail in np.unique(column.details[positions]).tolist():
+                yield column.remarks[detail].details
 
     def rows(self) -> list[int]:
-        """Return Excel's numbers of their rows."""
+        """Return Excel's row number of each finding."""
         rows = np.empty(len(self), dtype=np.intc)
-        for column, own, places in self._by_column():
-            rows[places] = column.rows[own]
-        found: list[int] = rows.tolist()
-        return found
+        for column, positions, indexes in self._by_column():
+            rows[indexes] = column.rows[positions]
+        numbers: list[int] = rows.tolist()
+        return numbers
 
-    def alike(self) -> "Iterator[CellFindings]":
-        """Yield those of each column that are of one kind, in their order."""
-        for column, own, places in self._by_column():
-            kinds = column.kinds[own]
+    def by_column_and_kind(self) -> "Iterator[CellFindings]":
+        """Yield the findings of one kind in one column, group by group."""
+        for column, positions, indexes in self._by_column():
+            kinds = column.kinds[positions]
             for kind in np.unique(kinds):
-                yield self._at(places[kinds == kind])
+                yield self._at(indexes[kinds == kind])
 
-    def _at(self, places: slice | Numbers) -> "CellFindings":
-        return CellFindings(self._columns, self._which[places], self._numbers[places])
+    def _at(self, indexes: slice | Integers) -> "CellFindings":
+        return CellFindings(self._columns, self._owners[indexes], self._positions[indexes])
 
-    def _by_column(self) -> Iterator[tuple[FindingColumn, Numbers, Numbers]]:
-        """Yield each column with the places there of its findings, and their places here."""
-        for which, column in enumerate(self._columns):
-            places = np.flatnonzero(self._which == which)
-            yield column, self._numbers[places], places
+    def _by_column(self) -> Iterator[tuple[FindingColumn, Integers, Integers]]:
+        """Yield each column, the positions of its findings there, and their indexes here."""
+        for owner, column in enumerate(self._columns):
+            indexes = np.flatnonzero(self._owners == owner)
+            yield column, self._positions[indexes], indexes
 
 
 def findings_of_cells(
@@ -187,13 +185,13 @@ def findings_of_cells(
 ) -> CellFindings:
     """Return the findings of all cells.
 
-    ``rows`` are Excel's numbers of the rows that ``problems`` count from zero, with an entry for
-    each column of the resource in its order. ``columns`` gives the zero-based position in the sheet
-    of each column that is there; a finding of a column that is not there has a row and no cell.
-    ``headers`` are the sheet's own names of columns where they are not the resource's.
+    ``rows`` are Excel's numbers of the rows that ``problems``, one entry for each column of the
+    resource, count from zero. ``columns`` has the zero-based position in the sheet of each column
+    that is present; findings of the others have a row and no cell. ``headers`` are the sheet's own
+    names of columns that differ from the resource's.
     """
     numbers = np.array(rows, dtype=np.intc)
-    absent = {name: len(columns) + place for place, name in enumerate(problems)}
+    absent = {name: len(columns) + index for index, name in enumerate(problems)}
     names = [name for name in problems if len(problems[name])]
     names.sort(key=lambda name: columns.get(name, absent[name]))
     return CellFindings.of(
@@ -208,36 +206,36 @@ def findings_of_cells(
 
 def _finding_column(
     name: str,
-    rows: Numbers,
+    rows: Integers,
     problems: CellProblems,
-    place: int | None,
+    index: int | None,
     cells: SheetCells,
     header: str | None,
 ) -> FindingColumn:
-    there = rows[np.frombuffer(problems.positions, dtype=np.intc)]
-    column = CellColumn() if place is None else cells.columns[place - cells.first_column]
-    whole = 2 * len(there) > len(column.kinds)
+    found_rows = rows[np.frombuffer(problems.positions, dtype=np.intc)]
+    column = CellColumn() if index is None else cells.columns[index - cells.first_column]
+    has_all_cells = 2 * len(found_rows) > len(column.kinds)
     return FindingColumn(
         name,
-        letters=None if place is None else column_letters(place),
-        rows=there,
+        letters=None if index is None else column_letters(index),
+        rows=found_rows,
         kinds=np.frombuffer(problems.kinds, dtype=np.ushort),
-        said=np.frombuffer(problems.said, dtype=np.uintc),
+        details=np.frombuffer(problems.details, dtype=np.uintc),
         remarks=problems.remarks,
-        cells=column if whole else _cells_at(column, there - 1),
+        cells=column if has_all_cells else _cells_at(column, found_rows - 1),
         firsts={number: int(rows[first]) for number, first in problems.firsts.items()},
-        whole=whole,
+        has_all_cells=has_all_cells,
         header=header,
     )
 
 
-def _cells_at(column: CellColumn, places: Numbers) -> CellColumn:
-    """Return the cells at some places, so that the others need not be kept."""
-    kinds = np.zeros(len(places), dtype=np.uint8)
-    content = np.zeros(len(places), dtype=np.int64)
-    inside = places < len(column.kinds)
-    kinds[inside] = np.frombuffer(column.kinds, dtype=np.uint8)[places[inside]]
-    content[inside] = np.frombuffer(column.content, dtype=np.int64)[places[inside]]
+def _cells_at(column: CellColumn, indexes: Integers) -> CellColumn:
+    """Return a copy of some cells, so that the whole column can be freed."""
+    kinds = np.zeros(len(indexes), dtype=np.uint8)
+    content = np.zeros(len(indexes), dtype=np.int64)
+    inside = indexes < len(column.kinds)
+    kinds[inside] = np.frombuffer(column.kinds, dtype=np.uint8)[indexes[inside]]
+    content[inside] = np.frombuffer(column.content, dtype=np.int64)[indexes[inside]]
     is_text = kinds == CellKind.TEXT
     used, content[is_text] = np.unique(content[is_text], return_inverse=True)
     texts = [column.texts[number] for number in used.tolist()]
@@ -245,7 +243,7 @@ def _cells_at(column: CellColumn, places: Numbers) -> CellColumn:
 
 
 class SheetFindings(Sequence[Finding]):
-    """Reads as a list, and equals one with the same findings."""
+    """All findings of a sheet; compares equal to a list of the same findings."""
 
     def __init__(self, layout: Sequence[Finding], cells: CellFindings) -> None:
         self.layout = layout
@@ -260,10 +258,10 @@ class SheetFindings(Sequence[Finding]):
     def __getitem__(self, key: slice) -> list[Finding]: ...
     def __getitem__(self, key: int | slice) -> Finding | list[Finding]:
         if isinstance(key, slice):
-            return [self[place] for place in range(*key.indices(len(self)))]
-        place = range(len(self))[key]
-        ahead = len(self.layout)
-        return self.layout[place] if place < ahead else self.cells[place - ahead]
+            return [self[index] for index in range(*key.indices(len(self)))]
+        index = range(len(self))[key]
+        count = len(self.layout)
+        return self.layout[index] if index < count else self.cells[index - count]
 
     def __iter__(self) -> Iterator[Finding]:
         return chain(self.layout, self.cells)
@@ -278,42 +276,42 @@ class SheetFindings(Sequence[Finding]):
 
 
 def count_errors(findings: Sequence[Finding]) -> int:
-    """Return how many findings stop an upload."""
+    """Count the findings that stop an upload."""
     listed, cells = _parts(findings)
     return sum(finding.kind.severity is Severity.ERROR for finding in listed) + cells.errors
 
 
 def count_corrected(findings: Sequence[Finding]) -> int:
-    """Return how many findings have a certain correction."""
+    """Count the findings with a certain correction."""
     listed, cells = _parts(findings)
     return sum(finding.corrected is not None for finding in listed) + cells.corrected
 
 
 def row_numbers(findings: Sequence[Finding]) -> Sequence[int]:
-    """Return Excel's number of each finding's row, zero for one of the whole sheet."""
+    """Return Excel's row number of each finding, zero for a finding of the whole sheet."""
     listed, cells = _parts(findings)
     return [*(finding.row or 0 for finding in listed), *cells.rows()]
 
 
 def details_of(findings: Sequence[Finding]) -> Iterator[Mapping[str, object]]:
-    """Yield the details of findings, those of a column's cells that have the same once."""
+    """Yield the details of findings; equal ones of a column's cells only once."""
     listed, cells = _parts(findings)
     yield from (finding.details for finding in listed)
     yield from cells.details()
 
 
 def by_column_and_kind(findings: Sequence[Finding]) -> Iterator[Sequence[Finding]]:
-    """Yield those of each column that are of one kind, in their order."""
+    """Yield the findings of one kind in one column, group by group."""
     listed, cells = _parts(findings)
     groups: defaultdict[tuple[str | None, str], list[Finding]] = defaultdict(list)
     for finding in listed:
         groups[finding.column, finding.kind.code].append(finding)
     yield from groups.values()
-    yield from cells.alike()
+    yield from cells.by_column_and_kind()
 
 
 def _parts(findings: Sequence[Finding]) -> tuple[Sequence[Finding], CellFindings]:
-    """Return the findings that are kept one by one, and those that are kept as columns."""
+    """Return the findings stored one by one, and those stored as columns."""
     if isinstance(findings, SheetFindings):
         return findings.layout, findings.cells
     return ((), findings) if isinstance(findings, CellFindings) else (findings, CellFindings())

@@ -147,7 +147,7 @@ def add_children(
             SheetChoice(found[child.sheet], child, main=MainSheet(resource, main.sheet)),
             reading,
             on_column,
-            None if memo is None else memo.of_part(child.sheet),
+            None if memo is None else memo.of_child(child.sheet),
         )
         for child in resource.children
         if child.sheet in found
@@ -199,7 +199,7 @@ def validate_sheet(
 
 def _formats_lookup(path: Path, cells: SheetCells, memo: ColumnMemo | None) -> FormatLookup:
     lookup = partial(cell_number_formats, path, cells.raw)
-    return lookup if memo is None else memo.formats_of(lookup)
+    return lookup if memo is None else memo.cached_lookup(lookup)
 
 
 def _validate_rows(

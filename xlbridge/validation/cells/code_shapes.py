@@ -1,8 +1,7 @@
-"""Codes that have lost the shape of the others of their column, or are written in two ways.
+"""Checks of codes whose shape differs from the others of their column, or that have two spellings.
 
-A shape has ``9`` for each digit and ``A`` for each letter. Codes lose zeros, points and letters on
-their way through programs that take them for numbers; what most texts of a column have in common
-tells which did.
+A shape has ``9`` for each digit and ``A`` for each letter. Programs that treat codes as numbers
+drop zeros, points and letters; the common shape of a column reveals it.
 """
 
 import re
@@ -13,12 +12,11 @@ from itertools import compress, count, filterfalse
 from operator import ne
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import DOCUMENTS, bare_document
-from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.cells.text import (
     display,
     folded_code,
@@ -29,17 +27,17 @@ from xlbridge.validation.cells.text import (
 from xlbridge.workbook.read import CellKind
 
 _FREE_FORM = frozenset({"str_length", "no_repeats", "notin", "not_equal_to"})
-"""Rules that leave open what a code looks like."""
+"""Rules that do not prescribe the shape of a code."""
 _CHUNK = 1 << 17
-_FEWEST = 2
-_MOST_ODD = 3
-"""One of so many texts at most has another shape than the common one."""
+_MIN_CELLS = 2
+_MAX_ODD_SHARE = 3
+"""At most one in this many texts has another shape than the common one."""
 _SHAPE = str.maketrans(
     dict.fromkeys("0123456789", "9")
     | dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "A")
 )
 _JOINT = "\0"
-"""No code that is sent can hold it."""
+"""Character that no code can contain."""
 _SEPARATORS = re.compile(r"[^9A]")
 _DECIMALS = re.compile(r"^(\d+)[.,](\d+)$", re.ASCII | re.MULTILINE)
 _NO_CENTS = re.compile(
@@ -50,49 +48,46 @@ _NO_CENTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Codes:
-    """Codes of a column that have no error yet: its ``texts`` as they are sent, which of them is
-    in the cell at each of ``positions``, and the positions of the cells that hold numbers."""
+    """Codes of a column without an error: its distinct ``texts`` as they are sent, the text index
+    of the cell at each of ``positions``, and the positions of the cells that hold numbers."""
 
     texts: Sequence[str]
-    positions: CellPositions
-    of_cells: npt.NDArray[np.intp]
-    numbers: CellPositions
+    positions: Positions
+    indexes: Positions
+    numbers: Positions
 
-    def cells_of(self, places: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """Yield the position and text of each cell that has one of some texts."""
-        for number in np.flatnonzero(np.isin(self.of_cells, places)).tolist():
-            yield int(self.positions[number]), self.texts[self.of_cells[number]]
+    def cells_with(self, indexes: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """Yield the position and text of each cell with one of the given texts."""
+        for at in np.flatnonzero(np.isin(self.indexes, indexes)).tolist():
+            yield int(self.positions[at]), self.texts[self.indexes[at]]
 
 
-def note_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
-    """Note the codes of a column that are written as numbers, in two ways, or unlike the others."""
+def check_code_shapes(column: Column, cells: ColumnCells, problems: CellProblems) -> None:
+    """Report the codes of a column that are written as numbers, in two ways, or unlike others."""
     if column.kind is not Kind.CODE or column.allowed:
         return
-    positions, of_cells, texts = cells.distinct_texts
-    sound = ~problems.failed[positions]
+    positions, indexes, texts = cells.distinct_texts
+    usable = ~problems.failed[positions]
     numbers = cells.of_kind(CellKind.NUMBER)
     codes = _Codes(
-        _as_sent(texts),
-        positions[sound],
-        of_cells[sound],
-        numbers[~problems.failed[numbers]],
+        _as_sent(texts), positions[usable], indexes[usable], numbers[~problems.failed[numbers]]
     )
     joined = "\n".join(codes.texts)
-    _note_decimals(codes, joined, problems)
-    _note_spellings(codes, joined, problems)
+    _check_decimals(codes, joined, problems)
+    _check_spellings(codes, joined, problems)
     del joined
     if not _FREE_FORM.issuperset(column.checks):
         return
     shapes = _Shapes.of(codes)
     common = _common_shape(codes, shapes)
     if common is not None:
-        _note_odd_texts(codes, common, shapes, problems)
-        of_documents = _is_document(common.example)
+        _check_odd_texts(codes, common, shapes, problems)
+        has_documents = _is_document(common.example)
         for position in codes.numbers.tolist():
             text = display(cells[position])
             if not common.lost_by_number(len(text), len(codes.numbers)):
                 continue
-            if of_documents and _is_document(text):
+            if has_documents and _is_document(text):
                 continue
             if common.is_number:
                 details = {"width": len(common.shape), "proposal": ""}
@@ -108,44 +103,47 @@ def _as_sent(texts: Sequence[str]) -> list[str]:
     return [strip_invisible(normalise_width(text))[0].strip() for text in texts]
 
 
-def _note_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:
-    """Note the codes that a program wrote as numbers with decimals, unless others have some."""
+def _check_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:
+    """Report the codes written as numbers with zero decimals, unless others have real ones."""
     if ("." not in joined and "," not in joined) or not _NO_CENTS.search(joined):
         return
     if any(int(m[2]) for m in _DECIMALS.finditer(joined)):
         return
-    wrong = [place for place, text in enumerate(codes.texts) if _NO_CENTS.match(text)]
-    for position, text in codes.cells_of(wrong):
+    wrong = [index for index, text in enumerate(codes.texts) if _NO_CENTS.match(text)]
+    for position, text in codes.cells_with(wrong):
         bare = re.sub(r"[.,]", "", re.sub(r"[.,]0+$", "", text))
         problems.add(position, "code-decimals", {"read": bare})
 
 
-def _note_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
-    """Note the codes that differ from the usual spelling in the column in case or accents only;
-    each where none is the usual one."""
+def _check_spellings(codes: _Codes, joined: str, problems: CellProblems) -> None:
+    """Report the codes that differ only in case or accents from the most frequent spelling, or
+    all of them if there is a tie."""
     if joined.isascii() and joined in (joined.upper(), joined.lower()):
         return
     if not _has_spellings(codes.texts):
         return
-    in_cells = np.bincount(codes.of_cells, minlength=len(codes.texts)).tolist()
+    cell_counts = np.bincount(codes.indexes, minlength=len(codes.texts)).tolist()
     spellings: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for text, cells in zip(codes.texts, in_cells, strict=True):
+    for text, cells in zip(codes.texts, cell_counts, strict=True):
         counts = spellings[folded_code(text)]
         counts[text] = counts.get(text, 0) + cells
-    usual = {folded: _usual_spellings(counts) for folded, counts in spellings.items()}
-    several = {folded for folded, texts in spellings.items() if len(texts) > 1}
-    places = [place for place, text in enumerate(codes.texts) if folded_code(text) in several]
-    for position, text in codes.cells_of(places):
+    usual: dict[str, list[str]] = {}
+    for folded, counts in spellings.items():
+        if len(counts) > 1:
+            most = max(counts.values())
+            usual[folded] = [text for text, count in counts.items() if count == most]
+    indexes = [index for index, text in enumerate(codes.texts) if folded_code(text) in usual]
+    for position, text in codes.cells_with(indexes):
         others = [other for other in usual[folded_code(text)] if other != text]
         if others:
             problems.add(position, "code-spelling", {"other": quoted(others[0])})
 
 
 def _has_spellings(texts: Sequence[str]) -> bool:
-    """Return whether any two texts differ in case or accents only.
+    """Return whether any two texts differ only in case or accents.
 
-    No two that are in capitals are folded alike, nor any two in small letters: only the folded
-    forms of the fewer others are looked for among them.
+    Two ASCII texts in capitals never fold to the same, nor do two in small letters: only the
+    folded forms of the fewer other texts need to be looked up.
     """
     odd = set[str]()
     for in_one_case in (str.upper, str.lower):
@@ -159,42 +157,36 @@ def _has_spellings(texts: Sequence[str]) -> bool:
     return not set(map(in_one_case, filter(str.isascii, folded))).isdisjoint(texts)
 
 
-def _usual_spellings(counts: Mapping[str, int]) -> Sequence[str]:
-    """Return the spellings of a code that most cells have: several where they have as many."""
-    most = max(counts.values())
-    return [text for text, count in counts.items() if count == most]
-
-
 @dataclass(frozen=True, slots=True)
 class _Shapes:
-    """Shapes of codes by their ``numbers``, which of them each distinct text has, and how many
-    cells have each, most first."""
+    """Numbers of the shapes of a column, the shape number of each distinct text, and the count of
+    cells with each shape, most frequent first."""
 
     numbers: Mapping[str, int]
-    of_texts: npt.NDArray[np.intp]
+    of_texts: Positions
     counts: pd.Series
 
     @classmethod
     def of(cls, codes: _Codes) -> "_Shapes":
-        """Look at the texts of a column; few shapes differ."""
+        """Determine the shapes of a column's texts, of which few are different."""
         numbers = defaultdict[str, int](count().__next__)
         of_texts = np.empty(len(codes.texts), dtype=np.intp)
         for begin in range(0, len(of_texts), _CHUNK):
             end = begin + _CHUNK
             found = _JOINT.join(codes.texts[begin:end]).translate(_SHAPE).split(_JOINT)
             of_texts[begin:end] = list(map(numbers.__getitem__, found))
-        in_cells = np.bincount(codes.of_cells, minlength=len(of_texts))
-        counts = pd.Series(np.bincount(of_texts, weights=in_cells), index=list(numbers))
+        cell_counts = np.bincount(codes.indexes, minlength=len(of_texts))
+        counts = pd.Series(np.bincount(of_texts, weights=cell_counts), index=list(numbers))
         filled = counts[(counts > 0) & (counts.index != "")]
         return cls(numbers, of_texts, filled.sort_values(ascending=False, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True)
 class CommonShape:
-    """Shape that most texts of a column have, in so many ``cells``.
+    """Shape that most texts of a column have.
 
-    ``example`` is one of them; ``padded`` tells of each number in them whether any begins with
-    zeros.
+    ``example``: one of those texts; ``cells``: number of cells; ``padded``: for each number in the
+    shape, whether any text has leading zeros there.
     """
 
     shape: str
@@ -204,13 +196,12 @@ class CommonShape:
 
     @property
     def is_number(self) -> bool:
-        """True where the texts are digits only."""
+        """True if the texts are digits only."""
         return not self.shape.strip("9")
 
     def loss_test(self, shape: str) -> Callable[[str], bool] | None:
-        """Return what tells of a text of another shape whether it may have had this one before a
-        program took it for a number, or somebody left out its zeros or separators; None where no
-        text of that shape may."""
+        """Return the test whether a text of another shape may have had this one before a program
+        treated it as a number, or somebody left out zeros or separators; None if none may."""
         digits = self.shape.count("9")
         if _bare(shape) == _bare(self.shape):
             return lambda _: True
@@ -234,12 +225,13 @@ class CommonShape:
         )
 
     def lost_by_number(self, digits: int, numbers: int) -> bool:
-        """Return whether one of ``numbers``, with so many digits, may have had this shape."""
+        """Return whether a number of that many digits, one of ``numbers`` in the column, may have
+        had this shape."""
         width = self.shape.count("9")
-        are_most = self.cells >= numbers
+        is_majority = self.cells >= numbers
         if self.is_number:
-            return digits < width and (any(self.padded) or are_most)
-        return are_most or ("A" not in self.shape and digits <= width)
+            return digits < width and (any(self.padded) or is_majority)
+        return is_majority or ("A" not in self.shape and digits <= width)
 
 
 def _bare(shape: str) -> str:
@@ -251,18 +243,18 @@ def _letters(text: str) -> str:
 
 
 def _is_document(text: str) -> bool:
-    """Tell whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
+    """Return whether a code is a CPF or CNPJ, with or without mask: a column may have both."""
     bare = bare_document(text)
     return any(document.is_valid(bare) for document in DOCUMENTS.values())
 
 
 def _common_shape(codes: _Codes, shapes: _Shapes) -> CommonShape | None:
-    """Return the shape of most texts, None where there is none, or nothing has another."""
+    """Return the shape of most texts, None if there is none or all cells have it."""
     counts = shapes.counts
     if not len(counts) or (len(counts) == 1 and not len(codes.numbers)):
         return None
     most = int(counts.iloc[0])
-    if most < _FEWEST or 2 * most <= counts.sum():
+    if most < _MIN_CELLS or 2 * most <= counts.sum():
         return None
     shape = str(counts.index[0])
     texts = list(compress(codes.texts, (shapes.of_texts == shapes.numbers[shape]).tolist()))
@@ -271,17 +263,17 @@ def _common_shape(codes: _Codes, shapes: _Shapes) -> CommonShape | None:
     return CommonShape(shape, texts[0], most, tuple(padded))
 
 
-def _note_odd_texts(
+def _check_odd_texts(
     codes: _Codes, common: CommonShape, shapes: _Shapes, problems: CellProblems
 ) -> None:
     counts = shapes.counts
-    if len(counts) == 1 or _MOST_ODD * (counts.sum() - common.cells) > counts.sum():
+    if len(counts) == 1 or _MAX_ODD_SHARE * (counts.sum() - common.cells) > counts.sum():
         return
     others = counts.index[1:]
     tests = {shapes.numbers[s]: t for s in others if (t := common.loss_test(s)) is not None}
     tested = np.flatnonzero(np.isin(shapes.of_texts, list(tests))).tolist()
-    odd = [place for place in tested if tests[shapes.of_texts[place]](codes.texts[place])]
-    of_documents = _is_document(common.example)
-    for position, text in codes.cells_of(odd):
-        if not problems.failed[position] and not (of_documents and _is_document(text)):
+    odd = [index for index in tested if tests[shapes.of_texts[index]](codes.texts[index])]
+    has_documents = _is_document(common.example)
+    for position, text in codes.cells_with(odd):
+        if not problems.failed[position] and not (has_documents and _is_document(text)):
             problems.add(position, "code-shape", {"example": quoted(common.example)})

@@ -1,8 +1,8 @@
-"""Coerce the cells of a column to the type of its schema; words for errors are no values.
+"""Coerce the cells of a column to the type of its schema.
 
-A column is worked on as a whole: its cells are grouped by type, the expected type goes through
-numpy at once, and only the others are looked at one by one. pandera's own coercion is not used:
-one bad cell makes it slow, and hides other findings of the column.
+Cells are grouped by their types: those of the expected type are converted by numpy at once, the
+others one by one. pandera's own coercion is not used: one bad cell makes it slow, and hides other
+findings of the column.
 """
 
 import datetime as dt
@@ -43,43 +43,44 @@ from xlbridge.validation.cells.text_parsing import (
 from xlbridge.workbook.read import CellColumn, CellKind
 
 _MONTHS = 12
-_MOST_LATER = 20
-"""Of so many dates one may have been typed after day and month of the others were swapped."""
-_FEWEST_DATES = 3
-"""Fewest texts, and days of dates, that do not come together by chance."""
+_MAX_LATER_SHARE = 1 / 20
+"""Share of dates that may have been typed after day and month of the others were swapped."""
+_MIN_DATES = 3
+"""Number of texts, and of distinct days, that make chance unlikely."""
 _Days = npt.NDArray[np.datetime64]
 
 
-def note_swapped_dates(cells: ColumnCells, days: _Days, problems: CellProblems) -> bool:
-    """Say of the first date of a column that day and month seem to be swapped, and return whether
-    they do: nearly all ``days`` are up to 12, and those of all texts, which have one order, are
-    above. Where they are few, the dates must also fit the texts better with both swapped."""
+def report_swapped_dates(cells: ColumnCells, days: _Days, problems: CellProblems) -> bool:
+    """Report at the first date of a column if day and month seem to be swapped; return whether.
+
+    That is so if nearly all ``days`` are up to 12, and those of all text dates, which agree on one
+    order, are above. If there are few, the dates must also be closer to the texts when swapped."""
     _, texts = cells.texts()
     positions = np.flatnonzero(~np.isnat(days))
     if not texts or not len(positions):
         return False
-    written = Counter(texts)
-    meanings = meanings_of(written, date_meanings)
-    native = Evidence.of(meanings.values()).shown
-    wanted = [meaning.native if native else meaning.foreign for meaning in meanings.values()]
-    if native is None or not all(day is not None and day.day > _MONTHS for day in wanted):
+    counts = Counter(texts)
+    meanings = meanings_of(counts, date_meanings)
+    native = Evidence.of(meanings.values()).agreed
+    text_days = [meaning.native if native else meaning.foreign for meaning in meanings.values()]
+    if native is None or not all(day is not None and day.day > _MONTHS for day in text_days):
         return False
-    count = sum(written[text] for text in meanings)
-    low = _seem_swapped(days[positions], np.array(wanted, dtype="datetime64[D]"), count)
-    if low:
-        problems.add(int(positions[0]), "dates-swapped", {"dates": low, "texts": count})
-    return low > 0
+    count = sum(counts[text] for text in meanings)
+    swapped = _count_swapped(days[positions], np.array(text_days, dtype="datetime64[D]"), count)
+    if swapped:
+        problems.add(int(positions[0]), "dates-swapped", {"dates": swapped, "texts": count})
+    return swapped > 0
 
 
-def _seem_swapped(days: _Days, texts: _Days, count: int) -> int:
-    """Return how many dates seem to have day and month swapped, beside ``count`` texts."""
+def _count_swapped(days: _Days, texts: _Days, count: int) -> int:
+    """Count the dates whose day and month seem to be swapped; ``count`` is the number of texts."""
     whole = days.astype("datetime64[D]")
     years, months = whole.astype("datetime64[Y]"), whole.astype("datetime64[M]")
     day = (whole - months).astype(int) + 1
     low = day <= _MONTHS
-    if (len(low) - low.sum()) * _MOST_LATER > len(low):
+    if len(low) - low.sum() > len(low) * _MAX_LATER_SHARE:
         return 0
-    by_chance = count < _FEWEST_DATES or len(np.unique(day[low])) < _FEWEST_DATES
+    by_chance = count < _MIN_DATES or len(np.unique(day[low])) < _MIN_DATES
     month = (months - years).astype(int)
     swapped = years[low].astype("datetime64[M]") + (day[low] - 1)
     swapped = swapped.astype("datetime64[D]") + month[low]
@@ -89,7 +90,7 @@ def _seem_swapped(days: _Days, texts: _Days, count: int) -> int:
 
 
 def _distance(days: _Days, others: _Days) -> float:
-    """Return how far on average days are from the span of others."""
+    """Return the mean distance of days from the range of others."""
     before, after = others.min() - days, days - others.max()
     return float(np.maximum(np.maximum(before, after).astype(int), 0).mean())
 
@@ -116,10 +117,10 @@ _NO = frozenset({"falso", "false", "não", "nao", "n", "no"})
 
 
 def coerce(column: Column, cells: ColumnCells, reading: ParseOptions) -> tuple[Any, CellProblems]:
-    """Return the column's cells as a pandas array of its dtype, and what was wrong with them.
+    """Return the column's cells as a pandas array of its dtype, and their problems.
 
-    Cells without a usable value are missing in the array. Money is rounded to the cent where the
-    file holds the noise of binary arithmetic.
+    Cells without a usable value are missing in the array. Money is rounded to the cent if it
+    differs from that by no more than the noise of binary arithmetic.
     """
     problems = CellProblems.none(len(cells))
     return _COERCERS[column.kind](column, cells, reading, problems), problems
@@ -131,15 +132,15 @@ def _numbers(
     wrong = "type-integer" if column.kind is Kind.INTEGER else "type-number"
     numbers = np.full(len(cells), np.nan)
     plain = cells.of_kind(CellKind.NUMBER)
-    sound = np.abs(cells.numbers[plain]) < _TOO_LARGE
-    numbers[plain[sound]] = cells.numbers[plain[sound]]
-    for position in plain[~sound]:
+    exact = np.abs(cells.numbers[plain]) < _TOO_LARGE
+    numbers[plain[exact]] = cells.numbers[plain[exact]]
+    for position in plain[~exact]:
         lost = np.isfinite(cells.numbers[position])
         problems.add(int(position), wrong, {"why": _DIGITS_LOST if lost else ""})
     for position, _ in cells.others(CellKind.NUMBER):
         problems.add(position, wrong, _NO_REASON)
-    forms = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
-    for position, value, certain in forms:
+    parsed = parse_texts(NUMBER_PARSERS[column.kind], cells, reading, problems)
+    for position, value, certain in parsed:
         if abs(value - _EXCEL_DIGITS.plus(value)) > _TOLERANCE:
             problems.add(position, wrong, {"why": _DIGITS_LOST})
             continue
@@ -196,7 +197,7 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
             problems.add(
                 position, "type-date", {"why": _UNFORMATTED if _is_plausible_serial(value) else ""}
             )
-    swapped = note_swapped_dates(cells, days, problems)
+    swapped = report_swapped_dates(cells, days, problems)
     for position, read, certain in parse_texts(DATE_PARSER, cells, reading, problems):
         days[position] = np.datetime64(read, "us")
         if has_time(cells[position]):
@@ -212,7 +213,7 @@ def _date(column: Column, cells: ColumnCells, reading: ParseOptions, problems: C
 
 
 def _is_plausible_serial(value: object) -> bool:
-    """Return whether a number of days is that of a usual date."""
+    """Return whether a number of days would be a usual date."""
     days = value / dt.timedelta(days=1) if isinstance(value, dt.timedelta) else value
     return type(days) is float and _PLAUSIBLE_SERIALS[0] <= days < _PLAUSIBLE_SERIALS[1]
 
@@ -267,11 +268,11 @@ _LIBRE_OFFICE = re.compile(r"(?:Err|Erro):5\d\d", re.ASCII)
 
 
 def error_words(column: CellColumn) -> dict[int, str]:
-    """Return the texts of a column that are words for an error, by their indexes."""
+    """Return the texts of a column that are error words, by their indexes."""
     joined = "\n".join(column.texts)
     if "#" not in joined and "Err" not in joined:
         return {}
-    return {place: text.strip() for place, text in enumerate(column.texts) if _is_error_word(text)}
+    return {index: text.strip() for index, text in enumerate(column.texts) if _is_error_word(text)}
 
 
 def _is_error_word(text: str) -> bool:
@@ -282,18 +283,18 @@ def _is_error_word(text: str) -> bool:
 
 
 def type_cells(
-    column: Column, own: CellColumn, rows: Sequence[int], reading: ParseOptions
+    column: Column, source: CellColumn, rows: Sequence[int], reading: ParseOptions
 ) -> tuple[Any, CellProblems]:
-    """Return the typed values of some cells of a column, by Excel's row numbers, and what is wrong
-    with them."""
-    return typed_column(column, ColumnCells(own, np.array(rows, dtype=np.int64)), own, reading)
+    """Return the typed values of the cells in the given Excel rows, and their problems."""
+    cells = ColumnCells(source, np.array(rows, dtype=np.int64))
+    return typed_column(column, cells, source, reading)
 
 
 def typed_column(
-    column: Column, filled: ColumnCells, own: CellColumn, reading: ParseOptions
+    column: Column, filled: ColumnCells, source: CellColumn, reading: ParseOptions
 ) -> tuple[Any, CellProblems]:
-    """Return the values of a column, of whose cells the words for errors have none."""
-    errors = list(filled.set_aside(error_words(own)))
+    """Return the typed values of a column and its problems; error words have no value."""
+    errors = list(filled.clear_texts(error_words(source)))
     values, found = coerce(column, filled, reading)
     for position, word in errors:
         found.add(position, "cell-error", {"error": word})

@@ -1,6 +1,6 @@
-"""Cells of one column by the type that each has in the file, and the problems found in them.
+"""Cells of one column by their types in the file, and the problems found in them.
 
-Both are kept as arrays: in a bad sheet there are as many problems as cells.
+Both are stored as arrays: a bad sheet has as many problems as cells.
 """
 
 from array import array
@@ -17,28 +17,29 @@ from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import CorrectedValue, FindingKind, Severity
 from xlbridge.workbook.read import CellColumn, CellKind
 
-CellPositions = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.intp]
 
 
 class ColumnCells:
-    """The cells of one column in some of Excel's rows; ``position`` counts those rows from zero.
+    """Cells of one column in the given rows; a ``position`` counts those rows from zero.
 
-    ``kinds``, ``numbers`` and ``wholes`` have an entry for each: its ``CellKind`` and its content
-    as ``CellColumn`` keeps it, read as a double and as a whole number.
+    ``kinds``, ``numbers`` and ``wholes`` have one entry for each cell: its ``CellKind``, and its
+    content as stored by ``CellColumn``, as a double and as an integer.
     """
 
     def __init__(self, column: CellColumn, rows: npt.NDArray[np.int64]) -> None:
         """``rows`` are Excel's numbers; those below the column's last row are empty."""
         self._column = column
         self._rows = rows
-        places: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
+        indexes: slice | Positions = np.minimum(rows, len(column.kinds)) - 1
         below = rows > len(column.kinds)
         if len(rows) and not below[-1] and (np.diff(rows) == 1).all():
-            # Rows without a gap need no copy of what is only read.
-            places = slice(int(rows[0]) - 1, int(rows[-1]))
-        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[places].copy()
+            # A slice avoids a copy of the content, which is only read.
+            indexes = slice(int(rows[0]) - 1, int(rows[-1]))
+        self.kinds = np.frombuffer(column.kinds, dtype=np.uint8)[indexes].copy()
         self.kinds[below] = CellKind.EMPTY
-        self.wholes = np.frombuffer(column.content, dtype=np.int64)[places]
+        self.wholes = np.frombuffer(column.content, dtype=np.int64)[indexes]
         self.numbers = self.wholes.view(np.float64)
 
     def __len__(self) -> int:
@@ -47,8 +48,8 @@ class ColumnCells:
     def __getitem__(self, position: int | np.intp) -> Any:
         return self._column.value(int(self._rows[position]) - 1)
 
-    def of_kind(self, kind: CellKind) -> CellPositions:
-        """Return the positions of the cells of that kind."""
+    def of_kind(self, kind: CellKind) -> Positions:
+        """Return the positions of the cells of a kind."""
         return np.flatnonzero(self.kinds == kind)
 
     def others(self, *expected: CellKind) -> Iterator[tuple[int, object]]:
@@ -59,16 +60,16 @@ class ColumnCells:
         for position in np.flatnonzero(mask):
             yield int(position), self[position]
 
-    def texts(self) -> tuple[CellPositions, list[str]]:
+    def texts(self) -> tuple[Positions, list[str]]:
         """Return the positions and stripped contents of the text cells that are not blank."""
         positions = self.of_kind(CellKind.TEXT)
         stripped = self._stripped[self.wholes[positions]]
         filled = stripped != ""
         return positions[filled], stripped[filled].tolist()
 
-    def set_aside(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
-        """Empty the cells that hold some of the column's texts, given by their indexes; yield the
-        position and text of each."""
+    def clear_texts(self, texts: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Empty the cells with the given texts, whose keys are the column's text indexes; yield
+        the position and text of each."""
         if not texts:
             return
         positions = self.of_kind(CellKind.TEXT)
@@ -77,8 +78,8 @@ class ColumnCells:
             yield position, texts[int(self.wholes[position])]
 
     @cached_property
-    def distinct_texts(self) -> tuple[CellPositions, CellPositions, list[str]]:
-        """The positions of the text cells, which text each has, and those texts."""
+    def distinct_texts(self) -> tuple[Positions, Positions, list[str]]:
+        """Positions of the text cells, the index of each one's text, and the distinct texts."""
         positions = self.of_kind(CellKind.TEXT)
         used = np.zeros(len(self._column.texts), dtype=bool)
         used[self.wholes[positions]] = True
@@ -95,68 +96,62 @@ class ColumnCells:
 
 
 FINDING_KINDS: tuple[FindingKind, ...] = tuple(CATALOGUE[code] for code in sorted(CATALOGUE))
-"""The kinds of findings; a problem tells its own by the place in here.
-
-They are sorted, as processes that exchange problems may have declared their rules in another order.
-"""
+"""Kinds of findings by the index that problems store; sorted, so that processes agree on it."""
 
 _KIND_NUMBERS = {kind.code: number for number, kind in enumerate(FINDING_KINDS)}
 _NO_DETAILS: Mapping[str, object] = {}
-_MOST_CACHED = 1 << 16
-
-BoolArray = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
+_MAX_KNOWN = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemDetails:
-    """Description of a problem besides its kind: the ``details`` that the catalogue's texts need,
-    and what its cell would hold once it is put right, None where that is not certain."""
+    """Details of a problem for the catalogue's texts, and the corrected value of its cell, None if
+    that is not certain."""
 
     details: Mapping[str, object]
     corrected: CorrectedValue | None = None
 
 
-def _kept(numbers: "array[int]", kept: BoolArray) -> "array[int]":
-    left = np.frombuffer(numbers, dtype=numbers.typecode)[kept]
-    return array(numbers.typecode, left.tobytes())
+def _select(numbers: "array[int]", kept: BoolArray) -> "array[int]":
+    selected = np.frombuffer(numbers, dtype=numbers.typecode)[kept]
+    return array(numbers.typecode, selected.tobytes())
 
 
 @dataclass(slots=True)
 class CellProblems:
-    """The problems of one column, in the order in which they were found.
+    """Problems of one column, in the order in which they were found.
 
-    ``failed`` marks the cells that have no usable value, and that no further rule may check.
-    ``positions``, ``kinds`` and ``said`` have an entry for each problem: the position of its cell,
-    its place in ``FINDING_KINDS``, and the place of what else is said of it in ``remarks``.
-    ``firsts`` has the position of a repeated value's first occurrence, by the problem's number.
+    ``failed`` marks the cells without a usable value, which no further rule checks. ``positions``,
+    ``kinds`` and ``details`` have one entry for each problem: the position of its cell, and its
+    indexes into ``FINDING_KINDS`` and ``remarks``. ``firsts`` has the position of a repeated
+    value's first occurrence, by the problem's number.
 
-    Remarks that are equal are kept once; where very many differ, one that comes back is kept again.
+    Equal remarks are stored once, unless very many different ones come between them.
     """
 
     failed: BoolArray
     positions: "array[int]" = field(default_factory=lambda: array("i"))
     kinds: "array[int]" = field(default_factory=lambda: array("H"))
-    said: "array[int]" = field(default_factory=lambda: array("I"))
+    details: "array[int]" = field(default_factory=lambda: array("I"))
     remarks: list[ProblemDetails] = field(default_factory=list)
     firsts: dict[int, int] = field(default_factory=dict)
     _known: dict[object, int] = field(default_factory=dict)
 
     @classmethod
     def none(cls, size: int) -> "CellProblems":
-        """No problem yet, in a column of ``size`` cells."""
+        """Create an empty list of problems for a column of ``size`` cells."""
         return cls(np.zeros(size, dtype=bool))
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def copy(self) -> "CellProblems":
-        """Return the same problems, to which others can be added."""
+        """Return a copy to which other problems can be added."""
         return CellProblems(
             self.failed.copy(),
             self.positions[:],
             self.kinds[:],
-            self.said[:],
+            self.details[:],
             self.remarks[:],
             dict(self.firsts),
             dict(self._known),
@@ -169,13 +164,13 @@ class CellProblems:
         details: Mapping[str, object] = _NO_DETAILS,
         corrected: CorrectedValue | None = None,
     ) -> None:
-        """Note a problem; an error without a certain value takes the cell out of further rules."""
+        """Add a problem; an error without a certain correction excludes the cell from rules."""
         number = _KIND_NUMBERS[code]
         if corrected is None and FINDING_KINDS[number].severity is Severity.ERROR:
             self.failed[position] = True
         self.positions.append(position)
         self.kinds.append(number)
-        self.said.append(self._place_of(details, corrected))
+        self.details.append(self._remark_index(details, corrected))
 
     def add_all(
         self,
@@ -184,7 +179,7 @@ class CellProblems:
         details: Mapping[str, object] | Sequence[Mapping[str, object]] = _NO_DETAILS,
         firsts: Sequence[int] = (),
     ) -> None:
-        """Note one problem of several cells; ``details`` are of all, or those of each.
+        """Add the same problem to several cells; ``details`` are common, or one for each cell.
 
         ``firsts`` are the first occurrences of repeated values, one for each cell.
         """
@@ -195,60 +190,58 @@ class CellProblems:
         self.positions.frombytes(positions.astype(np.intc).tobytes())
         self.kinds.extend(array("H", [number]) * count)
         if isinstance(details, Mapping):
-            self.said.extend(array("I", [self._place_of(details)]) * count)
+            self.details.extend(array("I", [self._remark_index(details)]) * count)
         else:
-            self.said.extend(map(self._place_of, details))
+            self.details.extend(map(self._remark_index, details))
 
     def finding_codes(self) -> list[str]:
         """Return the code of each problem."""
         return [FINDING_KINDS[number].code for number in self.kinds]
 
     def drop_corrections(self) -> None:
-        """Forget what the cells would hold once they are put right: others would have to change."""
+        """Drop all corrections, as other cells would have to change with these."""
         self.remarks = [ProblemDetails(remark.details) for remark in self.remarks]
         self._known.clear()
 
     def positions_of(self, code: str) -> Positions:
-        """Return the positions of the cells that have a problem of a kind."""
+        """Return the positions of the cells with a problem of a kind."""
         positions = np.frombuffer(self.positions, dtype=np.intc).astype(np.intp)
         found: Positions = positions[np.frombuffer(self.kinds, np.ushort) == _KIND_NUMBERS[code]]
         return found
 
     def clear(self, positions: Positions) -> None:
-        """Drop the problems of some cells, and take the cells out of further rules."""
+        """Drop the problems of some cells, and exclude the cells from further rules."""
         self.failed[positions] = True
-        self._leave(~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions))
+        self._keep_problems(~np.isin(np.frombuffer(self.positions, dtype=np.intc), positions))
 
     def drop(self, *codes: str) -> None:
-        """Drop the problems of some kinds; none of them may be an error."""
+        """Drop the problems of some kinds, none of which is an error."""
         numbers = [_KIND_NUMBERS[code] for code in codes]
-        self._leave(~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers))
+        self._keep_problems(~np.isin(np.frombuffer(self.kinds, dtype=np.ushort), numbers))
 
-    def keep(self, kept: BoolArray) -> "CellProblems":
-        """Return the problems of the cells where ``kept`` is true, counted anew."""
+    def of_rows(self, kept: BoolArray) -> "CellProblems":
+        """Return the problems of the rows marked by ``kept``, with positions among those rows."""
         left = self.copy()
-        left._leave(kept[np.frombuffer(self.positions, dtype=np.intc)])
+        left._keep_problems(kept[np.frombuffer(self.positions, dtype=np.intc)])
         moved = (np.cumsum(kept) - 1)[np.frombuffer(left.positions, dtype=np.intc)]
         left.failed, left.positions = self.failed[kept], array("i", moved.astype(np.intc).tobytes())
         return left
 
-    def _leave(self, kept: BoolArray) -> None:
-        """Drop all other problems. Only what reads several cells knows a first occurrence, and that
-        comes later."""
+    def _keep_problems(self, kept: BoolArray) -> None:
+        # ``firsts`` needs no change: repeated values are detected after all rows were dropped.
         if not kept.all():
-            self.positions = _kept(self.positions, kept)
-            self.kinds = _kept(self.kinds, kept)
-            self.said = _kept(self.said, kept)
+            self.positions = _select(self.positions, kept)
+            self.kinds = _select(self.kinds, kept)
+            self.details = _select(self.details, kept)
 
-    def _place_of(
+    def _remark_index(
         self, details: Mapping[str, object], corrected: CorrectedValue | None = None
     ) -> int:
-        """Return the place of a remark, which is kept if it is none of those remembered."""
         key = (*details.items(), corrected)
-        place = self._known.get(key)
-        if place is None:
-            if len(self._known) >= _MOST_CACHED:
+        index = self._known.get(key)
+        if index is None:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
-            place = self._known[key] = len(self.remarks)
+            index = self._known[key] = len(self.remarks)
             self.remarks.append(ProblemDetails(details, corrected))
-        return place
+        return index

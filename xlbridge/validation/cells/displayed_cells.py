@@ -1,6 +1,6 @@
-"""Displays of cells beside their values: errors, scaled numbers, number formats that say more.
+"""Checks of what cells display instead of their values: errors, scaled numbers, number formats.
 
-What leaves a workbook is what its author sees, but for separators and rounding, or it is named.
+A value is sent as its author sees it, apart from separators and rounding, or it is reported.
 """
 
 import datetime as dt
@@ -47,101 +47,98 @@ _DATE_PARTS: Mapping[frozenset[str], Text] = {
 
 
 FormatLookup = Callable[[Mapping[int, str], Collection[int]], Mapping[CellPosition, str]]
-"""Tells which cells of some columns, zero-based, have which of some number formats, given by the
-style that has them."""
+"""Lookup of the cells in some zero-based columns that have one of the given number formats, by
+style."""
 
 
 def significant_formats(
     resource: Resource, header: "Header", cells: SheetCells, formats_of: FormatLookup
 ) -> Mapping[CellPosition, str]:
-    """Return the formats by which cells tell more than their values.
+    """Return the number formats of cells that may display something else than their values.
 
-    Each format is judged once, and its cells are looked for only where it may say something else:
-    of numbers in texts all formats, of other numbers those that show another number, words or
-    another currency, of texts those that change them, of dates those that leave out some of it.
+    Each format is classified once, and only the cells of significant ones are looked up: for
+    numbers in text columns all formats, for other numbers those that show another number, words or
+    another currency, for texts those that change them, for dates those that omit a part.
     """
     formats, found = cells.raw.formats, dict[CellPosition, str]()
-    for kinds, cell_kind, tells in (
-        (frozenset(kind for kind in Kind if kind.is_text), CellKind.NUMBER, lambda _: True),
-        (frozenset({Kind.MONEY}), CellKind.NUMBER, _tells_of_amount),
-        (
-            frozenset({Kind.INTEGER, Kind.NUMBER}),
-            CellKind.NUMBER,
-            partial(may_show_otherwise, percents=True),
-        ),
-        (frozenset(kind for kind in Kind if kind.is_text), CellKind.TEXT, changes_texts),
-        (frozenset({Kind.DATE}), CellKind.DATE, _tells_part_of_date),
-        (frozenset({Kind.DATE}), CellKind.DATETIME, _tells_part_of_date),
+    texts = frozenset(kind for kind in Kind if kind.is_text)
+    numbers = frozenset({Kind.INTEGER, Kind.NUMBER})
+    for kinds, cell_kind, is_significant in (
+        (texts, CellKind.NUMBER, lambda _: True),
+        ({Kind.MONEY}, CellKind.NUMBER, _may_change_amount),
+        (numbers, CellKind.NUMBER, partial(may_show_otherwise, percents=True)),
+        (texts, CellKind.TEXT, changes_texts),
+        ({Kind.DATE}, CellKind.DATE, _omits_date_part),
+        ({Kind.DATE}, CellKind.DATETIME, _omits_date_part),
     ):
-        telling = {style: code for style, code in formats.items() if tells(code)}
+        significant = {style: code for style, code in formats.items() if is_significant(code)}
         names = [
             column.name
             for column in resource.columns
             if column.kind in kinds and column.name not in header.converted
         ]
-        places = {header.columns[name] for name in names if name in header.columns}
-        filled = [place for place in places if cell_kind in cells.columns[place].kinds]
-        if telling and filled:
-            found |= formats_of(telling, [cells.first_column + place for place in filled])
+        indexes = {header.columns[name] for name in names if name in header.columns}
+        filled = [index for index in indexes if cell_kind in cells.columns[index].kinds]
+        if significant and filled:
+            found |= formats_of(significant, [cells.first_column + index for index in filled])
     return found
 
 
-def _tells_of_amount(code: str) -> bool:
+def _may_change_amount(code: str) -> bool:
     return foreign_currency(code) is not None or may_show_otherwise(code, percents=False)
 
 
-def _tells_part_of_date(code: str) -> bool:
+def _omits_date_part(code: str) -> bool:
     return shown_date_parts(code) != DATE_PARTS
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayedCells:
-    """One column of a sheet, of which ``problems`` takes what was noted; ``rows`` are Excel's
-    numbers of its data rows, ``place`` is its place among the columns of ``cells``."""
+    """Cells of one column of a sheet: ``index`` is its position in ``cells.columns``, ``rows`` are
+    Excel's numbers of its data rows; findings are added to ``problems``."""
 
     column: Column
     cells: SheetCells
-    place: int
+    index: int
     rows: Sequence[int]
     problems: "CellProblems"
 
-    def note_all(self, formats: Mapping[CellPosition, str]) -> None:
-        """Note what the cells show instead of their values; ``formats`` are those that may."""
-        for position, error in self._noted(self.cells.raw.errors):
+    def check(self, formats: Mapping[CellPosition, str]) -> None:
+        """Report what the cells display instead of their values; ``formats`` are the significant
+        ones."""
+        for position, error in self._of_column(self.cells.raw.errors):
             self.problems.add(position, "cell-error", {"error": error})
-        for position, _ in self._noted(dict.fromkeys(self.cells.raw.unvalued)):
+        for position, _ in self._of_column(dict.fromkeys(self.cells.raw.unvalued)):
             if not self.problems.failed[position]:
                 self.problems.add(position, "formula-no-value")
-        self._note_scaled()
-        self._note_formats(formats)
+        self._check_scaled()
+        self._check_formats(formats)
 
-    def _note_scaled(self) -> None:
-        """Note the numbers that are shown as percentages or in thousands."""
+    def _check_scaled(self) -> None:
+        """Report the numbers that are shown as percentages or in thousands."""
         if self.column.kind.is_text:
             return
-        for position, times in self._noted(self.cells.raw.scaled):
+        for position, factor in self._of_column(self.cells.raw.scaled):
             value = self._usable_value(position)
             if not isinstance(value, float):
                 continue
-            code, sign = ("number-percent", "%") if times > 1 else ("number-scaled", "")
-            shown, stored = (
-                localized_number(f"{value * times:.10g}{sign}"),
-                localized_number(display(value)),
-            )
-            self.problems.add(position, code, {"shown": shown, "stored": stored})
+            code, sign = ("number-percent", "%") if factor > 1 else ("number-scaled", "")
+            shown = localized_number(f"{value * factor:.10g}{sign}")
+            details = {"shown": shown, "stored": localized_number(display(value))}
+            self.problems.add(position, code, details)
 
-    def _note_formats(self, formats: Mapping[CellPosition, str]) -> None:
-        for position, form in self._noted(formats):
+    def _check_formats(self, formats: Mapping[CellPosition, str]) -> None:
+        for position, form in self._of_column(formats):
             value = self._usable_value(position)
             if isinstance(value, dt.date):
-                self._note_date(position, value, form)
+                self._check_date(position, value, form)
             elif isinstance(value, str):
                 seen = shown_text(form, value)
                 if seen.strip() != value.strip():
                     details = {"shown": seen, "stored": quoted(value)}
                     self.problems.add(position, "text-shown-otherwise", details)
             elif isinstance(value, float) and self.column.kind.is_code:
-                self._note_code(position, display(value), form)
+                self._check_code(position, display(value), form)
             elif isinstance(value, float) and self.column.kind is Kind.TEXT:
                 shown, stored = self._shown(form, value), display(value)
                 plain = {_GROUPED.sub("", text.strip()) for text in (shown.pt, shown.en)}
@@ -150,10 +147,10 @@ class DisplayedCells:
                         position, "text-shown-otherwise", {"shown": shown, "stored": quoted(stored)}
                     )
             elif isinstance(value, float):
-                self._note_number(position, value, form)
+                self._check_number(position, value, form)
 
-    def _note_date(self, position: int, day: dt.date, form: str) -> None:
-        """Note a date that is shown in part, or not as one; a time beside it is not sent."""
+    def _check_date(self, position: int, day: dt.date, form: str) -> None:
+        """Report a date that is shown in part or not at all; its time is not sent anyway."""
         parts = shown_date_parts(form)
         stored = display(dt.date(day.year, day.month, day.day))
         if not parts:
@@ -162,11 +159,10 @@ class DisplayedCells:
             details = {"shown": _DATE_PARTS[parts], "stored": stored}
             self.problems.add(position, "date-shown-in-part", details)
 
-    def _note_number(self, position: int, value: float, form: str) -> None:
-        """Note a number that is shown as another one, with words, or as other money."""
+    def _check_number(self, position: int, value: float, form: str) -> None:
+        """Report a number that is shown as another one, with words, or in another currency."""
         currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
-        is_rate = self.column.kind is Kind.NUMBER
-        seen = number_shown_as(form, value, percents=is_rate)
+        seen = number_shown_as(form, value, percents=self.column.kind is Kind.NUMBER)
         details = {"shown": self._shown(form, value), "stored": localized_number(display(value))}
         if seen is Shown.OTHERWISE:
             self.problems.add(position, "number-shown-otherwise", details)
@@ -175,9 +171,9 @@ class DisplayedCells:
         elif seen is Shown.WITH_WORDS and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
 
-    def _note_code(self, position: int, stored: str, form: str) -> None:
+    def _check_code(self, position: int, stored: str, form: str) -> None:
         width = self.column.width
-        # What is shorter than its code has its finding already.
+        # A code that is too short has a finding already.
         if width is not None and len(stored) < width:
             return
         shown = self._shown(form, float(stored))
@@ -196,15 +192,15 @@ class DisplayedCells:
         return shown_number(form, value) or _A_DATE
 
     def _usable_value(self, position: int) -> object:
-        """Return what a cell holds, None where no rule may look at it any more."""
-        value = self.cells.columns[self.place].value(self.rows[position] - 1)
+        """Return the value of a cell, None if the cell has an error."""
+        value = self.cells.columns[self.index].value(self.rows[position] - 1)
         return None if self.problems.failed[position] else value
 
-    def _noted(self, noted: Mapping[CellPosition, Any]) -> Iterator[tuple[int, Any]]:
-        """Yield what was noted of cells of the column: their position among the rows, and what."""
-        place = self.cells.first_column + self.place
-        of_row = {row: what for (row, column), what in noted.items() if column == place}
-        for row in sorted(of_row):
+    def _of_column(self, entries: Mapping[CellPosition, Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the entries for cells of the column, with their positions among the rows."""
+        index = self.cells.first_column + self.index
+        by_row = {row: entry for (row, column), entry in entries.items() if column == index}
+        for row in sorted(by_row):
             position = bisect_left(self.rows, row)
             if position < len(self.rows) and self.rows[position] == row:
-                yield position, of_row[row]
+                yield position, by_row[row]

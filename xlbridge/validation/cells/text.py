@@ -1,4 +1,4 @@
-"""Text as people write it: invisible characters, look-alike letters, mojibake."""
+"""Text of cells: display, invisible characters, look-alike letters, mojibake."""
 
 import datetime as dt
 import html
@@ -13,7 +13,7 @@ from xlbridge.resources.findings import mark_of
 
 
 def display(value: object) -> str:
-    """Return a cell's value as text, as the analyst knows it."""
+    """Return a cell's value as text, in the format that the analyst knows."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -33,14 +33,14 @@ def display(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text between quotes, with a visible mark for each character that cannot be seen."""
+    """Return a text in quotes, with a visible mark for each invisible character."""
     if text.isprintable():
         return f"'{text}'"
     return f"'{''.join(it if it.isprintable() else mark_of(it).sign for it in text)}'"
 
 
 def localised_number(number: Decimal | None) -> Text:
-    """Write a number as each language does."""
+    """Format a number in the style of each language."""
     return localized_number(f"{number:f}")
 
 
@@ -51,9 +51,8 @@ _LOOK_ALIKES = frozenset(
 _UNKNOWN = frozenset({"Co", "Cn"})
 _KEPT_CONTROLS = frozenset("\t\n\r")
 _ZERO_WIDTH_JOINER = "\u200d"
-_HYPHENS = frozenset("‐‑‒–")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""Mark that a program puts where it could not read a character."""
+"""Mark of a character that a program could not decode."""
 _ENTITY = re.compile(r"&(?:#\d{2,5}|[A-Za-z]{2,8});", re.ASCII)
 _SECOND_BYTE = (
     "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # as Windows shows the second byte of UTF-8
@@ -64,26 +63,26 @@ _PLAUSIBLE = frozenset("áàâãäçéêíñóôõöúüÁÀÂÃÄÇÉÊÍÑÓÔ
 
 
 _BLANK_LETTERS = re.compile("[\u2800\u3164\u115f\u1160\uffa0]")
-"""Characters that are no spaces and look like nothing: fillers, the empty Braille pattern."""
+"""Letters without a visible shape: fillers, the empty Braille pattern."""
 
 
 def is_all_visible(text: str) -> bool:
-    """Return whether there is nothing in a text that cannot be seen."""
+    """Return whether a text has no invisible character."""
     return text.isprintable() and (text.isascii() or _BLANK_LETTERS.search(text) is None)
 
 
 def strip_invisible(text: str) -> tuple[str, str | None]:
-    """Return the text without what cannot be seen, and the first such character.
+    """Return the text without invisible characters, and the first of them.
 
-    Other kinds of space become a space, as do letters that look blank. Line breaks and tabs stay,
-    and so does what joins emoji, and what only another font or a newer Unicode shows.
+    Unusual spaces and blank letters become a space. Line breaks and tabs stay, and so do joiners of
+    emoji, and characters that need another font or a newer Unicode.
     """
     if is_all_visible(text):
         return text, None
     kept, first = [], None
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         is_blank = _BLANK_LETTERS.match(character) is not None
-        if (character.isprintable() and not is_blank) or _is_kept(text, place):
+        if (character.isprintable() and not is_blank) or _is_kept(text, index):
             kept.append(character)
             continue
         first = first or character
@@ -93,9 +92,9 @@ def strip_invisible(text: str) -> tuple[str, str | None]:
 
 
 def normalise_width(text: str) -> str:
-    """Return the text with full-width and half-width letters and digits as the usual ones.
+    """Replace full-width and half-width characters by the usual ones, and compose accents.
 
-    Accents are composed. Nothing else is exchanged: a superscript digit is not the digit.
+    Nothing else is replaced: a superscript digit is not the digit.
     """
     if text.isascii():
         return text
@@ -103,40 +102,40 @@ def normalise_width(text: str) -> str:
 
 
 def has_look_alikes(text: str) -> bool:
-    """Return whether any letter of the text looks Latin and is not."""
+    """Return whether the text has a letter of another alphabet that looks Latin."""
     return not (text.isascii() or _LOOK_ALIKES.isdisjoint(text))
 
 
 def find_look_alike(text: str) -> str | None:
-    """Return the first letter that looks Latin and is not, in a word that has Latin ones or looks
-    wholly Latin.
+    """Return the first letter of another alphabet that looks Latin, in a word that has Latin
+    letters or looks entirely Latin.
 
-    A text in which other words show another alphabet is in that language.
+    Other words that are clearly in another alphabet make the text one of that language.
     """
     if not has_look_alikes(text):
         return None
-    seeming: list[str] = []
-    shows_another = False
+    candidates: list[str] = []
+    is_foreign = False
     for word in text.split():
         letters = [character for character in word if character.isalpha()]
         alike = [letter for letter in letters if letter in _LOOK_ALIKES]
         if alike and any(_is_latin(letter) for letter in letters):
             return alike[0]
-        seeming += alike[:1]
-        shows_another |= len(alike) < sum(not _is_latin(letter) for letter in letters)
-    return None if shows_another else next(iter(seeming), None)
+        candidates += alike[:1]
+        is_foreign |= len(alike) < sum(not _is_latin(letter) for letter in letters)
+    return None if is_foreign else next(iter(candidates), None)
 
 
 def find_private_character(text: str) -> str | None:
-    """Return the first character whose meaning is private to a font or unknown to Unicode."""
+    """Return the first character that is private to a font or not assigned in Unicode."""
     if text.isprintable():
         return None
     return next((each for each in text if unicodedata.category(each) in _UNKNOWN), None)
 
 
 def repair_mojibake(text: str) -> str | None:
-    """Return what a text was before it was read in another encoding, or as HTML is written; None
-    where it seems to be as it was."""
+    """Return a text as it was before it was decoded wrongly or escaped as HTML, None if it seems
+    unchanged."""
     meant = text
     if "&" in meant:
         meant = _ENTITY.sub(lambda found: html.unescape(found[0]), meant)
@@ -146,24 +145,24 @@ def repair_mojibake(text: str) -> str | None:
 
 
 def composed(text: str) -> str:
-    """Return the text with each accent and its letter as one character, where there is one."""
+    """Return the text in composed form (NFC): a letter with its accent is one character."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def folded_code(text: str) -> str:
-    """Return a code as it is compared with others: without case and accents."""
+    """Return a code without case and accents, for comparisons."""
     return (text if text.isascii() else strip_accents(text)).casefold()
 
 
 def find_non_code_character(text: str) -> str | None:
-    """Return the first character that no code has: a control, or a letter that is not Latin."""
-    return next((character for character in text if _is_no_code_character(character)), None)
+    """Return the first character that a code cannot have: a control, or a non-Latin letter."""
+    return next((character for character in text if not _is_code_character(character)), None)
 
 
-def _is_kept(text: str, place: int) -> bool:
-    character = text[place]
-    if character == _ZERO_WIDTH_JOINER and place:
-        return unicodedata.category(text[place - 1]) in {"So", "Mn", "Sk"}
+def _is_kept(text: str, index: int) -> bool:
+    character = text[index]
+    if character == _ZERO_WIDTH_JOINER and index:
+        return unicodedata.category(text[index - 1]) in {"So", "Mn", "Sk"}
     return character in _KEPT_CONTROLS or unicodedata.category(character) in _UNKNOWN
 
 
@@ -182,20 +181,18 @@ def _is_latin(character: str) -> bool:
     return character.isalpha() and unicodedata.name(character, "").startswith("LATIN")
 
 
-def _is_no_code_character(character: str) -> bool:
-    if character in _HYPHENS:
-        return False
+def _is_code_character(character: str) -> bool:
     category = unicodedata.category(character)
     if category.startswith("L"):
-        return not unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
-    return category in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}
+        return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
+    return category not in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}
 
 
-_MOST_NAMED = 5
-_LONGEST_NAME = 31
+_MAX_NAMES = 5
+_MAX_NAME_LENGTH = 31
 
 
 def list_sheet_names(sheets: Sequence[str]) -> str:
-    """Return the names of sheets as a message gives them: the first few."""
-    named = ", ".join(quoted(name[:_LONGEST_NAME]) for name in sheets[:_MOST_NAMED])
-    return named + (" …" if len(sheets) > _MOST_NAMED else "")
+    """Return the names of sheets for a message, the first few of them."""
+    names = ", ".join(quoted(name[:_MAX_NAME_LENGTH]) for name in sheets[:_MAX_NAMES])
+    return names + (" …" if len(sheets) > _MAX_NAMES else "")

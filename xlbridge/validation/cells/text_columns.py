@@ -9,7 +9,6 @@ from operator import ne
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from xlbridge.i18n import Text
@@ -17,7 +16,7 @@ from xlbridge.resources import Column, Kind
 from xlbridge.resources.checks import CATALOGUE, DOCUMENTS
 from xlbridge.resources.findings import Severity, character_name
 from xlbridge.settings import ParseOptions
-from xlbridge.validation.cells.column_cells import CellPositions, CellProblems, ColumnCells
+from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Positions
 from xlbridge.validation.cells.text import (
     REPLACEMENT,
     composed,
@@ -41,8 +40,8 @@ _MASK = str.maketrans("", "", ".-/ ‐‑‒–")
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+|\d[.,]\d+[eE](?:0?[7-9]|[1-9]\d)", re.ASCII)
 # The letter is rarer than digits, and what is rare is found faster.
 _PERHAPS_SCIENTIFIC = re.compile(r"[eE](?<=\d[eE])[+\d]", re.ASCII)
-_MOST_ZEROS = 2
-"""So many zeros may be put before a document: with more, check digits are right by chance."""
+_MAX_ADDED_ZEROS = 2
+"""Zeros that may be added before a document: with more, check digits match by chance."""
 _PLACEHOLDERS = frozenset(
     {"-", "--", "---", "–", "—", "N/A", "n/a", "N/D", "n/d", "N.A.", "n.a.", "(null)", "(NULL)"}
     | {"null", "Null", "NULL", "None", "NaN", "nan", "undefined", "NaT", "<NA>", "<null>", "<NULL>"}
@@ -61,38 +60,38 @@ _PROPOSAL = Text(
 def coerce_text(
     column: Column, cells: ColumnCells, _reading: ParseOptions, problems: CellProblems
 ) -> Any:
-    """Return a text column as a pandas array, and note what is wrong with its cells."""
-    positions, of_cells, texts = cells.distinct_texts
-    sent = _sent_texts(column, positions, of_cells, texts, problems)
-    which = np.full(len(cells), -1)
-    which[positions] = of_cells
+    """Return a text column as a pandas array, and add the problems of its cells."""
+    positions, text_indexes, texts = cells.distinct_texts
+    sent = _sent_texts(column, positions, text_indexes, texts, problems)
+    indexes = np.full(len(cells), -1)
+    indexes[positions] = text_indexes
     for position in cells.of_kind(CellKind.NUMBER).tolist():
-        which[position] = len(sent)
+        indexes[position] = len(sent)
         sent.append(_text_of_number(column, position, float(cells.numbers[position]), problems))
     for position, value in cells.others(CellKind.NUMBER):
         problems.add(
             position, "type-text", {"found": _A_BOOLEAN if value in (True, False) else _A_DATE}
         )
-    which[problems.failed] = -1
-    # The array is made in pieces: each takes twice its memory while it grows.
+    indexes[problems.failed] = -1
+    # Built in pieces, as an array takes twice its memory while it grows.
     array = pd.array(sent, dtype="str")
     pieces = [
-        pd.Series(array.take(which[begin : begin + _CHUNK], allow_fill=True))
-        for begin in range(0, max(len(which), 1), _CHUNK)
+        pd.Series(array.take(indexes[begin : begin + _CHUNK], allow_fill=True))
+        for begin in range(0, max(len(indexes), 1), _CHUNK)
     ]
     return pd.concat(pieces).array
 
 
 def _sent_texts(
     column: Column,
-    positions: CellPositions,
-    of_cells: npt.NDArray[np.intp],
+    positions: Positions,
+    indexes: Positions,
     texts: Sequence[str],
     problems: CellProblems,
 ) -> list[str | None]:
-    """Return what is sent of each text; only those that are not plainly right are looked at.
+    """Return each text as it is sent; only texts that may be wrong are checked one by one.
 
-    ``of_cells`` tells which of them is in the cell at each of ``positions``.
+    ``indexes`` has the text index of the cell at each of ``positions``.
     """
     stripped = list(map(str.strip, texts))
     sent: list[str | None] = [text or None for text in stripped]
@@ -100,24 +99,24 @@ def _sent_texts(
         sent = [text and text.translate(_MASK) for text in sent]
     joined = "".join(stripped)
     plain = _plain_test(column, joined)
-    strange = () if plain is None else (p for p, text in enumerate(stripped) if not plain(text))
+    unusual = () if plain is None else (i for i, text in enumerate(stripped) if not plain(text))
     spaced = compress(count(), map(ne, texts, stripped))
-    absent: Iterable[int] = ()
+    placeholders: Iterable[int] = ()
     if "'" in joined or not _PLACEHOLDERS.isdisjoint(stripped):
-        absent = (p for p, text in enumerate(stripped) if _placeholder_code(column, text))
+        placeholders = (i for i, text in enumerate(stripped) if _placeholder_code(column, text))
     doubtful = np.zeros(len(texts), dtype=bool)
-    for place in {*strange, *spaced, *absent}:
-        doubtful[place] = bool(stripped[place])
-    found = np.flatnonzero(doubtful[of_cells])
-    for position, text in zip(positions[found].tolist(), of_cells[found].tolist(), strict=True):
-        sent[text] = _check_text(column, position, texts[text], stripped[text], problems)
+    for index in {*unusual, *spaced, *placeholders}:
+        doubtful[index] = bool(stripped[index])
+    found = np.flatnonzero(doubtful[indexes])
+    for position, index in zip(positions[found].tolist(), indexes[found].tolist(), strict=True):
+        sent[index] = _check_text(column, position, texts[index], stripped[index], problems)
     return sent
 
 
 def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
-    """Return what tells a text that is plainly right, None where all of them are.
+    """Return the test for texts that are certainly right, None if all of them are.
 
-    ``joined`` holds all characters of the column, so that one look often settles it.
+    ``joined`` holds all characters of the column, so that one test often suffices.
     """
     if column.allowed:
         return frozenset(column.allowed).__contains__
@@ -128,7 +127,7 @@ def _plain_test(column: Column, joined: str) -> Callable[[str], bool] | None:
 
 
 def _is_plain_text(text: str) -> bool:
-    """Return whether a text can be taken as it is, or all of those that were joined can be."""
+    """Return whether a text, or several joined, can be sent unchanged."""
     if not is_all_visible(text) or repair_mojibake(text) is not None:
         return False
     return composed(text) == text and not has_look_alikes(text) and REPLACEMENT not in text
@@ -147,7 +146,7 @@ def _is_plain_document(masked: Callable[[str], str], text: str) -> bool:
 def _check_text(
     column: Column, position: int, raw: str, stripped: str, problems: CellProblems
 ) -> str | None:
-    """Return what is sent of one text, with at most one finding about how it is written."""
+    """Return one text as it is sent, and report at most one problem of its spelling."""
     text, invisible = strip_invisible(stripped)
     if not text:
         return None
@@ -158,21 +157,21 @@ def _check_text(
     if meant := repair_mojibake(stripped):
         problems.add(position, "text-misread", {"read": quoted(meant)})
         return text
-    sent, written = _canonical(column, text)
+    sent, corrected = _canonical(column, text)
     if invisible is not None:
         details: dict[str, object] = {"character": character_name(invisible)}
-        problems.add(position, "invisible-character", details, corrected=written)
-    elif written != text:
-        code = "accents-apart" if composed(text) == written else "code-form"
+        problems.add(position, "invisible-character", details, corrected=corrected)
+    elif corrected != text:
+        code = "accents-apart" if composed(text) == corrected else "code-form"
         code = "value-spelling" if column.allowed else code
-        problems.add(position, code, {"read": sent}, corrected=written)
+        problems.add(position, code, {"read": sent}, corrected=corrected)
     elif raw != text:
-        problems.add(position, "text-spaces", corrected=written)
+        problems.add(position, "text-spaces", corrected=corrected)
     return sent
 
 
 def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
-    """Return the finding that makes a text uncertain, and the character that it is about."""
+    """Return the code of the finding that makes a text uncertain, and the character to name."""
     if code := _placeholder_code(column, text):
         return code, text
     if REPLACEMENT in text:
@@ -180,16 +179,17 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
     if column.kind is Kind.TEXT:
         if private := find_private_character(text):
             return "character-private", character_name(private)
-        strange = find_look_alike(text)
-        return None if strange is None else ("look-alike-letter", character_name(strange))
+        alike = find_look_alike(text)
+        return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    strange = find_non_code_character(normalise_width(text))
-    return None if strange is None else ("hidden-character", character_name(strange))
+    invalid = find_non_code_character(normalise_width(text))
+    return None if invalid is None else ("hidden-character", character_name(invalid))
 
 
 def _placeholder_code(column: Column, text: str) -> str | None:
-    """Return the finding of a text that stands where nothing, or something else, was meant."""
+    """Return the code of the finding if a text stands for an empty cell or begins with a typed
+    apostrophe."""
     if column.allowed:
         return None
     is_document = column.kind in DOCUMENTS
@@ -199,7 +199,7 @@ def _placeholder_code(column: Column, text: str) -> str | None:
 
 
 def _canonical(column: Column, text: str) -> tuple[str, str]:
-    """Return what is sent of a text, and how it should be written in the cell."""
+    """Return a text as it is sent, and as the cell should hold it."""
     if column.allowed and text not in column.allowed:
         same = [value for value in column.allowed if folded_code(value) == folded_code(text)]
         return (same[0], same[0]) if len(same) == 1 else (text, text)
@@ -226,12 +226,12 @@ def _text_of_number(
     if value >= _EXCEL_DIGITS:
         problems.add(position, "code-digits-lost")
     elif column.width is not None and len(text) < column.width:
-        # Whether it is a document of another kind those tell who know the other columns.
+        # A valid CPF is reported with the other columns in view (``layout_checks``).
         if column.kind is Kind.CNPJ and DOCUMENTS[Kind.CPF].is_valid(text):
             return text
         padded = text.zfill(column.width)
-        is_near = column.width - len(text) <= _MOST_ZEROS and column.kind in DOCUMENTS
-        if is_near and DOCUMENTS[column.kind].is_valid(padded):
+        is_close = column.width - len(text) <= _MAX_ADDED_ZEROS and column.kind in DOCUMENTS
+        if is_close and DOCUMENTS[column.kind].is_valid(padded):
             details = {"width": column.width, "proposal": _PROPOSAL.format(code=padded)}
             problems.add(position, "code-leading-zeros", details, corrected=padded)
             return padded

@@ -1,7 +1,7 @@
-"""Dates and numbers in text cells, parsed where they have one meaning.
+"""Parsing of dates and numbers in text cells.
 
-A text with two meanings is decided by what the user declared, or by the other texts of the same
-column where those agree on one convention; otherwise it stays undecided and is an error.
+A text with two meanings is read in the convention that the user declared, or on which the other
+texts of the column agree; otherwise it is an error.
 """
 
 import re
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from xlbridge.settings import ParseOptions
 
 Value = TypeVar("Value", date, Decimal)
-"""Value that a text may stand for."""
+"""Value that a text may mean."""
 
 FIRST_YEAR = 1905
-"""Excel counts days from 1900 or 1904: a date before this year is a small number in disguise."""
+"""Excel counts days from 1900 or 1904: an earlier date is a small number with a date format."""
 LAST_YEAR = 2999
-"""Year of the last date that the remote system takes."""
+"""Last year that the remote system accepts."""
 
 _TIME = r"(?:[T ]+(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)?"
 _YEAR_FIRST = re.compile(r"(\d{4})([/.-])(\d{1,2})\2(\d{1,2})" + _TIME, re.ASCII)
@@ -63,7 +63,7 @@ _MONTHS = {
     for short in (name, name[:3])
 } | {"sept": 9}
 _LAST_OF_THIS_CENTURY = 49
-"""Two digits up to this one are of the 2000s: no date of a title is that old."""
+"""Last two-digit year of the 2000s: no date of a title is that old."""
 
 _PLAIN = re.compile(r"[+-]?\d+", re.ASCII)
 _POINT = re.compile(r"[+-]?(\d+)\.(\d+)", re.ASCII)
@@ -78,33 +78,30 @@ _SPACED = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Meanings(Generic[Value]):
-    """Meanings of one text in either convention; ``native`` is the Brazilian one.
-
-    Where only one convention makes sense of the text, the other is None; where both agree, both
-    hold the same value.
-    """
+    """Meanings of one text in the Brazilian (``native``) and the foreign convention, None if the
+    text has none in that convention."""
 
     native: Value | None
     foreign: Value | None
 
     @property
     def ambiguous(self) -> bool:
-        """Return whether the two conventions give different values."""
+        """True if the two conventions give different values."""
         both = self.native is not None and self.foreign is not None
         return both and self.native != self.foreign
 
     @property
     def neutral(self) -> bool:
-        """Return whether the two conventions give the same value."""
+        """True if the two conventions give the same value."""
         return self.native == self.foreign
 
 
 def date_meanings(text: str) -> Meanings[date] | None:
-    """Return what a text may mean as a date, None when it is none.
+    """Return the meanings of a text as a date, None if it is not a date.
 
-    Dates that begin with the year, that name the month, and dates whose day is over 12 have one
-    meaning; ``01/02/2026`` has two. One whose time has a zone means its own day, where that is the
-    day in all of Brazil, or the zone is one of Brazil's.
+    Dates that begin with the year, that name the month, or whose day is over 12 have one meaning;
+    ``01/02/2026`` has two. A date with a time zone is read only if it is the same day in all of
+    Brazil, or the zone is one of Brazil's.
     """
     if zone := _ZONE.search(text):
         return date_meanings(text[: zone.end(1)]) if _keeps_day(zone) else None
@@ -126,7 +123,7 @@ def date_meanings(text: str) -> Meanings[date] | None:
 
 
 def _keeps_day(zone: re.Match[str]) -> bool:
-    """Return whether a time with a zone is on the same day by the legal times of Brazil."""
+    """Return whether a time with a zone is on the same day in all legal times of Brazil."""
     _, hour, minute, sign, hours, minutes = zone.groups(default="0")
     offset = (60 * int(hours) + int(minutes)) * (-1 if sign == "-" else 1)
     if offset in _BRAZILIAN_OFFSETS:
@@ -142,18 +139,18 @@ def _named_date(year: str, name: str, number: str) -> Meanings[date] | None:
 
 
 def declared_date_meanings(text: str) -> Meanings[date] | None:
-    """Return what a text may mean as a date where the order of day and month is declared, so that
-    a year of two digits, which then stands last, may be read as well."""
+    """Return the meanings of a text as a date if the order of day and month is declared: then
+    two digits for the year, which come last, are read as well."""
     match = _SHORT_YEAR.fullmatch(text) or _NAMED_SHORT_YEAR.fullmatch(text)
     if match is None:
         return date_meanings(text)
-    # Two digits of later years may be of two centuries.
+    # Later two-digit years may be of either century.
     at, is_known = match.start("year"), int(match["year"]) <= _LAST_OF_THIS_CENTURY
     return date_meanings(f"{text[:at]}20{text[at:]}") if is_known else None
 
 
 def year_of(text: str) -> int | None:
-    """Return the year of a text in the form of a date, whether there is that day or not."""
+    """Return the year of a text in the form of a date, even if there is no such day."""
     if match := _YEAR_FIRST.fullmatch(text):
         return int(match[1])
     match = _SLASHED.fullmatch(text)
@@ -161,15 +158,15 @@ def year_of(text: str) -> int | None:
 
 
 def has_time(text: str) -> bool:
-    """Return whether a text date also tells a time other than midnight."""
+    """Return whether a text date has a time other than midnight."""
     return ":" in text and _MIDNIGHT.search(_ZONE.sub(r"\1", text)) is None
 
 
 def number_meanings(text: str) -> Meanings[Decimal] | None:
-    """Return what a text may mean as a number, None when it is none.
+    """Return the meanings of a text as a number, None if it is not a number.
 
-    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two. ``R$`` may stand
-    before the number, and spaces between its thousands.
+    ``1.234,56`` and ``12,5`` have one meaning; ``1.234`` and ``1,234`` have two. A leading ``R$``
+    and spaces between thousands are allowed.
     """
     text = _CURRENCY.sub(r"\1", text)
     if _SPACED.fullmatch(text):
@@ -184,7 +181,7 @@ def number_meanings(text: str) -> Meanings[Decimal] | None:
 
 
 def whole_meanings(text: str) -> Meanings[Decimal] | None:
-    """Return what a text may mean as a whole number, None when it is none.
+    """Return the meanings of a text as a whole number, None if it is not one.
 
     ``1.001`` has one meaning, as one and a thousandth is not whole; ``1.000`` has two.
     """
@@ -201,8 +198,8 @@ def _whole(value: Decimal | None) -> Decimal | None:
 
 
 def _is_written(text: str, forms: Iterable[re.Pattern[str]], other: re.Pattern[str]) -> bool:
-    """Return whether a number has one of a convention's forms, or its single separator, which in
-    the ``other`` convention is that of decimals, may group thousands."""
+    """Return whether a number has one of a convention's forms, or the form of a decimal in the
+    ``other`` convention whose separator may group thousands."""
     match = other.fullmatch(text)
     is_one_group = match and _ONE_GROUP.fullmatch(match[1]) and len(match[2]) == _GROUP
     return bool(is_one_group) or any(form.fullmatch(text) for form in forms)
@@ -210,21 +207,21 @@ def _is_written(text: str, forms: Iterable[re.Pattern[str]], other: re.Pattern[s
 
 def _date(year: str, month: str, day: str) -> date | None:
     try:
-        there_is = FIRST_YEAR <= int(year) <= LAST_YEAR
-        return date(int(year), int(month), int(day)) if there_is else None
+        is_accepted = FIRST_YEAR <= int(year) <= LAST_YEAR
+        return date(int(year), int(month), int(day)) if is_accepted else None
     except ValueError:
         return None
 
 
-_FEWEST_WITNESSES = 2
-_MOST_DECIDED = 4
-"""So many texts of two meanings at most are decided by each text of one."""
+_MIN_UNAMBIGUOUS = 2
+_MAX_DECIDED = 4
+"""Number of ambiguous texts that each unambiguous text can decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Count of the distinct texts of a column by the convention in which they make sense: only the
-    Brazilian one, only the other one, or both with two values."""
+    """Counts of a column's distinct texts: those with a meaning in the Brazilian convention only,
+    in the foreign one only, and in both with two values."""
 
     native: int
     foreign: int
@@ -241,99 +238,99 @@ class Evidence:
         return cls(native, foreign, ambiguous)
 
     @property
-    def shown(self) -> bool | None:
-        """The convention that the texts of one meaning have in common: True for the Brazilian one,
-        False for the other one, None where there are none or they differ."""
+    def agreed(self) -> bool | None:
+        """Common convention of the unambiguous texts: True for the Brazilian one, False for the
+        foreign one, None if there are none or they differ."""
         return None if bool(self.native) == bool(self.foreign) else bool(self.native)
 
     @property
-    def settled(self) -> bool | None:
-        """The convention in which the ambiguous texts are read, None where it is not certain.
+    def decided(self) -> bool | None:
+        """Convention in which ambiguous texts are read, None if it is not certain.
 
-        One text does not decide, nor do a few of many, as another hand may have written them.
+        One text is not enough, nor are a few of many: another person may have typed them.
         """
-        witnesses = max(self.native, self.foreign)
-        is_enough = witnesses >= _FEWEST_WITNESSES and witnesses * _MOST_DECIDED >= self.ambiguous
-        return self.shown if is_enough else None
+        decisive = max(self.native, self.foreign)
+        is_enough = decisive >= _MIN_UNAMBIGUOUS and decisive * _MAX_DECIDED >= self.ambiguous
+        return self.agreed if is_enough else None
 
 
 def meanings_of(
-    texts: Iterable[str], understand: Callable[[str], Meanings[Value] | None]
+    texts: Iterable[str], parse: Callable[[str], Meanings[Value] | None]
 ) -> Mapping[str, Meanings[Value]]:
-    """Return the meanings of those distinct ``texts`` that have any."""
-    found = ((text, understand(text)) for text in set(texts))
+    """Return the meanings of the distinct ``texts`` that have any."""
+    found = ((text, parse(text)) for text in set(texts))
     return {text: meaning for text, meaning in found if meaning is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class TextParser(Generic[Value]):
-    """Rules for reading values of a kind from text, and the finding where that fails.
+    """Rules for parsing values of a kind from text, and the findings of texts that have none.
 
-    ``wrong`` gives the finding of a text that is not read and its details, told whether the
-    Brazilian convention was declared, and what the text means in the one that was not. ``lasting``
-    tells the texts that are read and stay text, whatever is fixed. ``understand_declared`` takes
-    the place of ``understand`` where a convention was declared.
+    ``declared`` returns whether the declared convention is the Brazilian one, None if there is no
+    declaration; ``parse_declared`` replaces ``parse`` if there is one. ``rejection`` returns the
+    code and details of a text that is not read, from the text, the declared convention and the
+    text's meaning in the other convention. ``stays_text`` is true of texts that are read, but that
+    no fix converts.
     """
 
-    understand: Callable[[str], Meanings[Value] | None]
+    parse: Callable[[str], Meanings[Value] | None]
     declared: "Callable[[ParseOptions], bool | None]"
-    written: Callable[[Value | None], object]
+    format: Callable[[Value | None], object]
     ambiguous: str
-    wrong: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
-    lasting: Callable[[str], bool] = lambda _: False
-    understand_declared: Callable[[str], Meanings[Value] | None] | None = None
+    rejection: Callable[[str, bool | None, Value | None], tuple[str, Mapping[str, object]]]
+    stays_text: Callable[[str], bool] = lambda _: False
+    parse_declared: Callable[[str], Meanings[Value] | None] | None = None
 
 
 def parse_texts(
-    form: TextParser[Value],
+    parser: TextParser[Value],
     cells: ColumnCells,
     reading: "ParseOptions",
     problems: CellProblems,
 ) -> Iterator[tuple[int, Value, bool]]:
-    """Yield the position and value of each text cell that has one meaning, and whether it may be
-    fixed; the others become problems.
+    """Yield the position and value of each text cell with one meaning, and whether it may be
+    fixed; report the others as problems.
 
-    Where a text that stays owes its meaning to the others of the column, none of them is fixed:
-    alone it would mean something else.
+    If the meaning of a text that no fix converts depends on the others of the column, none of
+    them may be fixed: alone it would mean something else.
     """
     positions, texts = cells.texts()
     if not "".join(set(texts)).isascii():
         texts = [strip_invisible(normalise_width(text))[0] for text in texts]
-    declared = form.declared(reading)
-    understand = form.understand if declared is None else form.understand_declared
-    meanings = meanings_of(texts, understand or form.understand)
+    declared = parser.declared(reading)
+    parse = parser.parse if declared is None else parser.parse_declared
+    meanings = meanings_of(texts, parse or parser.parse)
     evidence = Evidence.of(meanings.values())
-    native = evidence.settled if declared is None else declared
-    is_evidence = declared is None and _have_dependents(form, meanings, evidence)
+    native = evidence.decided if declared is None else declared
+    is_evidence = declared is None and _has_dependents(parser, meanings, evidence)
     for position, text in zip(positions.tolist(), texts, strict=True):
         if not text:
             continue
         meaning = meanings.get(text)
         if meaning is not None and meaning.ambiguous and native is None:
-            first, second = form.written(meaning.native), form.written(meaning.foreign)
-            problems.add(position, form.ambiguous, {"first": first, "second": second})
+            first, second = parser.format(meaning.native), parser.format(meaning.foreign)
+            problems.add(position, parser.ambiguous, {"first": first, "second": second})
             continue
         value = None if meaning is None else _choose_meaning(meaning, native, declared is not None)
         if meaning is None or value is None:
             other = None if meaning is None else meaning.foreign if native else meaning.native
-            problems.add(position, *form.wrong(text, declared, other))
+            problems.add(position, *parser.rejection(text, declared, other))
         else:
             yield position, value, meaning.neutral or not is_evidence
 
 
-def _have_dependents(
-    form: TextParser[Value], meanings: Mapping[str, Meanings[Value]], evidence: Evidence
+def _has_dependents(
+    parser: TextParser[Value], meanings: Mapping[str, Meanings[Value]], evidence: Evidence
 ) -> bool:
-    """Return whether texts that stay would lose what tells their meaning, or hints at it, if the
-    others of the column were fixed."""
-    if evidence.ambiguous and evidence.settled is None:
-        return evidence.shown is not None
-    staying = Evidence.of(meaning for text, meaning in meanings.items() if form.lasting(text))
-    return staying.ambiguous > 0 and staying.settled != evidence.settled
+    """Return whether the meaning of remaining texts depends on those that would be fixed."""
+    if evidence.ambiguous and evidence.decided is None:
+        return evidence.agreed is not None
+    left = Evidence.of(meaning for text, meaning in meanings.items() if parser.stays_text(text))
+    return left.ambiguous > 0 and left.decided != evidence.decided
 
 
 def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: bool) -> Value | None:
-    """Choose between two meanings; what was declared also rules out the other convention."""
+    """Choose between two meanings; a declared convention rules out the other one."""
     if native is None:
         return meaning.foreign if meaning.native is None else meaning.native
     chosen, other = meaning.native, meaning.foreign
@@ -343,18 +340,18 @@ def _choose_meaning(meaning: Meanings[Value], native: bool | None, declared: boo
 
 
 def _number_parser(
-    wrong: str, understand: Callable[[str], Meanings[Decimal] | None] = number_meanings
+    code: str, parse: Callable[[str], Meanings[Decimal] | None] = number_meanings
 ) -> TextParser[Decimal]:
     return TextParser(
-        understand=understand,
+        parse=parse,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
-        written=localised_number,
+        format=localised_number,
         ambiguous="number-ambiguous",
-        wrong=partial(_wrong_number, wrong),
+        rejection=partial(_reject_number, code),
     )
 
 
-def _wrong_number(
+def _reject_number(
     code: str, _text: str, native: bool | None, other: Decimal | None
 ) -> tuple[str, Mapping[str, object]]:
     if other is None:
@@ -366,7 +363,7 @@ def _wrong_number(
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")
 _TOO_EARLY = Text(
     pt=f" aceita: o ano é anterior a {FIRST_YEAR}",
-    en=f" that is taken: the year is before {FIRST_YEAR}",
+    en=f" that is accepted: the year is before {FIRST_YEAR}",
 )
 _OTHER_DAY = Text(
     pt=" certa: a hora tem um fuso (Z ou ±hh:mm), e no Brasil pode ser outro dia",
@@ -374,7 +371,7 @@ _OTHER_DAY = Text(
 )
 TOO_LATE = Text(
     pt=f" aceita: o ano passa de {LAST_YEAR}",
-    en=f" that is taken: the year is after {LAST_YEAR}",
+    en=f" that is accepted: the year is after {LAST_YEAR}",
 )
 _OTHER_ORDER = Text(
     pt=" na ordem declarada com --dates {order}; na outra seria {other}",
@@ -386,7 +383,7 @@ _OTHER_STYLE = Text(
 )
 
 
-def _wrong_date(
+def _reject_date(
     text: str, native: bool | None, other: date | None
 ) -> tuple[str, Mapping[str, object]]:
     if other is not None:
@@ -410,11 +407,11 @@ NUMBER_PARSERS = {
     Kind.MONEY: _number_parser("type-number"),
 }
 DATE_PARSER = TextParser(
-    understand=date_meanings,
+    parse=date_meanings,
     declared=lambda reading: None if reading.dates is None else reading.dates == "dmy",
-    written=lambda day: display(day),
+    format=lambda day: display(day),
     ambiguous="date-ambiguous",
-    wrong=_wrong_date,
-    lasting=has_time,
-    understand_declared=declared_date_meanings,
+    rejection=_reject_date,
+    stays_text=has_time,
+    parse_declared=declared_date_meanings,
 )

@@ -119,7 +119,7 @@ def _broken_rule(column: Column, value: Scalar) -> Text | None:
     series, problems = _typed(column, value)
     if len(problems):
         code = problems.finding_codes()[0]
-        return CATALOGUE[code].message.format(**problems.remarks[problems.said[0]].details)
+        return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
     if column.allowed and value not in column.allowed:
         return unknown_value(value, column.allowed)
     for name, check in column_checks(column).items():
