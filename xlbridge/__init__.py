@@ -1,7 +1,7 @@
 """Spreadsheet-centric bulk import and export for the Business Management Integration API v2.
 
-The names below are the package's public Python API; ``docs/how-to/library.md`` shows them at work.
-They are imported when they are first used, so that a bare ``import xlbridge`` costs nothing.
+Its public names are the Python API, shown in ``docs/how-to/library.md``. They are imported on first
+use, so that a bare ``import xlbridge`` costs nothing.
 """
 
 import lazy_loader

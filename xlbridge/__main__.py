@@ -1,6 +1,7 @@
-"""``python -m xlbridge`` is the same as ``xlbridge``; the application begins here, too.
+"""Entry point of ``python -m xlbridge``, and of the frozen application.
 
-Opened by a double click it gets no arguments, and shows the page. It is its own Python for helpers.
+Started by a double click, the application gets no arguments and opens the page. It also runs its
+own helper modules, as it comes without a Python interpreter.
 """
 
 import sys
@@ -9,22 +10,21 @@ _READERS = frozenset({"validate", "upload"})
 
 
 def main() -> None:
-    """Run a command, or, in the application, what it was started for."""
-    # Only the application needs to know here how helpers are started: it is imported there alone.
+    """Run a command, or a helper module if the application was started for one."""
     if getattr(sys, "frozen", False) and _ran_as_helper():
         return
     if not _READERS.isdisjoint(sys.argv):
         from xlbridge.workbook.read import start_parser_ahead
 
         start_parser_ahead(sys.argv[1:])
-    # What runs a helper needs no commands.
+    # Imported late: helpers need no commands.
     from xlbridge.cli.main import run
 
     run()
 
 
 def _ran_as_helper() -> bool:
-    """Run the module that the application was started for, if any; without arguments, the page."""
+    """Run the helper module named on the command line, if any; without arguments choose ``ui``."""
     import runpy
 
     from xlbridge.processes import HELPER_OPTION

@@ -1,7 +1,7 @@
-"""Schemas of resources as pandera's own: importing this module registers xlbridge's checks with it.
+"""Schemas of resources for pandera: importing this module registers xlbridge's checks with it.
 
 After ``import xlbridge.checks``, pandera itself reads the schema files that xlbridge ships, and
-those that use its checks::
+others that use its checks::
 
     import pandera.pandas as pa
     import xlbridge.checks
@@ -34,12 +34,12 @@ def _register_all() -> None:
 
 
 def _register(name: str, test: Callable[..., pd.Series], statistics: Mapping[str, Any]) -> None:
-    # It imports hypothesis where that is installed.
+    # Imported late: it imports hypothesis if that is installed.
     from pandera.extensions import register_check_method  # type: ignore[attr-defined]
 
     @wraps(test)
-    def check(*values: Any, **stated: Any) -> pd.Series:
-        return test(*values, **stated)
+    def check(*values: Any, **statistics: Any) -> pd.Series:
+        return test(*values, **statistics)
 
     # pandera registers a function by its name.
     check.__name__ = name
@@ -53,16 +53,14 @@ def schema(name: str, schemas: str | PathLike[str] | None = None) -> pa.DataFram
     """Return the pandera schema of a resource, as its schema file declares it.
 
     It validates frames whose columns have the dtypes of the schema: ``str``, ``Int64``,
-    ``Float64``, ``datetime64[us]``, ``boolean``. Those are the dtypes of ``Report.frame``, but
-    that money is ``Decimal`` there: ``frame.astype({"valorDoLancamento": "Float64"})``.
-    ``schemas`` is a folder of own schema files; without it, the one that commands read:
-    ``XLBRIDGE_SCHEMAS``, or ``schemas`` under ``XLBRIDGE_HOME``.
+    ``Float64``, ``datetime64[us]``, ``boolean``. ``Report.frame`` has these, except that money is
+    ``Decimal``: ``frame.astype({"valorDoLancamento": "Float64"})``. ``schemas`` is a folder of
+    custom schema files; the default is ``XLBRIDGE_SCHEMAS``, else ``schemas`` under
+    ``XLBRIDGE_HOME``.
 
-    Raises ``UsageError`` when there is no resource of that name, ``SchemaFileError`` when a schema
-    file is wrong, ``ConfigError`` when the settings are.
+    Raises ``UsageError`` if there is no resource of that name, ``SchemaFileError`` if a schema
+    file is wrong, ``ConfigError`` if the settings are.
     """
-    folder = schemas or read_settings().schemas
-    made: pa.DataFrameSchema = pa.DataFrameSchema.from_yaml(
-        load_catalogue(folder).named(name).source
-    )
-    return made
+    source = load_catalogue(schemas or read_settings().schemas).named(name).source
+    pandera_schema: pa.DataFrameSchema = pa.DataFrameSchema.from_yaml(source)
+    return pandera_schema

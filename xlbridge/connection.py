@@ -1,4 +1,4 @@
-"""A client for the chosen profile, or for the embedded sandbox where nothing is configured."""
+"""A client for the chosen profile, or for the embedded sandbox if nothing is configured."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,10 +25,10 @@ def connect(
 ) -> Iterator[Client]:
     """Open a client to the chosen system; with nothing configured, to the embedded sandbox.
 
-    ``announce`` is told when the embedded sandbox is used; ``retry_policy`` takes the place of the
-    usual one.
+    ``announce`` is called with a message if the embedded sandbox is used; ``retry_policy`` replaces
+    the default one.
 
-    Raises ``ConfigError`` when a profile cannot be chosen or has no credentials, or the embedded
+    Raises ``ConfigError`` if no profile can be chosen, it has no credentials, or the embedded
     sandbox is needed and not installed.
     """
     profile = choose_profile(settings)
@@ -60,13 +60,13 @@ def connect(
 
 
 def target_of(settings: Settings, profile: Profile) -> Target:
-    """Return a profile's target with its password. Raises ``ConfigError`` when it has none."""
+    """Return a profile's target with its password. Raises ``ConfigError`` if it has none."""
     password = find_password(settings, profile)
     if not profile.email or password.source is PasswordSource.NOWHERE:
         raise ConfigError(
             Text(
                 pt="Falta o e-mail ou a senha do ambiente {name}.",
-                en="The e-mail or the password of the environment {name} is missing.",
+                en="The e-mail or password of the environment {name} is missing.",
             ).format(name=profile.name),
             Text(
                 pt="Use xlbridge login, ou defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD.",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Switch the cyclic collector off for the block: it would walk all cells again and again."""
+    """Disable the cyclic collector for the block: it would traverse all cells repeatedly."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Messages in Portuguese and English: each is declared once, in both languages."""
+"""Messages in Portuguese and English, declared side by side."""
 
 import locale
 import re
@@ -12,26 +12,26 @@ Language = Literal["pt-BR", "en"]
 LANGUAGES: tuple[Language, ...] = ("pt-BR", "en")
 
 _PORTUGUESE = ("pt", "portuguese")
-"""Beginnings of its locales; the second is that of Windows."""
+"""Prefixes of its locales; the second is for Windows."""
 
 _process_language: Language = "en"
 _context_language: ContextVar[Language | None] = ContextVar("xlbridge_language", default=None)
 
 
 def active_language() -> Language:
-    """Return the language that messages are rendered in now."""
+    """Return the language that messages are rendered in."""
     return _context_language.get() or _process_language
 
 
 def set_language(language: Language) -> None:
-    """Render messages in ``language`` from here on, in all threads of this process.
+    """Render messages in ``language`` (``"pt-BR"`` or ``"en"``) in all threads of this process.
 
-    Raises ``ValueError`` for another one than Portuguese and English.
+    Raises ``ValueError`` for any other language.
     """
     global _process_language
-    known = language_named(language)
+    known = parse_language(language)
     if known is None:
-        raise ValueError(f"{language!r} is none of the languages: {', '.join(LANGUAGES)}")
+        raise ValueError(f"{language!r} is not one of the languages: {', '.join(LANGUAGES)}")
     _process_language = known
 
 
@@ -46,16 +46,13 @@ def override_language(language: Language) -> Iterator[None]:
 
 
 def language_from_environment(environment: Mapping[str, str]) -> Language:
-    """Return the language that the environment asks for.
-
-    ``XLBRIDGE_LANG`` decides; without it the locale does; what is not Portuguese is English.
-    """
-    wanted = environment.get("XLBRIDGE_LANG") or _locale_name(environment)
-    return "pt-BR" if wanted.lower().startswith(_PORTUGUESE) else "en"
+    """Return the language set by ``XLBRIDGE_LANG``, else by the locale; English by default."""
+    name = environment.get("XLBRIDGE_LANG") or _locale_name(environment)
+    return "pt-BR" if name.lower().startswith(_PORTUGUESE) else "en"
 
 
-def language_named(name: str) -> Language | None:
-    """Return the language that a name as ``pt``, ``pt_BR`` or ``en-us`` is for."""
+def parse_language(name: str) -> Language | None:
+    """Return the language for a name such as ``pt``, ``pt_BR`` or ``en-us``; None if unknown."""
     plain = name.strip().lower().replace("_", "-").partition(".")[0]
     if re.fullmatch("pt(-[a-z]{2})?|portuguese|portugues|português", plain):
         return "pt-BR"
@@ -66,7 +63,7 @@ def _locale_name(environment: Mapping[str, str]) -> str:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environment.get(variable):
             return environment[variable]
-    # Not ``getlocale``: it fails where the system's name for a locale is none that it knows.
+    # Not ``getlocale``: it fails for a locale name that it does not know.
     return locale.setlocale(locale.LC_CTYPE)
 
 
@@ -74,11 +71,8 @@ def _locale_name(environment: Mapping[str, str]) -> str:
 class Text:
     """A message in Portuguese and English, with ``str.format`` placeholders.
 
-    ``{n:row|rows}`` stands for the word that agrees with the number ``n``: the first for one, the
-    second for any other number. The words may hold placeholders of their own.
-
-    Both languages stand side by side, so that neither can fall behind the other; a test
-    compares their placeholders.
+    ``{n:row|rows}`` is the singular if ``n`` is one, else the plural; both may contain
+    placeholders. A test compares the placeholders of the two languages.
     """
 
     pt: str
@@ -87,7 +81,7 @@ class Text:
     def format(self, **values: object) -> "Text":
         """Return the message with its placeholders filled in, in both languages.
 
-        A value that is itself a ``Text`` is filled in with the matching language.
+        A value that is itself a ``Text`` is filled in in the matching language.
         """
         return Text(
             pt=_fill(self.pt, {k: v.pt if isinstance(v, Text) else v for k, v in values.items()}),
@@ -95,30 +89,29 @@ class Text:
         )
 
     def to_json(self) -> str | dict[str, str]:
-        """Return the message as files keep it, which a person of either language may read later."""
+        """Return the message as stored in files: both languages, or a string if they are equal."""
         return self.en if self.pt == self.en else {"pt": self.pt, "en": self.en}
 
     @classmethod
     def of_json(cls, stored: str | Mapping[str, str]) -> "Text":
-        """Return the message that a file has; earlier versions kept many in one language."""
+        """Return a message stored in a file; earlier versions stored many in one language."""
         return untranslated(stored) if isinstance(stored, str) else cls(**stored)
 
     def __str__(self) -> str:
         return self.pt if active_language() == "pt-BR" else self.en
 
 
-_SEPARATOR = "|"
 _WORD_FORM = r"((?:[^{}|]|\{\w+\})*)"
 _PLURAL_FORMS = re.compile(rf"\{{(\w+):{_WORD_FORM}\|{_WORD_FORM}\}}")
 
 
 def _fill(template: str, values: Mapping[str, object]) -> str:
-    def agreeing(place: re.Match[str]) -> str:
-        number, one, several = place.groups()
-        return one if values[number] == 1 else several
+    def choose_form(match: re.Match[str]) -> str:
+        number, singular, plural = match.groups()
+        return singular if values[number] == 1 else plural
 
-    if _SEPARATOR in template:  # Looking for the words takes longer than all the rest.
-        template = _PLURAL_FORMS.sub(agreeing, template)
+    if "|" in template:  # The search takes longer than all the rest.
+        template = _PLURAL_FORMS.sub(choose_form, template)
     return template.format(**values)
 
 
@@ -128,14 +121,14 @@ def untranslated(text: str) -> Text:
 
 
 def joined(texts: Iterable[Text]) -> Text:
-    """Return several messages as one, in their order."""
-    told = list(texts)
-    return Text(pt="; ".join(one.pt for one in told), en="; ".join(one.en for one in told))
+    """Return several messages as one, separated by semicolons."""
+    messages = list(texts)
+    return Text(pt="; ".join(m.pt for m in messages), en="; ".join(m.en for m in messages))
 
 
-def localized_number(plain: str) -> Text:
-    """Return a number that is written with a point as each language writes it.
+def localized_number(number: str) -> Text:
+    """Return a number with a decimal point as each language writes it.
 
-    Thousands are not grouped, so that a point is never mistaken.
+    Thousands are not grouped, so that a point is unambiguous.
     """
-    return Text(pt=plain.replace(".", ","), en=plain)
+    return Text(pt=number.replace(".", ","), en=number)

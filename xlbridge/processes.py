@@ -1,7 +1,7 @@
-"""Processes of xlbridge beside this one: commands, and helpers, which get no credentials.
+"""Child processes: commands of xlbridge, and helper modules, which get no credentials.
 
-Their command lines are made here alone: in the application (``packaging/``) there is no Python
-that could run a module, and the program itself takes the module's name.
+The frozen application (``packaging/``) comes without a Python interpreter: there the program itself
+runs the module named by ``HELPER_OPTION``.
 """
 
 import os
@@ -18,10 +18,8 @@ from xlbridge.errors import LocalFailure
 from xlbridge.i18n import Text
 
 HELPER_OPTION = "--xlbridge-helper"
-"""Option by which the application runs one of its modules."""
-
-READY = b"ready\n"
-"""First line of a helper's output, written once it has imported what it needs."""
+_READY = b"ready\n"
+"""First line of a helper's output, written once its imports are done."""
 
 _IS_APPLICATION = bool(getattr(sys, "frozen", False))
 _IMPORT_ROOT = Path(xlbridge.__file__).parent.parent
@@ -29,14 +27,15 @@ _EXIT_TIMEOUT = 5.0
 
 
 def helper_environment() -> dict[str, str]:
-    """Return the environment of a helper process: the path of this package, and no credentials."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
-    paths = [str(_IMPORT_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
-    return kept | {"PYTHONPATH": os.pathsep.join(paths)}
+    """Return the environment of a helper process: this package is importable, credentials are
+    left out."""
+    variables = {k: value for k, value in os.environ.items() if not k.startswith("XLBRIDGE_")}
+    paths = [str(_IMPORT_ROOT), *filter(None, [variables.get("PYTHONPATH")])]
+    return variables | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def command_line(*arguments: str) -> list[str]:
-    """Return the command line of a command of xlbridge."""
+    """Return the command line that runs a command of xlbridge."""
     program = [sys.executable] if _IS_APPLICATION else [sys.executable, "-m", "xlbridge"]
     return [*program, *arguments]
 
@@ -47,44 +46,41 @@ def helper_command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, *option, module, *arguments]
 
 
-def tell_ready(output: IO[bytes]) -> None:
-    """Tell, in a helper, that it has begun."""
-    output.write(READY)
+def report_ready(output: IO[bytes]) -> None:
+    """Report, in a helper, that it is ready."""
+    output.write(_READY)
     output.flush()
 
 
-def has_begun(output: IO[bytes]) -> bool:
-    """Wait until a helper tells that it has begun; False where it ended before."""
-    return output.readline(len(READY)) == READY
+def wait_until_ready(output: IO[bytes]) -> bool:
+    """Wait until a helper reports that it is ready; return False if it ended first."""
+    return output.readline(len(_READY)) == _READY
 
 
-_ENDED = Text(pt="ele terminou antes de começar", en="it ended before it began")
+_ENDED_EARLY = Text(pt="ele terminou durante o início", en="it ended during start-up")
 
 
 @contextmanager
 def report_start_errors() -> Iterator[None]:
-    """Say of a process that the system does not start what is wrong, in place of ``OSError``.
-
-    Raises ``LocalFailure``.
-    """
+    """Raise ``LocalFailure`` instead of ``OSError`` if a process cannot be started."""
     try:
         yield
     except OSError as error:
         raise helper_not_started(error.strerror or str(error)) from error
 
 
-def helper_not_started(why: str | Text = _ENDED) -> LocalFailure:
-    """Return the error that a process of xlbridge did not start, through no fault of any file."""
+def helper_not_started(reason: str | Text = _ENDED_EARLY) -> LocalFailure:
+    """Return the error to raise if a process of xlbridge did not start."""
     return LocalFailure(
         Text(
-            pt="Um processo auxiliar do xlbridge não iniciou ({program}): {why}",
-            en="A helper process of xlbridge did not start ({program}): {why}",
-        ).format(program=sys.executable, why=why),
+            pt="Um processo auxiliar do xlbridge não iniciou ({program}): {reason}",
+            en="A helper process of xlbridge did not start ({program}): {reason}",
+        ).format(program=sys.executable, reason=reason),
         Text(
-            pt="Não é do arquivo nem dos dados. Feche outros programas e tente de novo; se "
-            "continuar, reinstale o xlbridge, ou veja se um antivírus o impede.",
+            pt="O problema não está no arquivo nem nos dados. Feche outros programas e tente de "
+            "novo; se continuar, reinstale o xlbridge ou veja se um antivírus o bloqueia.",
             en="Neither the file nor the data is at fault. Close other programs and try again; "
-            "if it goes on, reinstall xlbridge, or see whether a virus scanner prevents it.",
+            "if it persists, reinstall xlbridge, or check whether a virus scanner blocks it.",
         ),
     )
 
@@ -93,11 +89,11 @@ NEW_PROCESS_GROUP: Mapping[str, Any] = {
     "start_new_session": True,
     "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
 }
-"""Options that start a process out of reach of the terminal's Ctrl-C, on every system."""
+"""Options of ``Popen`` that keep the terminal's Ctrl-C from a process, on every system."""
 
 
 def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
-    """End a process that was started ``NEW_PROCESS_GROUP``, and what it started, at once."""
+    """Kill a process that was started with ``NEW_PROCESS_GROUP``, and its children."""
     if os.name == "posix":
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -115,15 +111,15 @@ def kill_process_tree(process: "subprocess.Popen[bytes]") -> None:
 
 def available_cpus() -> int:
     """Return the number of processors that this process may use."""
-    known = getattr(os, "sched_getaffinity", None)
-    return len(known(0)) if known else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class HelperProcess:
-    """A module of ours that runs as a process, with a pipe to it and one from it.
+    """A module of xlbridge run as a child process, with pipes to its input and output.
 
-    It gets no credentials, and the terminal's Ctrl-C does not reach it. It has to end when its
-    input ends, and so with this process.
+    It gets no credentials and no Ctrl-C of the terminal. It has to exit when its input ends, and
+    thus with this process.
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
@@ -139,31 +135,31 @@ class HelperProcess:
 
     @property
     def is_running(self) -> bool:
-        """True as long as the process runs."""
+        """True while the process runs."""
         return self._process.poll() is None
 
     @property
     def was_killed(self) -> bool:
-        """True once a signal has ended the process, which did not end by itself."""
+        """True once a signal has ended the process."""
         return (self._process.poll() or 0) < 0
 
     @property
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """The pipe to the process, and the one from it."""
+        """The process's standard input and output."""
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError
         return self._process.stdin, self._process.stdout
 
     def terminate(self) -> None:
-        """Ask the process to end."""
+        """Ask the process to exit."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End the process, and what it started, at once."""
+        """Kill the process and its children."""
         kill_process_tree(self._process)
 
     def wait(self) -> None:
-        """Wait until a process that was terminated or killed is gone."""
+        """Wait until the terminated process has exited; kill it if that takes too long."""
         try:
             self._process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
-"""Serve an application on an address of this computer, and tell when it answers.
+"""Serve an ASGI application on this computer, for the sandbox and the page.
 
-Used by the sandbox and the page; needs uvicorn, which an extra brings.
+Needs uvicorn, which an extra installs.
 """
 
 import os
@@ -17,12 +17,12 @@ LOOPBACK = "127.0.0.1"
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """Open a listening socket; port 0 is any free one.
+    """Open a listening socket; port 0 means any free one.
 
-    Raises ``UsageError`` when the address cannot be listened on.
+    Raises ``UsageError`` if the address cannot be listened on.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # Named so that asyncio knows it for TCP, and answers without waiting for acknowledgements.
+    # With an explicit protocol asyncio sets TCP_NODELAY.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -44,7 +44,7 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """Server of one application until a signal ends it, or ``stop``; ``ready`` is called once."""
+    """Server of one application until a signal or ``stop``; calls ``ready`` once it listens."""
 
     def __init__(self, app: Any, ready: Callable[[], None], **options: Any) -> None:
         quiet: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "access_log": False}
@@ -58,5 +58,5 @@ class Server(uvicorn.Server):
             self._ready()
 
     def stop(self) -> None:
-        """End when the requests that run are answered."""
+        """Exit after answering the running requests."""
         self.should_exit = True

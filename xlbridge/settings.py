@@ -15,15 +15,15 @@ _POSITIVE_INTEGER = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
 
 def _limit(default: int, variable: str, unit: int = 1) -> Any:
-    """A limit of ``default`` units; the environment's ``variable`` gives another, in units."""
+    """Field for a limit of ``default`` units, which an environment variable overrides."""
     return field(default=default * unit, metadata={"variable": variable, "unit": unit})
 
 
 CSV_DELIMITERS: Mapping[str, str] = {";": ";", ",": ",", "tab": "\t", "|": "|"}
-"""Delimiters of a .csv file by the words that declare them."""
+"""Delimiters of a .csv file by their names in settings."""
 
 CSV_ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp850")
-"""Encodings of a .csv file that may be declared, as Python names them."""
+"""Encodings of a .csv file that may be declared, by their Python names."""
 
 CSV_DELIMITER_VARIABLE = "XLBRIDGE_CSV_DELIMITER"
 CSV_ENCODING_VARIABLE = "XLBRIDGE_CSV_ENCODING"
@@ -31,14 +31,14 @@ CSV_ENCODING_VARIABLE = "XLBRIDGE_CSV_ENCODING"
 
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """Form of .csv files as the user declared it; None leaves it to what their content shows."""
+    """Form of .csv files as the user declared it; None means it is detected from the content."""
 
     delimiter: str | None = None
     encoding: str | None = None
 
-    def completed(self, usual: "CsvForm") -> "CsvForm":
-        """Return this form, what it leaves open being as usual."""
-        return CsvForm(self.delimiter or usual.delimiter, self.encoding or usual.encoding)
+    def with_defaults(self, defaults: "CsvForm") -> "CsvForm":
+        """Return this form with its undeclared fields filled from ``defaults``."""
+        return CsvForm(self.delimiter or defaults.delimiter, self.encoding or defaults.encoding)
 
 
 DateOrder = Literal["dmy", "mdy"]
@@ -47,7 +47,7 @@ NumberStyle = Literal["pt", "en"]
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """Conventions that the user declared; None leaves them to the texts of each column.
+    """Conventions that the user declared; None means they are detected for each column.
 
     ``dates``: the order of day and month in text dates. ``numbers``: ``pt`` for 1.234,56,
     ``en`` for 1,234.56.
@@ -57,21 +57,15 @@ class ParseOptions:
     numbers: NumberStyle | None = None
 
     def __post_init__(self) -> None:
-        """Raise ``UsageError`` for a convention that is none."""
+        """Raise ``UsageError`` for an unknown convention."""
         require_choice("dates", self.dates, (None, *get_args(DateOrder)))
         require_choice("numbers", self.numbers, (None, *get_args(NumberStyle)))
 
 
-def read_csv_form(environment: Mapping[str, str]) -> CsvForm:
-    """Read the form of .csv files from environment variables.
-
-    Raises ``ConfigError`` when one has none of the known values.
-    """
-    given = (
-        _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS)),
-        _read_choice(environment, CSV_ENCODING_VARIABLE, CSV_ENCODINGS),
-    )
-    return CsvForm(CSV_DELIMITERS[given[0]] if given[0] else None, given[1])
+def _read_csv_form(environment: Mapping[str, str]) -> CsvForm:
+    delimiter = _read_choice(environment, CSV_DELIMITER_VARIABLE, tuple(CSV_DELIMITERS))
+    encoding = _read_choice(environment, CSV_ENCODING_VARIABLE, CSV_ENCODINGS)
+    return CsvForm(CSV_DELIMITERS[delimiter] if delimiter else None, encoding)
 
 
 def _read_choice(
@@ -82,7 +76,7 @@ def _read_choice(
         raise ConfigError(
             Text(
                 pt="{name} deve ser um destes: {choices}; não {text!r}.",
-                en="{name} must be one of these: {choices}; not {text!r}.",
+                en="{name} must be one of: {choices}; not {text!r}.",
             ).format(name=variable, choices="  ".join(choices), text=text)
         )
     return text or None
@@ -90,17 +84,16 @@ def _read_choice(
 
 @dataclass(frozen=True, slots=True)
 class WorkbookLimits:
-    """The limits of a workbook, each with the variable that sets it. Sizes are in bytes.
+    """Limits of a workbook, each with the environment variable that sets it. Sizes are in bytes.
 
-    ``file_size`` is that of the file, ``part_size`` that of one unpacked part, ``total_size`` that
-    of all; ``entries`` is how many parts there may be. What unpacks to more than ``ratio_from`` may
-    not be packed more than ``ratio`` times. ``cells`` is the area that the filled cells of all
-    sheets span; ``text_length`` is the longest text in characters, ``text_size`` all cells' texts,
-    and ``text_per_row`` what they may have besides for each filled row.
-    A parsing process gets ``memory`` of address space, and ``seconds`` of processor time with one
-    more for each ``size_per_second`` of unpacked content.
+    ``file_size``: the file; ``part_size``: one unpacked part; ``total_size``: all unpacked parts;
+    ``entries``: number of parts. Parts that unpack to more than ``ratio_from`` may not be
+    compressed more than ``ratio`` times. ``cells``: area that the filled cells of all sheets span;
+    ``text_length``: longest text, in characters; ``text_size``: texts of all cells, plus
+    ``text_per_row`` for each filled row. A parsing process gets ``memory`` of address space, and
+    ``seconds`` of processor time plus one for each ``size_per_second`` of unpacked content.
 
-    ``csv`` is the declared form of those that are .csv files.
+    ``csv`` is the declared form of .csv files.
     """
 
     file_size: int = _limit(100, "XLBRIDGE_MAX_FILE_MB", _MB)
@@ -126,15 +119,14 @@ class WorkbookLimits:
 def read_limits(environment: Mapping[str, str]) -> WorkbookLimits:
     """Read the limits from environment variables.
 
-    Raises ``ConfigError`` when one is not a whole number over zero, or the form of .csv files is
-    unknown.
+    Raises ``ConfigError`` if one is not a positive integer, or the form of .csv files is unknown.
     """
-    given = {}
+    limits = {}
     for limit in fields(WorkbookLimits):
         variable = limit.metadata.get("variable", "")
         if text := environment.get(variable):
-            given[limit.name] = _read_positive(variable, text) * limit.metadata["unit"]
-    return WorkbookLimits(**given, csv=read_csv_form(environment))
+            limits[limit.name] = _read_positive(variable, text) * limit.metadata["unit"]
+    return WorkbookLimits(**limits, csv=_read_csv_form(environment))
 
 
 def _read_positive(variable: str, text: str) -> int:
@@ -142,7 +134,7 @@ def _read_positive(variable: str, text: str) -> int:
         raise ConfigError(
             Text(
                 pt="{name} deve ser um número inteiro maior que zero; não {text!r}.",
-                en="{name} must be a whole number over zero; not {text!r}.",
+                en="{name} must be a whole number greater than zero; not {text!r}.",
             ).format(name=variable, text=text)
         )
     return int(text)
@@ -152,24 +144,23 @@ DEFAULT_SETTLE_SECONDS = 900.0
 DEFAULT_TIMEOUT_SECONDS = 60.0
 _PROGRESS_SECONDS = 30.0
 LOG_MEANINGS = ("pending", "running", "finished")
-"""Meanings that the status of a queued file may have."""
+"""Possible meanings of the status of a queued file."""
 
 SCHEMAS_VARIABLE = "XLBRIDGE_SCHEMAS"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that the environment says, read once per command.
+    """Settings from the environment, read once per command.
 
-    ``base_url``, ``email`` and ``password`` are None when nothing is configured: commands then
-    work against a profile, or the embedded sandbox. ``ca_bundle`` is a PEM file with the
-    certificate authorities to trust. ``settle`` is how long an import whose answer was lost may
-    still be on its way, ``timeout`` how long an answer is waited for, both in seconds; None leaves
-    it to the profile. ``state`` is the folder of the chosen profile's journal and payloads, the
-    home where it has none of its own.
-    ``log_words`` are words of the system for the status of a queued file, each with what it means
-    (``LOG_MEANINGS``). ``own_schemas`` is a folder of own schema files in place of the one under
-    ``home``. ``profile_must_exist`` says that ``profile`` is not a name for the address.
+    ``base_url``, ``email`` and ``password`` are None if not configured: commands then use a profile
+    or the embedded sandbox. ``ca_bundle`` is a PEM file with the certificate authorities to trust.
+    ``settle`` is how long an import whose answer was lost may still be in progress, ``timeout`` how
+    long to wait for an answer, both in seconds; None means the profile's. ``state`` is the folder
+    of the chosen profile's journal and payloads; None means ``home``. ``log_words`` maps the
+    system's words for the status of a queued file to ``LOG_MEANINGS``. ``custom_schemas`` is a
+    folder of schema files that replaces the one under ``home``. With ``profile_must_exist``,
+    ``profile`` cannot be a mere name for ``base_url``.
     """
 
     home: Path
@@ -184,20 +175,20 @@ class Settings:
     state: Path | None = None
     limits: WorkbookLimits = field(default_factory=WorkbookLimits)
     log_words: Mapping[str, str] = field(default_factory=dict)
-    own_schemas: Path | None = None
+    custom_schemas: Path | None = None
 
     def with_profile(self, name: str) -> "Settings":
-        """Return the settings with a profile that was asked for by name.
+        """Return the settings with an explicitly chosen profile.
 
-        Only the environment's own name may be one that it gives its address.
+        Only ``XLBRIDGE_PROFILE`` may be a name for ``XLBRIDGE_BASE_URL`` instead of a profile.
         """
-        return (
-            self if name == self.profile else replace(self, profile=name, profile_must_exist=True)
-        )
+        if name == self.profile:
+            return self
+        return replace(self, profile=name, profile_must_exist=True)
 
     @property
     def settle_seconds(self) -> float:
-        """Seconds for which an import whose answer was lost may still be on its way."""
+        """Seconds for which an import whose answer was lost may still be in progress."""
         return DEFAULT_SETTLE_SECONDS if self.settle is None else self.settle
 
     @property
@@ -207,9 +198,9 @@ class Settings:
 
     @property
     def other_journals(self) -> list[Path]:
-        """Journals of the home's other profiles, which may speak of the same system."""
-        found = [self.home / "journal.db", *sorted(self.home.glob("profiles/*/journal.db"))]
-        return [path for path in found if path.is_file() and path != self.journal]
+        """Journals of the home's other profiles, which may concern the same system."""
+        paths = [self.home / "journal.db", *sorted(self.home.glob("profiles/*/journal.db"))]
+        return [path for path in paths if path.is_file() and path != self.journal]
 
     @property
     def payloads(self) -> Path:
@@ -218,31 +209,31 @@ class Settings:
 
     @property
     def frames(self) -> Path:
-        """The folder of the workbooks made of uploaded DataFrames, named by content."""
+        """The folder of workbooks written from uploaded DataFrames, named by content."""
         return (self.state or self.home) / "frames"
 
     @property
     def mappings(self) -> Path:
-        """The folder of the mappings that sheets were read by."""
+        """The folder of the mappings used to read sheets."""
         return (self.state or self.home) / "mappings"
 
     @property
     def exports(self) -> Path:
-        """The folder that remembers how far exports have come."""
+        """The folder of the state of incremental exports."""
         return (self.state or self.home) / "exports"
 
     @property
     def schemas(self) -> Path:
         """The folder of the user's own schema files."""
-        return self.own_schemas or self.home / "schemas"
+        return self.custom_schemas or self.home / "schemas"
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings from environment variables (``XLBRIDGE_…``).
 
-    Raises ``ConfigError`` when a variable's value cannot be used.
+    Raises ``ConfigError`` if a variable has an invalid value.
     """
-    # Here, not above: the parser process takes its limits from this module, and has no folders.
+    # Imported late: the parser process imports this module and needs no folders.
     import platformdirs
 
     env = os.environ if environment is None else environment
@@ -256,7 +247,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ca_bundle=Path(bundle) if bundle else None,
         settle=_read_seconds(env, "XLBRIDGE_SETTLE"),
         timeout=_read_timeout(env, "XLBRIDGE_TIMEOUT"),
-        own_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
+        custom_schemas=Path(env[SCHEMAS_VARIABLE]) if env.get(SCHEMAS_VARIABLE) else None,
         limits=read_limits(env),
         log_words=_read_log_words(env, "XLBRIDGE_LOG_WORDS"),
     )
@@ -281,9 +272,9 @@ def _read_seconds(env: Mapping[str, str], name: str) -> float | None:
 
 
 def read_progress_seconds(environment: Mapping[str, str]) -> float:
-    """Read how many seconds pass between lines of progress in a log; 0 writes none.
+    """Read the interval, in seconds, between progress lines in a log; 0 disables them.
 
-    Raises ``ConfigError`` when it is no number of seconds.
+    Raises ``ConfigError`` if it is not a number of seconds.
     """
     seconds = _read_seconds(environment, "XLBRIDGE_PROGRESS_SECONDS")
     return _PROGRESS_SECONDS if seconds is None else seconds
@@ -294,8 +285,7 @@ def _read_timeout(env: Mapping[str, str], name: str) -> float | None:
     if value == 0:
         raise ConfigError(
             Text(
-                pt="{name} deve ser maior que zero: sem espera não há resposta.",
-                en="{name} must be over zero: without waiting there is no answer.",
+                pt="{name} deve ser maior que zero.", en="{name} must be greater than zero."
             ).format(name=name)
         )
     return value
@@ -311,7 +301,7 @@ def _read_log_words(env: Mapping[str, str], name: str) -> dict[str, str]:
                 Text(
                     pt="{name}: escreva PALAVRA=SIGNIFICADO, com um destes significados: "
                     "{meanings}; não {pair!r}.",
-                    en="{name}: write WORD=MEANING, with one of these meanings: {meanings}; not "
+                    en="{name}: write WORD=MEANING, where MEANING is one of: {meanings}; not "
                     "{pair!r}.",
                 ).format(name=name, meanings=", ".join(LOG_MEANINGS), pair=pair)
             )

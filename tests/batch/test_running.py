@@ -147,7 +147,7 @@ def test_a_proof_neither_replaces_a_workbook_nor_is_one(
     before = book.read_bytes()
     done = run_batch("run", plan, "--yes")
     assert (done.returncode, done.stdout, book.read_bytes()) == (2, "", before)
-    assert "p-1.xlsx exists already" in done.stderr
+    assert "p-1.xlsx already exists" in done.stderr
     book.rename(tmp_path / "p-2.xlsx")
     assert run_batch("run", plan, "--yes").returncode == 0
     found = report(run_batch("run", plan, "--yes", "--format", "json"), 0)

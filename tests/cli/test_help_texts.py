@@ -19,7 +19,7 @@ from sheets import write_records
 
 from xlbridge.cli.help_texts import BY_ENGLISH, EXAMPLES
 from xlbridge.cli.main import main, root
-from xlbridge.errors import understood_name
+from xlbridge.errors import resolve_name
 from xlbridge.export import find_listing
 from xlbridge.i18n import set_language
 from xlbridge.resources import Catalogue
@@ -306,6 +306,6 @@ def test_a_resource_and_a_listing_are_known_by_either_name(catalogue: Catalogue,
 
 
 def test_what_is_close_to_two_names_is_neither() -> None:
-    assert understood_name("pessoa", ["pessoas", "Pessoa-s"]) is None
-    assert understood_name("pessoas", ["pessoas", "pessoa"]) == "pessoas"
-    assert understood_name("nota fiscal de serviço", ["nota-fiscal-de-servico"]) is not None
+    assert resolve_name("pessoa", ["pessoas", "Pessoa-s"]) is None
+    assert resolve_name("pessoas", ["pessoas", "pessoa"]) == "pessoas"
+    assert resolve_name("nota fiscal de serviço", ["nota-fiscal-de-servico"]) is not None

@@ -258,7 +258,7 @@ def test_files_that_no_mark_is_in_are_not_replaced_unasked(
     child.write_text("mine", encoding="utf-8")
     orders = ["export", "pedidos", "--from", "01/11/2026", "-o", str(output)]
     assert main(orders) == 2
-    assert "y.parcelas.csv exists already" in capsys.readouterr().err
+    assert "y.parcelas.csv already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["y.parcelas.csv"]
     assert main([*orders, "--force"]) == 0
     assert child.read_text(encoding="utf-8-sig").startswith("numeroDaParcela,")

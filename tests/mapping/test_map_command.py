@@ -171,8 +171,8 @@ def test_what_only_a_person_knows_is_asked_and_never_guessed(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["titulos.xlsx", "-o", "titulos.xlsx"], "is another file"),
-        (["titulos.xlsx", "-o", "old.yaml"], "exists already"),
+        (["titulos.xlsx", "-o", "titulos.xlsx"], "is already another file"),
+        (["titulos.xlsx", "-o", "old.yaml"], "already exists"),
         (["nothing.xlsx"], "nothing.xlsx"),
         (["words.xlsx"], "header row"),
         (["titulos.xlsx", "--resource", "nada"], "nada"),

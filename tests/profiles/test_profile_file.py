@@ -76,7 +76,7 @@ def test_the_profiles_are_read(home: Path) -> None:
         ("[profiles.dev]\ntimeout_seconds = 0", "profiles.dev.timeout_seconds"),
         ('[profiles.dev]\nlog_words = {a = "over"}', "profiles.dev.log_words"),
         ('[profiles.dev]\npassword = "x"', "unknown key profiles.dev.password"),
-        ('default = "none"', "default is none of the profiles"),
+        ('default = "none"', "default is not one of the profiles"),
         (TWO.replace('default = "dev"', 'default = "prod"'), "default is a production profile"),
         (TWO.replace("dev.erp", "ERP").replace("ERP.example.com", "erp.EXAMPLE.com:443/"), "same"),
     ],

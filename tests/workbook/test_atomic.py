@@ -76,10 +76,10 @@ def test_what_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Pa
     ("number", "said"),
     [
         (errno.ENOSPC, "no space left on the disk. Free some space"),
-        (errno.EDQUOT, "the quota of the disk is used up. Free some space of your quota"),
+        (errno.EDQUOT, "the disk quota is exceeded. Free some space in your quota"),
         (errno.EROFS, "the disk is read-only. Write to another folder"),
         (errno.EACCES, "permission denied. Close the file if it is open in Excel, or write"),
-        (errno.EFBIG, "exceeds the size that is allowed. Write to another disk"),
+        (errno.EFBIG, "exceeds the maximum size. Write to another disk"),
         (errno.EIO, "the disk failed. Write to another disk"),
     ],
 )

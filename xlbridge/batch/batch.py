@@ -69,13 +69,13 @@ class Environments:
 class Batch:
     """A plan with what is known of it, and the environments that it works with.
 
-    ``own_schemas`` is the folder of own resources that the plan was read with, None without one.
+    ``custom_schemas`` is the folder of own resources that the plan was read with, None without one.
     """
 
     plan: BatchPlan
     ledger: Ledger
     environments: Environments
-    own_schemas: Path | None = None
+    custom_schemas: Path | None = None
 
     @property
     def id(self) -> str:

@@ -82,14 +82,14 @@ CREATE TABLE IF NOT EXISTS failures (
 class BatchRecord:
     """A batch that was begun: its plan's file and the parameters that were given.
 
-    ``schemas_option`` is the folder of own resources that it was last run with, if one was given.
+    ``custom_schemas`` is the folder of own resources that it was last run with, if one was given.
     """
 
     id: str
     created_at: datetime
     plan: Path
     parameters: Mapping[str, str]
-    own_schemas: Path | None = None
+    custom_schemas: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Ledger:
         batch_id: str,
         plan: Path,
         parameters: Mapping[str, str],
-        own_schemas: Path | None = None,
+        custom_schemas: Path | None = None,
     ) -> BatchRecord:
         """Record a batch, or the new location of its plan and of its own resources.
 
@@ -185,7 +185,7 @@ class Ledger:
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO schemas VALUES (?, ?)",
-                (batch_id, None if own_schemas is None else str(own_schemas)),
+                (batch_id, None if custom_schemas is None else str(custom_schemas)),
             )
         return self.batch(batch_id)
 

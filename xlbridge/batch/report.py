@@ -295,7 +295,7 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
 def _plan_options(batch: Batch) -> str:
     """Return a batch's plan and parameters as they are typed."""
     given = [f"--set {as_argument(f'{name}={v}')}" for name, v in batch.plan.parameters.items()]
-    own = [] if batch.own_schemas is None else [f"--schemas {as_argument(batch.own_schemas)}"]
+    own = [] if batch.custom_schemas is None else [f"--schemas {as_argument(batch.custom_schemas)}"]
     return " ".join([as_argument(batch.plan.path), *given, *own])
 
 

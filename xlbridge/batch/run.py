@@ -94,7 +94,7 @@ class BatchRun:
         Raises ``ConfigError`` where an environment cannot be used at all.
         """
         plan = self._batch.plan
-        self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.own_schemas)
+        self._batch.ledger.begin(plan.batch, plan.path, plan.parameters, self._batch.custom_schemas)
         self._batch.ledger.forget_failures(self._batch.id)
         self._export_sources()
         self.refused = self._check()
@@ -286,7 +286,7 @@ def _judge_all(
     for (profile, csv), together in alike.items():
         settings = batch.environments.context(profile).settings
         requests = [request_of(target) for target in together]
-        limits = replace(settings.limits, csv=csv.completed(settings.limits.csv))
+        limits = replace(settings.limits, csv=csv.with_defaults(settings.limits.csv))
         found = validate_files(requests, settings.schemas, limits, executor)
         yield from zip(together, map(single_result, found), strict=True)
 

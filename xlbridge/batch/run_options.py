@@ -34,7 +34,7 @@ def open_batch(
     Raises ``UsageError`` and ``PlanFileError`` as ``read_plan`` does.
     """
     read = read_plan(plan, load_catalogue(settings.schemas), given, datetime.now().date())
-    own = settings.own_schemas
+    own = settings.custom_schemas
     with open_ledger(settings) as ledger, ExitStack() as stack:
         environments = Environments(settings, stack, announce)
         yield Batch(read, ledger, environments, None if own is None else own.resolve())
@@ -52,12 +52,12 @@ def open_known_batch(
     """
     with open_ledger(settings) as ledger:
         known = ledger.batch(batch_id)
-    if known.own_schemas is not None and settings.own_schemas is None:
-        if not known.own_schemas.is_dir():
+    if known.custom_schemas is not None and settings.custom_schemas is None:
+        if not known.custom_schemas.is_dir():
             raise UsageError(
-                _SCHEMAS_GONE.format(id=known.id, folder=known.own_schemas), _HOW_TO_NAME_SCHEMAS
+                _SCHEMAS_GONE.format(id=known.id, folder=known.custom_schemas), _HOW_TO_NAME_SCHEMAS
             )
-        settings = replace(settings, own_schemas=known.own_schemas)
+        settings = replace(settings, custom_schemas=known.custom_schemas)
     with open_batch(known.plan, known.parameters, settings, announce) as batch:
         if batch.id != known.id:
             raise UsageError(

@@ -335,7 +335,7 @@ def judge_workbook(batch: Batch, target: StepWorkbook) -> JudgedFile:
     context = batch.environments.context(target.step.profile)
     request = request_of(target)
     limits = replace(
-        context.settings.limits, csv=target.step.csv.completed(context.settings.limits.csv)
+        context.settings.limits, csv=target.step.csv.with_defaults(context.settings.limits.csv)
     )
     return single_result(validate_file(request, context.catalogue, limits))
 

@@ -29,7 +29,7 @@ from xlbridge.i18n import (
     Language,
     Text,
     language_from_environment,
-    language_named,
+    parse_language,
     set_language,
 )
 
@@ -186,7 +186,7 @@ class _LanguageChoice(click.Choice[Language]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Language:
-        return language_named(str(value)) or super().convert(value, param, ctx)
+        return parse_language(str(value)) or super().convert(value, param, ctx)
 
 
 def _choose_language(

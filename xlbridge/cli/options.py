@@ -82,7 +82,7 @@ format_option = _format_option(("text", "json"))
 """Forms of answers that are no reports."""
 
 report_format_option = _format_option(
-    [name for name, form in PRINTABLE_FORMS.items() if form.of_every_report]
+    [name for name, form in PRINTABLE_FORMS.items() if form.universal]
 )
 page_format_option = _format_option(list(PRINTABLE_FORMS))
 """Forms of reports that have a page, too."""

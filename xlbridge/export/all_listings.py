@@ -3,7 +3,7 @@
 Source: the spec, Endpoints. Sheets, columns and filters follow from the operations' models.
 """
 
-from xlbridge.errors import UsageError, suggestion, understood_name
+from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.export.filters import Filter
 from xlbridge.export.listing_model import Listing, PerRecord, PerValue
 from xlbridge.export.totals import TotalsSpec
@@ -369,7 +369,7 @@ def find_listing(name: str) -> Listing:
 
     Raises ``UsageError`` when there is none.
     """
-    understood = understood_name(name, LISTINGS)
+    understood = resolve_name(name, LISTINGS)
     if understood is None:
         raise UsageError(
             Text(pt="Não existe a listagem {name!r}.", en="There is no listing {name!r}.").format(

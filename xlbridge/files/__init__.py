@@ -1,4 +1,4 @@
-"""Files of ours: written whole or not at all, locks, SQLite databases."""
+"""Atomic writes, locks, and SQLite databases."""
 
 import lazy_loader
 

@@ -1,8 +1,4 @@
-"""Atomic writes, a file whole or not at all; and locks of files between processes.
-
-Also which paths a command may write to: regular files, none of them twice, none that exists; and a
-path as it is shown to a person.
-"""
+"""Atomic writes, checks of output paths, locks between processes, and paths in messages."""
 
 import os
 import stat
@@ -21,17 +17,14 @@ from xlbridge.errors import (
 )
 from xlbridge.i18n import Text
 
-_OWNER_ONLY = 0o600
-_FOLDER_OF_OWNER = 0o700
-_OF_ALL = 0o666  # less what the user's own mask takes
 _ANOTHER_FILE = Text(pt="Grave em outro arquivo.", en="Write to another file.")
 _IS_LINK = Text(
     pt="é um link, e nada é gravado através de um",
     en="it is a link, and links are not followed when writing",
 )
-_WHERE_IT_LEADS = Text(
-    pt="Informe o arquivo a que ele leva, ou grave em outro.",
-    en="Give the file that it leads to, or write to another one.",
+_NAME_LINK_TARGET = Text(
+    pt="Informe o arquivo de destino do link ou grave em outro.",
+    en="Name the target of the link, or write to another file.",
 )
 _MAX_PREFIX_LENGTH = 200
 """Characters of a name that its temporary file keeps: file systems allow 255 bytes."""
@@ -39,25 +32,24 @@ _MAX_PREFIX_LENGTH = 200
 
 @contextmanager
 def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
-    """Give an empty file beside ``path``; what is written to it becomes ``path`` at the end.
+    """Yield an empty temporary file in the same folder, which replaces ``path`` at the end.
 
-    Whatever goes wrong in between, an interruption included, leaves ``path`` as it was and no
-    other file behind. The content is on the disk before the name is. Nothing is written through a
-    link: one that comes to be there meanwhile is replaced itself. The file is for its owner only,
-    unless it is ``shared``: then the user's mask decides, as for what holds no records of anybody,
-    and for exports, which are made for others.
+    Any error, or an interruption, leaves ``path`` as it was and removes the temporary file. The
+    content is synchronised to disk before the rename. Links are not followed: one created in the
+    meantime is itself replaced. The file is readable by its owner only, unless ``shared`` leaves
+    that to the umask: for exports, which are made for others, and files without personal data.
 
-    Raises ``UsageError`` when the file cannot be written there, and for what is no file: a link, a
-    device, a pipe; ``LocalFailure`` when this computer fails.
+    Raises ``UsageError`` if the file cannot be written there or is not a regular file (a link, a
+    device, a pipe); ``LocalFailure`` if this computer fails.
     """
-    require_file_or_nothing(path)
-    # Late: most commands write no file, and it imports all of cryptography.
+    require_regular_or_absent(path)
+    # Imported late: it loads much of the cryptography package, and most commands write no file.
     import secrets
 
     temporary = path.with_name(f".{path.name[:_MAX_PREFIX_LENGTH]}.{secrets.token_hex(4)}.tmp")
     try:
         with report_write_errors(path):
-            temporary.touch(_OF_ALL if shared else _OWNER_ONLY, exist_ok=False)
+            temporary.touch(0o666 if shared else 0o600, exist_ok=False)
             yield temporary
             with temporary.open("rb+") as written:
                 os.fsync(written.fileno())
@@ -66,36 +58,33 @@ def replace_atomically(path: Path, *, shared: bool = False) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def require_file_or_nothing(path: Path) -> None:
-    """Raise ``UsageError`` when something stands at ``path`` that a file cannot replace."""
+def require_regular_or_absent(path: Path) -> None:
+    """Raise ``UsageError`` if ``path`` exists and is not a regular file."""
     with report_write_errors(path):
         try:
             mode = path.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             return
     if stat.S_ISLNK(mode):
-        raise _cannot_write(path, _IS_LINK, _WHERE_IT_LEADS)
+        raise _cannot_write(path, _IS_LINK, _NAME_LINK_TARGET)
     if not stat.S_ISREG(mode):
-        raise _cannot_write(
-            path,
-            Text(pt="não é um arquivo comum", en="it is not a regular file"),
-            _ANOTHER_FILE,
-        )
+        reason = Text(pt="não é um arquivo comum", en="it is not a regular file")
+        raise _cannot_write(path, reason, _ANOTHER_FILE)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner only.
+    """Create a folder and its missing parents, accessible to their owner only.
 
-    Folders that are there keep their permissions. Raises ``OSError`` when one cannot be made.
+    Existing folders keep their permissions. Raises ``OSError`` if one cannot be created.
     """
-    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
-        missing.mkdir(mode=_FOLDER_OF_OWNER, exist_ok=True)
+    for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def write_private(path: Path, content: str) -> None:
-    """Write a text file, whole, for its owner only.
+    """Write a text file atomically, readable by its owner only.
 
-    Raises ``UsageError`` when it cannot be written there.
+    Raises ``UsageError`` if it cannot be written there.
     """
     with report_write_errors(path):
         make_private_folder(path.parent)
@@ -107,7 +96,7 @@ def write_private(path: Path, content: str) -> None:
 def report_write_errors(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` while ``path`` is being written into an error that names it.
 
-    Raises ``LocalFailure`` where this computer failed, ``UsageError`` where the path is wrong.
+    Raises ``LocalFailure`` if this computer failed, ``UsageError`` if the path is wrong.
     """
     try:
         yield
@@ -119,7 +108,7 @@ def report_write_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def report_local_failures() -> Iterator[None]:
-    """Turn an ``OSError`` by which this computer failed into a ``LocalFailure``."""
+    """Turn an ``OSError`` that is a failure of this computer into a ``LocalFailure``."""
     try:
         yield
     except OSError as error:
@@ -140,55 +129,54 @@ def _cannot_write(
 
 
 def require_distinct(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
-    """Raise ``UsageError`` when an output would replace an input, another output, or no file.
-
-    However the paths are spelt; an output of None is none.
+    """Raise ``UsageError`` if an output is the same file as an input or another output, however the
+    paths are spelled, or exists and is not a regular file. Outputs of None are skipped.
     """
-    taken = list(inputs)
+    used = list(inputs)
     for path in outputs:
         if path is None:
             continue
-        require_file_or_nothing(path)
-        if any(_is_same(path, other) for other in taken):
+        require_regular_or_absent(path)
+        if any(_is_same(path, other) for other in used):
             raise UsageError(
                 Text(
                     pt="{path} já é outro arquivo deste comando.",
-                    en="{path} is another file of this command already.",
+                    en="{path} is already another file of this command.",
                 ).format(path=path),
                 _ANOTHER_FILE,
             )
-        taken.append(path)
+        used.append(path)
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except OSError:
-        # Of files that are still to be written only the names can be compared.
-        return os.path.normcase(one.resolve()) == os.path.normcase(other.resolve())
+        # Files that do not exist yet can only be compared by name.
+        return os.path.normcase(path.resolve()) == os.path.normcase(other.resolve())
 
 
 def require_new(path: Path) -> None:
-    """Raise ``UsageError`` when ``path`` exists already."""
+    """Raise ``UsageError`` if ``path`` already exists."""
     if path.exists():
         raise UsageError(
-            Text(pt="{path} já existe.", en="{path} exists already.").format(path=path),
+            Text(pt="{path} já existe.", en="{path} already exists.").format(path=path),
             Text(
                 pt="Grave com outro nome ou em outra pasta, ou substitua com --force.",
-                en="Write under another name or elsewhere, or replace it with --force.",
+                en="Choose another name or folder, or replace it with --force.",
             ),
         )
 
 
 def short_path(path: Path) -> Path:
-    """Return a path as short as it can be typed from the current folder."""
+    """Return a path relative to the current folder if it lies below it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def as_argument(value: Path | str) -> str:
-    """Return an argument of a command line that is shown to be typed: in quotes if it has spaces.
+    """Return an argument for a command line shown to the user: quoted if it has spaces.
 
-    A path is as short as it can be typed from the current folder.
+    A path below the current folder becomes relative.
     """
     text = str(short_path(value) if isinstance(value, Path) else value)
     return f'"{text}"' if " " in text else text
@@ -196,18 +184,17 @@ def as_argument(value: Path | str) -> str:
 
 @contextmanager
 def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
-    """Hold what goes by a name for the block; the system frees it when the process dies.
+    """Hold the lock ``name`` for the block; the system releases it if the process dies.
 
-    Raises ``UsageError`` with ``refusal`` when another process holds it.
+    Raises ``UsageError`` with ``refusal`` if another process holds it.
     """
-    # Late, as below: what only reads files begins sooner.
+    # Imported late, as below, for the sake of commands that take no lock.
     from filelock import FileLock, Timeout
 
-    folder = home / "locks"
-    path = folder / f"{name}.lock"
-    lock = FileLock(path, mode=_OWNER_ONLY)
+    path = home / "locks" / f"{name}.lock"
+    lock = FileLock(path, mode=0o600)
     with report_write_errors(path):
-        make_private_folder(folder)
+        make_private_folder(path.parent)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -220,13 +207,13 @@ def lock_or_fail(home: Path, name: str, refusal: Text) -> Iterator[None]:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Hold a lock for the length of the block; the system frees it when the process dies.
+    """Hold a lock for the block, waiting for it; the system releases it if the process dies.
 
-    Its folder is made for its owner only. Raises ``UsageError`` when it cannot be written there.
+    Its folder is created for its owner only. Raises ``UsageError`` if it cannot be written there.
     """
     from filelock import FileLock
 
-    lock = FileLock(path, mode=_OWNER_ONLY)
+    lock = FileLock(path, mode=0o600)
     with report_write_errors(path):
         make_private_folder(path.parent)
         lock.acquire()

@@ -17,11 +17,11 @@ from xlbridge.errors import (
     os_error_reason,
 )
 from xlbridge.files.atomic import make_private_folder
-from xlbridge.i18n import Text
+from xlbridge.i18n import Text, untranslated
 
 _BUSY_SECONDS = 30.0
 _PRIMARY_CODE = 0xFF
-"""The part of an extended result code that says what kind of failure it is."""
+"""Mask for the primary code within an extended result code."""
 
 _REASONS: Mapping[int, Text] = {
     sqlite3.SQLITE_FULL: Text(pt="não há espaço no disco", en="no space left on the disk"),
@@ -32,51 +32,51 @@ _REASONS: Mapping[int, Text] = {
         pt="o arquivo ou a pasta é só de leitura", en="the file or its folder is read-only"
     ),
     sqlite3.SQLITE_BUSY: Text(
-        pt="outro processo o ocupa há tempo demais", en="another process has kept it busy too long"
+        pt="outro processo o ocupa há tempo demais", en="another process has locked it for too long"
     ),
     sqlite3.SQLITE_CANTOPEN: Text(
-        pt="o arquivo não pode ser aberto nem criado", en="the file cannot be opened or made"
+        pt="o arquivo não pode ser aberto nem criado", en="the file cannot be opened or created"
     ),
     sqlite3.SQLITE_NOTADB: Text(pt="não é um banco de dados", en="it is not a database"),
     sqlite3.SQLITE_CORRUPT: Text(pt="o arquivo está danificado", en="the file is damaged"),
 }
 _SCHEMA_QUERY = """
-SELECT made.name, made.type || group_concat(' ' || of_it.name, '')
-FROM sqlite_master AS made LEFT JOIN pragma_table_info(made.name) AS of_it
-GROUP BY made.name
+SELECT object.name, object.type || group_concat(' ' || field.name, '')
+FROM sqlite_master AS object LEFT JOIN pragma_table_info(object.name) AS field
+GROUP BY object.name
 """
 
 
 class LocalDatabase(sqlite3.Connection):
-    """A database in a file. What it fails with is raised as ``LocalDatabaseError``.
+    """Connection to a database file whose errors are raised as ``LocalDatabaseError``.
 
-    A name that is no text in UTF-8 is a ``UsageError``.
+    A string that is not valid UTF-8 raises ``UsageError``.
     """
 
     def __init__(self, path: Path, **options: Any) -> None:
         self._path = path
-        with self._telling():
+        with self._report_errors():
             super().__init__(path, timeout=_BUSY_SECONDS, **options)
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """Run one statement."""
-        with self._telling():
+        with self._report_errors():
             return super().execute(*arguments)
 
     def executemany(self, *arguments: Any) -> sqlite3.Cursor:
         """Run one statement for each set of values."""
-        with self._telling():
+        with self._report_errors():
             return super().executemany(*arguments)
 
     def write_blob(self, table: str, column: str, row: int, pieces: Iterable[bytes]) -> None:
-        """Write the pieces of a value that was added as zeros, one after another."""
-        with self._telling(), self.blobopen(table, column, row) as blob:
+        """Write a value, piece by piece, over one that was inserted as a zeroblob."""
+        with self._report_errors(), self.blobopen(table, column, row) as blob:
             for piece in pieces:
                 blob.write(piece)
 
     def executescript(self, script: Any) -> sqlite3.Cursor:
         """Run several statements."""
-        with self._telling():
+        with self._report_errors():
             return super().executescript(script)
 
     def __exit__(
@@ -85,35 +85,32 @@ class LocalDatabase(sqlite3.Connection):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> Any:
-        with self._telling():
+        with self._report_errors():
             return super().__exit__(kind, error, traceback)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            own = Text(pt=str(error), en=str(error))
             code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-            raise _unusable_file(self._path, _REASONS.get(code, own)) from error
+            reason = _REASONS.get(code, untranslated(str(error)))
+            raise _unusable_file(self._path, reason) from error
         except UnicodeEncodeError as error:
             raise UsageError(
                 Text(
-                    pt="Este nome não é um texto UTF-8 válido, e não pode ser anotado: {name!r}.",
-                    en="This name is not valid UTF-8 text, and cannot be written down: {name!r}.",
+                    pt="Este nome não é um texto UTF-8 válido e não pode ser gravado: {name!r}.",
+                    en="This name is not valid UTF-8 text, and cannot be stored: {name!r}.",
                 ).format(name=error.object),
-                Text(pt="Dê outro nome ao arquivo.", en="Give the file another name."),
+                Text(pt="Dê outro nome ao arquivo.", en="Rename the file."),
             ) from error
 
 
 def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabase:
-    """Open a file that outlives the command, or make it for its owner only.
+    """Open a durable database, creating it for its owner only, synchronised at every commit.
 
-    It is synchronised at every commit.
-
-    Raises ``LocalDatabaseError``, ``UsageError`` where its path is wrong, and ``JournalError``
-    where it has other tables of the same names: those are another version's, and are left as they
-    are.
+    Raises ``LocalDatabaseError``, ``UsageError`` if its path is wrong, and ``JournalError`` if a
+    table of ``schema`` has other columns there: the file is another version's and is left as it is.
     """
     try:
         make_private_folder(path.parent)
@@ -137,31 +134,30 @@ def open_local_database(path: Path, schema: str, **options: Any) -> LocalDatabas
 
 
 def _require_same_schema(db: LocalDatabase, path: Path, schema: str) -> None:
-    with closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(schema)
-        ours = _read_schema(empty)
-    there = _read_schema(db)
-    if all(there.get(name, part) == part for name, part in ours.items()):
+    with closing(sqlite3.connect(":memory:")) as model:
+        model.executescript(schema)
+        expected = _read_schema(model)
+    found = _read_schema(db)
+    if all(found.get(name, columns) == columns for name, columns in expected.items()):
         return
     raise JournalError(
         Text(
-            pt="{path} é de outra versão do xlbridge: as tabelas são outras. O arquivo ficou "
-            "como estava.",
-            en="{path} is of another version of xlbridge: its tables differ. The file was left "
-            "as it is.",
+            pt="{path} é de outra versão do xlbridge: as tabelas são outras. O arquivo não foi "
+            "alterado.",
+            en="{path} was created by another version of xlbridge: its tables differ. The file "
+            "was not changed.",
         ).format(path=path),
         Text(
-            pt="Use a versão que o criou, ou escolha outra pasta com XLBRIDGE_HOME. Um diário "
+            pt="Use a versão que o criou ou escolha outra pasta com XLBRIDGE_HOME. Um diário "
             "novo não sabe o que já foi enviado: confira no sistema antes de enviar.",
-            en="Use the version that made it, or choose another folder with XLBRIDGE_HOME. A "
-            "new journal does not know what was sent already: look in the system before you "
-            "send.",
+            en="Use the version that created it, or choose another folder with XLBRIDGE_HOME. A "
+            "new journal does not know what was already sent: check the system before you send.",
         ),
     )
 
 
 def _read_schema(db: sqlite3.Connection) -> Mapping[str, str]:
-    """Return what a database is made of, by name, with the columns of the tables."""
+    """Return the type and columns of each object in a database, by name."""
     return dict(db.execute(_SCHEMA_QUERY))
 
 
@@ -174,9 +170,9 @@ def _unusable_file(
             en="{path} cannot be read or written: {reason}.",
         ).format(path=path, reason=reason),
         Text(
-            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço no disco, e tente de "
+            pt="Confira a pasta (XLBRIDGE_HOME), as permissões e o espaço em disco e tente de "
             "novo.",
-            en="Check the folder (XLBRIDGE_HOME), the permissions and the space on the disk, and "
-            "try again.",
+            en="Check the folder (XLBRIDGE_HOME), its permissions and the disk space, and try "
+            "again.",
         ),
     )

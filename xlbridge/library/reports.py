@@ -275,7 +275,7 @@ def validate(
     )
     require_choice("delimiter", delimiter, (None, *CSV_DELIMITERS.values()))
     require_choice("encoding", encoding, (None, *CSV_ENCODINGS))
-    form = CsvForm(delimiter, encoding).completed(settings.limits.csv)
+    form = CsvForm(delimiter, encoding).with_defaults(settings.limits.csv)
     limits = replace(settings.limits, csv=form)
     return Report(validate_single_sheet(request, folder, limits))
 

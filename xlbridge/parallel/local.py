@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from xlbridge.parallel.tasks import Item, LostItem, OnDone, Outcome, Task, WorkerDied
-from xlbridge.processes import HelperProcess, available_cpus, has_begun, helper_not_started
+from xlbridge.processes import HelperProcess, available_cpus, helper_not_started, wait_until_ready
 
 
 class Worker(HelperProcess):
@@ -19,16 +19,16 @@ class Worker(HelperProcess):
     def __init__(self, module: str) -> None:
         """``module`` is imported while nothing is to be done yet."""
         super().__init__("xlbridge.parallel.worker_process", module)
-        self.has_begun = False
+        self.is_ready = False
 
     def ask(self, task: Task[Any, Any], item: Any) -> Any:
         """Return what the task returned.
 
         Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerDied``.
         """
-        if not self.has_begun:
-            self.has_begun = has_begun(self.pipes[1])
-        if not self.has_begun:
+        if not self.is_ready:
+            self.is_ready = wait_until_ready(self.pipes[1])
+        if not self.is_ready:
             raise WorkerDied
         # What is sent and taken in needs pandas, and the process is to begin before that is here.
         from xlbridge.parallel.messages import ask_worker
@@ -146,11 +146,11 @@ class _WorkerSlot:
             try:
                 return worker.ask(task, item)
             except WorkerDied:
-                if worker.has_begun:
+                if worker.is_ready:
                     worker.kill()
                 worker.wait()
                 lost.append(worker)
-        if lost and not any(worker.has_begun or worker.was_killed for worker in lost):
+        if lost and not any(worker.is_ready or worker.was_killed for worker in lost):
             raise helper_not_started()
         return LostItem()
 

@@ -10,7 +10,7 @@ import pickle
 import sys
 
 from xlbridge.parallel.messages import run_task
-from xlbridge.processes import tell_ready
+from xlbridge.processes import report_ready
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     # Whatever a library prints must not come between the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     importlib.import_module(sys.argv[1])
-    tell_ready(answers)
+    report_ready(answers)
     while True:
         try:
             task, item = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent

@@ -1,4 +1,4 @@
-"""Profiles: the environments that a user works with, and their passwords."""
+"""Profiles: the environments of a user, and their passwords."""
 
 import lazy_loader
 

@@ -16,8 +16,8 @@ from xlbridge.profiles.profile import (
     ProfileFile,
     parse_profile_file,
     profile_file_path,
+    profiles_hint,
     read_profile_file,
-    which_profiles,
 )
 from xlbridge.settings import DEFAULT_SETTLE_SECONDS
 
@@ -25,17 +25,17 @@ Edit = Callable[[TOMLDocument], TOMLDocument]
 
 
 def check_profile(home: Path, profile: Profile) -> None:
-    """Raise ``ConfigError`` where the file could not hold a profile; nothing is written."""
+    """Raise ``ConfigError`` if saving a profile would be refused; nothing is written."""
     _apply_edit(home, lambda document: _set_profile(document, profile))
 
 
 def save_profile(home: Path, profile: Profile) -> None:
-    """Add a profile, or change the one of its name. Raises ``ConfigError``, ``UsageError``."""
+    """Add a profile, or replace the one of its name. Raises ``ConfigError``, ``UsageError``."""
     _write_edit(home, lambda document: _set_profile(document, profile))
 
 
 def remove_profile(home: Path, name: str) -> Profile:
-    """Remove a profile and return it. Raises ``UsageError`` when there is none."""
+    """Remove a profile and return it. Raises ``UsageError`` if it does not exist."""
     profile = _require_profile(home, name)
 
     def remove(document: TOMLDocument) -> TOMLDocument:
@@ -49,12 +49,12 @@ def remove_profile(home: Path, name: str) -> Profile:
 
 
 def set_default(home: Path, name: str) -> None:
-    """Use a profile where none is named. Raises ``ConfigError`` for one of production."""
+    """Make a profile the default. Raises ``ConfigError`` for a production profile."""
     _require_profile(home, name)
 
     def change(document: TOMLDocument) -> TOMLDocument:
         if "default" not in document:
-            # At the end of the file it would belong to the last table.
+            # Appended to the file, it would belong to the last table.
             return tomlkit.parse(f'default = "{name}"\n{tomlkit.dumps(document)}')
         document["default"] = name
         return document
@@ -65,7 +65,7 @@ def set_default(home: Path, name: str) -> None:
 def _require_profile(home: Path, name: str) -> Profile:
     profiles = read_profile_file(home).profiles
     if name not in profiles:
-        raise UsageError(NO_SUCH_PROFILE.format(name=name), which_profiles(name, profiles))
+        raise UsageError(NO_SUCH_PROFILE.format(name=name), profiles_hint(name, profiles))
     return profiles[name]
 
 
@@ -94,7 +94,7 @@ def _write_edit(home: Path, edit: Edit) -> None:
 
 
 def _apply_edit(home: Path, edit: Edit) -> tuple[str, ProfileFile]:
-    """Return the file's text as it would be, held to the file's own rules."""
+    """Return the edited text of the file, parsed to check it."""
     path = profile_file_path(home)
     read_profile_file(home)
     try:

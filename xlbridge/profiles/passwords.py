@@ -20,7 +20,7 @@ _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PasswordSource(StrEnum):
-    """Stores in which a password can be."""
+    """Places where a password is stored."""
 
     ENVIRONMENT = "environment"
     KEYRING = "keyring"
@@ -30,17 +30,17 @@ class PasswordSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """An environment's password, and where it was found; empty where there is none."""
+    """An environment's password, empty if there is none, and where it was found."""
 
     source: PasswordSource
     value: str = field(default="", repr=False)
 
 
 def find_password(settings: Settings, profile: Profile) -> Password:
-    """Return the password of a profile; that of the environment comes before what is stored.
+    """Return the password of a profile: from the environment, the keyring, or the private file.
 
-    A stored password belongs to an address and a user: it is not found for any other. Raises
-    ``ConfigError`` for a password file that others may read.
+    A stored password belongs to an address and a user, and is not used for any other. Raises
+    ``ConfigError`` for a password file that other users may read.
     """
     if settings.password:
         return Password(PasswordSource.ENVIRONMENT, settings.password)
@@ -54,10 +54,10 @@ def find_password(settings: Settings, profile: Profile) -> Password:
 def store_password(
     home: Path, profile: Profile, password: str, source: PasswordSource | None
 ) -> PasswordSource:
-    """Keep a password in the keyring or in a private file, and nowhere else; say where.
+    """Store a password in the keyring or a private file, and nowhere else; return where.
 
-    Without a source the keyring is used where there is one, else the file. Raises ``ConfigError``
-    when the keyring is asked for and cannot be used.
+    Without a source the keyring is used if there is one, else the file. Raises ``ConfigError`` if
+    the keyring is requested and cannot be used.
     """
     delete_password(home, profile)
     if source is not PasswordSource.FILE and _write_to_keyring(profile, password):
@@ -69,7 +69,7 @@ def store_password(
                 en="The system's keyring cannot be used.",
             ),
             Text(
-                pt='Instale o extra: pip install "xlbridge[keyring]", ou use --store file.',
+                pt='Instale o extra: pip install "xlbridge[keyring]" ou use --store file.',
                 en='Install the extra: pip install "xlbridge[keyring]", or use --store file.',
             ),
         )
@@ -79,7 +79,7 @@ def store_password(
 
 
 def delete_password(home: Path, profile: Profile) -> None:
-    """Remove a stored password from wherever it is."""
+    """Delete a password from the keyring and the private file."""
     _password_path(home, profile).unlink(missing_ok=True)
     keyring = _keyring()
     if keyring is not None and _read_from_keyring(profile):
@@ -99,8 +99,8 @@ def _read_from_file(path: Path, profile: Profile) -> str:
     if open_to_others:
         raise ConfigError(
             Text(
-                pt="Outros usuários podem ler {path}, que guarda uma senha.",
-                en="Other users may read {path}, which keeps a password.",
+                pt="Outros usuários podem ler {path}, que contém uma senha.",
+                en="Other users may read {path}, which contains a password.",
             ).format(path=path),
             Text(pt="chmod 600 {path}", en="chmod 600 {path}").format(path=path),
         )
@@ -123,8 +123,7 @@ def _read_from_keyring(profile: Profile) -> str:
     try:
         return keyring.get_password(_keyring_service(profile), profile.email) or ""
     except keyring.errors.KeyringError:
-        # A locked or missing keyring keeps nothing that could be had now.
-        return ""
+        return ""  # The keyring is locked or missing.
 
 
 def _write_to_keyring(profile: Profile, password: str) -> bool:
@@ -135,12 +134,12 @@ def _write_to_keyring(profile: Profile, password: str) -> bool:
         keyring.set_password(_keyring_service(profile), profile.email, password)
     except keyring.errors.KeyringError:
         return False
-    # A backend may take everything and keep nothing.
+    # A backend may accept everything and store nothing.
     return _read_from_keyring(profile) == password
 
 
 def _keyring() -> Any:
-    """Return the optional package, which is slow to load, or None without it."""
+    """Return the optional package, which is slow to load, or None if it is not installed."""
     if importlib.util.find_spec("keyring") is None:
         return None
     importlib.import_module("keyring.errors")

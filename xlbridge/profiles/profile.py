@@ -1,4 +1,4 @@
-"""Profiles: the environments of a user, the file ``profiles.toml``, and which one a command uses.
+"""Profiles: the environments of a user, stored in ``profiles.toml``, and the choice of one.
 
 The file never holds passwords::
 
@@ -43,11 +43,11 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 NO_SUCH_PROFILE = Text(pt="Não existe o perfil {name!r}.", en="There is no profile {name!r}.")
 
 EMBEDDED_NAME = "sandbox"
-"""The embedded sandbox, in the journal and to the user."""
+"""Name of the embedded sandbox, in the journal and in messages."""
 
 
 class ProfileSource(StrEnum):
-    """Places where an environment can be configured."""
+    """Places where an environment is configured."""
 
     FILE = "file"
     ENVIRONMENT = "environment"
@@ -59,11 +59,11 @@ class Profile:
     """An environment, without its secrets.
 
     ``base_url`` and ``email`` are empty for the embedded sandbox. ``settle_seconds`` is how long
-    an import whose answer was lost may still be on its way. ``ca_bundle`` is a PEM file with the
-    certificate authorities to trust instead of the usual ones. ``trust_429`` says that the system
-    answers a 429 before it writes anything, ``exclusive`` that nobody else writes there while an
-    upload runs. ``timeout_seconds`` is how long an answer is waited for. ``log_words`` are the
-    system's words for the status of a queued file.
+    an import whose answer was lost may still be in progress. ``ca_bundle`` is a PEM file with the
+    certificate authorities to trust instead of the default ones. ``trust_429``: the system answers
+    429 before it writes anything. ``exclusive``: nobody else writes there during an upload.
+    ``timeout_seconds`` is how long to wait for an answer. ``log_words`` maps the system's words for
+    the status of a queued file to ``LOG_MEANINGS``.
 
     Source: the spec, What the service does (two independent environments).
     """
@@ -82,12 +82,12 @@ class Profile:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, spelt one way: what credentials and tokens belong to."""
+        """Normalised scheme, host and port, to which passwords and tokens belong."""
         return origin_of(self.base_url)
 
 
 def origin_of(base_url: str) -> str:
-    """Return an address's scheme, host and port, however it is spelt; "" for no address."""
+    """Return an address's normalised scheme, host and port; "" if it is not an address."""
     try:
         url = urlsplit(base_url)
         port = url.port or _DEFAULT_PORTS.get(url.scheme)
@@ -97,9 +97,9 @@ def origin_of(base_url: str) -> str:
 
 
 def is_profile_name(text: str) -> bool:
-    """Say whether a profile may be called so: lower-case letters, digits, ``_`` and ``-``.
+    """Return whether a text is a valid profile name: lower-case letters, digits, ``_``, ``-``.
 
-    It names a folder too, on every system.
+    It also names a folder, on every system.
     """
     return _NAME.fullmatch(text) is not None and _RESERVED.fullmatch(text) is None
 
@@ -120,7 +120,7 @@ _REQUIRED = ("base_url", "email")
 
 @dataclass(frozen=True, slots=True)
 class ProfileFile:
-    """The content of ``profiles.toml``; ``default`` is used where no profile is named."""
+    """The content of ``profiles.toml``; ``default`` names the default profile."""
 
     path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
@@ -133,11 +133,11 @@ def profile_file_path(home: Path) -> Path:
 
 
 def read_profile_file(home: Path) -> ProfileFile:
-    """Read the profiles; without the file there are none.
+    """Read the profiles; none if the file does not exist.
 
-    Raises ``ConfigError`` that names the file and the place for anything that cannot be: no TOML,
-    an unknown or missing key, a wrong type, a production profile as the default, an address that
-    is both production and not.
+    Raises ``ConfigError``, naming the file and the key, for invalid TOML, an unknown or missing
+    key, a wrong type, a production profile as the default, or an address that is both production
+    and not.
     """
     path = profile_file_path(home)
     try:
@@ -178,9 +178,9 @@ def _parse_profile(path: Path, name: str, table: Any) -> Profile:
             path,
             Text(
                 pt="{place}: o nome de um perfil tem só letras minúsculas, algarismos, _ e -, e "
-                "não {name}",
-                en="{place}: a profile's name has only lower-case letters, digits, _ and -, not "
-                "{name}",
+                "não pode ser {name}",
+                en="{place}: a profile's name has only lower-case letters, digits, _ and -, and "
+                "cannot be {name}",
             ).format(place=place, name=repr(name)),
         )
     if not isinstance(table, dict):
@@ -234,7 +234,7 @@ def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) ->
     if default is None:
         return
     if default not in profiles:
-        message = Text(pt="default não é um dos perfis", en="default is none of the profiles")
+        message = Text(pt="default não é um dos perfis", en="default is not one of the profiles")
         raise _profile_file_error(path, message)
     if profiles[default].production:
         raise _profile_file_error(
@@ -248,17 +248,17 @@ def _check_default(path: Path, profiles: Mapping[str, Profile], default: Any) ->
 
 
 def _check_addresses(path: Path, profiles: Mapping[str, Profile]) -> None:
-    real = {profile.origin: profile.name for profile in profiles.values() if profile.production}
+    production = {each.origin: each.name for each in profiles.values() if each.production}
     for profile in profiles.values():
-        if not profile.production and profile.origin in real:
+        if not profile.production and profile.origin in production:
             raise _profile_file_error(
                 path,
                 Text(
                     pt="profiles.{one} e profiles.{other} têm o mesmo endereço, e só um é de "
                     "produção",
-                    en="profiles.{one} and profiles.{other} have the same address, and only one "
+                    en="profiles.{one} and profiles.{other} have the same address, but only one "
                     "is production",
-                ).format(one=real[profile.origin], other=profile.name),
+                ).format(one=production[profile.origin], other=profile.name),
             )
 
 
@@ -268,33 +268,32 @@ _DEFAULT_HINT = Text(
 ).format(fields=", ".join(_FIELDS))
 
 
-def _profile_file_error(path: Path, what: Text, hint: Text | None = None) -> ConfigError:
-    message = Text(pt="{path}: {what}.", en="{path}: {what}.").format(path=path, what=what)
+def _profile_file_error(path: Path, problem: Text, hint: Text | None = None) -> ConfigError:
+    message = untranslated("{path}: {problem}.").format(path=path, problem=problem)
     return ConfigError(message, hint or _DEFAULT_HINT)
 
 
 def choose_profile(settings: Settings) -> Profile:
-    """Return the profile that is named, else the environment's, the default, or the sandbox's.
+    """Return the named profile, else the environment's, the default, or the sandbox's.
 
-    A profile of the file and the environment's address and user must not contradict each other.
-    Raises ``ConfigError`` when they do, when no such profile exists, and what
-    ``read_profile_file`` raises.
+    Raises ``ConfigError`` if the profile does not exist, if the environment's address or user
+    contradicts it, and for an invalid profile file.
     """
-    known = read_profile_file(settings.home)
+    file = read_profile_file(settings.home)
     name = settings.profile
     if name is None and not settings.base_url:
-        name = known.default
-    if name is not None and name in known.profiles:
-        profile = known.profiles[name]
+        name = file.default
+    if name is not None and name in file.profiles:
+        profile = file.profiles[name]
         _require_agreement(settings, profile)
     elif settings.base_url and not settings.profile_must_exist:
-        profile = _profile_from_environment(settings, known)
+        profile = _profile_from_environment(settings, file)
     elif name in (None, EMBEDDED_NAME):
         profile = Profile(EMBEDDED_NAME, "", "", source=ProfileSource.EMBEDDED)
         if settings.base_url:
             _require_agreement(settings, profile)
     else:
-        hint = which_profiles(name or "", known.profiles)
+        hint = profiles_hint(name or "", file.profiles)
         raise ConfigError(NO_SUCH_PROFILE.format(name=name), hint)
     return replace(
         profile,
@@ -305,59 +304,58 @@ def choose_profile(settings: Settings) -> Profile:
 
 
 def settings_for(settings: Settings, profile: Profile) -> Settings:
-    """Return the settings as they are for a profile: its settle time, its journal and payloads.
+    """Return the settings for a profile: its settle time, log words, and state folder.
 
-    Those of named profiles are in folders of their own.
+    Profiles of the file have a folder each, the others share ``settings.home``.
     """
-    named = profile.source is ProfileSource.FILE
+    from_file = profile.source is ProfileSource.FILE
     return replace(
         settings,
         settle=profile.settle_seconds,
-        state=settings.home / "profiles" / profile.name if named else settings.home,
+        state=settings.home / "profiles" / profile.name if from_file else settings.home,
         log_words={**profile.log_words, **settings.log_words},
     )
 
 
-def _profile_from_environment(settings: Settings, known: ProfileFile) -> Profile:
+def _profile_from_environment(settings: Settings, file: ProfileFile) -> Profile:
     base_url = settings.base_url or ""
-    real = {profile.origin for profile in known.profiles.values() if profile.production}
+    production = {profile.origin for profile in file.profiles.values() if profile.production}
     return Profile(
-        # A password may stand in the address, which is refused later: it must not be a name.
+        # An address with a password is refused later; the name must not contain it.
         name=settings.profile or base_url.rpartition("@")[2],
         base_url=base_url,
         email=settings.email or "",
-        production=origin_of(base_url) in real,
+        production=origin_of(base_url) in production,
         source=ProfileSource.ENVIRONMENT,
     )
 
 
 def _require_agreement(settings: Settings, profile: Profile) -> None:
-    given = (
+    for variable, value, expected in (
         ("XLBRIDGE_BASE_URL", settings.base_url, profile.base_url),
         ("XLBRIDGE_EMAIL", settings.email, profile.email),
-    )
-    for variable, said, known in given:
-        if said is not None and said.rstrip("/") != known.rstrip("/"):
+    ):
+        if value is not None and value.rstrip("/") != expected.rstrip("/"):
             raise ConfigError(
                 Text(
                     pt="{variable} contradiz o perfil {name}.",
                     en="{variable} contradicts the profile {name}.",
                 ).format(variable=variable, name=profile.name),
                 Text(
-                    pt="Retire a variável, ou escolha outro perfil.",
+                    pt="Remova a variável ou escolha outro perfil.",
                     en="Unset the variable, or choose another profile.",
                 ),
             )
 
 
-def which_profiles(name: str, known: Collection[str]) -> Text:
-    """Return which profiles there are, the one that was probably meant, and how to make one."""
-    there = Text(pt="Existem: {names}.", en="There are: {names}.")
+def profiles_hint(name: str, known: Collection[str]) -> Text:
+    """Return the hint for an unknown profile: a similar name, all names, how to create one."""
+    some = Text(pt="Existem: {names}.", en="Existing profiles: {names}.")
     none = Text(pt="Ainda não há nenhum perfil.", en="There is no profile yet.")
     return Text(
-        pt="{meant}{there} Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
-        en="{meant}{there} To make one: xlbridge login --profile NAME --url ADDRESS",
+        pt="{suggestion}{existing} Para criar um: xlbridge login --profile NOME --url ENDEREÇO",
+        en="{suggestion}{existing} To create one: xlbridge login --profile NAME --url ADDRESS",
     ).format(
-        meant=suggestion(name, known),
-        there=there.format(names=", ".join(known)) if known else none,
+        suggestion=suggestion(name, known),
+        existing=some.format(names=", ".join(known)) if known else none,
     )

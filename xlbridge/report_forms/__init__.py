@@ -1,4 +1,4 @@
-"""Forms of reports, and the base template that the page of each room extends."""
+"""Output forms of reports, and the base template of all pages."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
-"""Forms of every report, declared once: what options say of each, and how a report is told in it.
+"""Output forms of reports: text, JSON, HTML page, workbook.
 
-Uploads, processing, batches, rehearsals, closing proofs and validations all report by
-``ReportForms``, so that a form is chosen, printed and written in one way. A page that stands alone
-has style, script and data in it, and its content security policy lets it load nothing. A value from
-a workbook or from the remote system is always escaped.
+Uploads, processing, batches, rehearsals, closing proofs and validations all report through
+``ReportForms``, so that forms are chosen, printed and written in one way. A standalone page
+contains its style, script and data, and its content security policy lets it load nothing. Values
+from a workbook or the remote system are always escaped.
 """
 
 import base64
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def _has_none(*_: object) -> Any:
+def _not_available(*_: object) -> Any:
     raise NotImplementedError("the report has no such form")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportForms:
-    """Contents of a report, each made when a form asks for it; those that it lacks are left out.
+    """The forms in which a report is available, each built on demand.
 
-    ``document`` is what JSON holds, ``lines`` are for a person; ``page`` is HTML, and ``workbook``
-    writes a file. ``json_pieces`` is the text of a document that is too long to hold at once.
+    ``document`` is the JSON document, ``lines`` are text for people, ``page`` is HTML, ``workbook``
+    writes a file. ``json_pieces`` is the text of a document too long to hold in memory.
     """
 
-    document: Callable[[], Any] = _has_none
-    lines: Callable[[], Iterable[Text | str]] = _has_none
-    page: Callable[[], str] = _has_none
-    workbook: Callable[[Path], None] = _has_none
+    document: Callable[[], Any] = _not_available
+    lines: Callable[[], Iterable[Text | str]] = _not_available
+    page: Callable[[], str] = _not_available
+    workbook: Callable[[Path], None] = _not_available
     json_pieces: Callable[[], Iterator[str]] | None = None
 
     def render(self, form: str) -> Iterator[str]:
@@ -46,10 +46,10 @@ class ReportForms:
         return PRINTABLE_FORMS[form].pieces(self)
 
     def write(self, form: str, target: Path) -> None:
-        """Write a form to a file, whole or not at all, for its owner only: it quotes cells.
+        """Write a form to a file atomically, readable by its owner only, as it quotes cells.
 
-        Raises ``UsageError`` when it cannot be written; ``WorkbookRefused`` when it is to be a copy
-        of a workbook that cannot be copied.
+        Raises ``UsageError`` if it cannot be written; ``WorkbookRefused`` if the form is a copy of
+        a workbook that cannot be copied.
         """
         if form == "workbook":
             self.workbook(target)
@@ -82,14 +82,14 @@ def _html(report: ReportForms) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PrintableForm:
-    """Form of reports that is text: what options say of it, and its pieces made of a report.
+    """A textual form of reports: its help in options, and a function that renders it in pieces.
 
-    Not of every report is one that needs more than the lines and the document that each has.
+    A ``universal`` form needs only the lines and the document, which every report has.
     """
 
     help: Text
     pieces: Callable[[ReportForms], Iterator[str]]
-    of_every_report: bool = True
+    universal: bool = True
 
 
 PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
@@ -98,7 +98,7 @@ PRINTABLE_FORMS: Mapping[str, PrintableForm] = {
     "html": PrintableForm(
         Text(pt="uma página para o navegador", en="a page for the browser"),
         _html,
-        of_every_report=False,
+        universal=False,
     ),
 }
 """The printable forms by name, the default first; the other form is ``workbook``."""
@@ -111,12 +111,12 @@ def render_page(
 ) -> str:
     """Return a page as HTML, in the active language.
 
-    The folder ``page`` of ``package`` holds its ``page.html``, which extends
-    ``xlbridge.report_forms/base.html``, its ``page.css``, and ``page.js`` where the page is
-    ``scripted``.
-    The template gets ``values``; its filter ``tojson`` passes data to the script. Lone surrogates,
-    which no file can hold, become question marks. A page that is ``served`` does not stand alone:
-    it loads its style and scripts from ``/files/`` of its server, whose headers hold its policy.
+    The folder ``page`` of ``package`` contains ``page.html``, which extends
+    ``xlbridge.report_forms/base.html``, ``page.css``, and ``page.js`` if the page is ``scripted``.
+    The template receives ``values``; its filter ``tojson`` passes data to the script. Lone
+    surrogates, which UTF-8 cannot encode, become question marks. A page that is ``served`` is not
+    standalone: it loads its style and scripts from ``/files/`` of its server, which sets its
+    policy.
     """
     style, script = "", None
     if not served:
@@ -131,7 +131,7 @@ def render_page(
 
 @cache
 def _environment() -> "Environment":
-    # Imported late: commands that write no page start without it.
+    # Imported late, for the sake of commands that write no page.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -148,12 +148,12 @@ def _environment() -> "Environment":
 
 @cache
 def _source(name: str) -> str:
-    """Return a file that is shipped in a package, named ``package/path``."""
+    """Return the text of a file in a package, named ``package/path``."""
     package, _, path = name.partition("/")
     return files(package).joinpath(path).read_text("utf-8")
 
 
 def _csp_hash(content: str) -> str:
-    """Return how a content security policy names the one content that it lets through."""
+    """Return the hash source of a content security policy that allows ``content``."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from xlbridge.errors import UsageError, suggestion, understood_name
+from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.resources.checks.all_rules import checks_of, code_width
 from xlbridge.resources.column import KIND_OF_DTYPE, USUAL_YEARS, Column, Kind
@@ -240,7 +240,7 @@ class Catalogue(Mapping[str, Resource]):
 
         Raises ``UsageError`` naming the known ones when there is none.
         """
-        if understood := understood_name(name, self):
+        if understood := resolve_name(name, self):
             return self[understood]
         raise UsageError(
             Text(

@@ -86,7 +86,7 @@ def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
     if running is not None and _is_answering(running):
         yield running
         return
-    with sandbox_process(settings.home, schemas=settings.own_schemas) as started:
+    with sandbox_process(settings.home, schemas=settings.custom_schemas) as started:
         yield started
 
 

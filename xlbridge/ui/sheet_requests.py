@@ -114,7 +114,7 @@ class SheetRequests:
     def _open(self, path: Path, csv: CsvForm, progress: ReadingProgress) -> dict[str, Any]:
         """Read and validate a file, and show it in place of what is open, unless it is stopped."""
         own = self._workspace.settings.limits
-        limits = replace(own, csv=csv.completed(own.csv))
+        limits = replace(own, csv=csv.with_defaults(own.csv))
         try:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
             told = self._recognised(editor, SheetChoice(), None)

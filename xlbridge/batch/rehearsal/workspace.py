@@ -88,7 +88,7 @@ class Workspace:
             password=secrets.token_urlsafe(),
             settle=self.settle,
             limits=self.settings.limits,
-            own_schemas=self._schemas(),
+            custom_schemas=self._schemas(),
         )
 
     @contextmanager

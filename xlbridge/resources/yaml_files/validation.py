@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import yaml
 
-from xlbridge.errors import closest, os_error_reason
+from xlbridge.errors import closest_name, os_error_reason
 from xlbridge.i18n import Text
 from xlbridge.resources.yaml_files.document import YamlDocument, YamlPath, parser_problem
 
@@ -117,7 +117,7 @@ def unknown_value(found: object, allowed: "tuple[str, ...]") -> Text:
         en="{found} is not known; {meant}allowed here: {allowed}.",
     ).format(
         found=format_yaml_value(found),
-        meant=_MEANT.format(name=close) if (close := closest(str(found), allowed)) else "",
+        meant=_MEANT.format(name=close) if (close := closest_name(str(found), allowed)) else "",
         allowed=", ".join(allowed),
     )
 

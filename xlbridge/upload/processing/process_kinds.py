@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from xlbridge.errors import UsageError, suggestion, understood_name
+from xlbridge.errors import UsageError, resolve_name, suggestion
 from xlbridge.i18n import Text
 from xlbridge.wire import Operation
 from xlbridge.wire.imports import IMPORT_LOG, IMPORT_PROCESS, ImportLog, ImportState
@@ -248,7 +248,7 @@ def find_kind(listing: str) -> ProcessKind:
 
     Raises ``UsageError`` when there is none.
     """
-    known = understood_name(listing, KINDS)
+    known = resolve_name(listing, KINDS)
     if known is None:
         raise UsageError(
             Text(

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from xlbridge.processes import tell_ready
+from xlbridge.processes import report_ready
 from xlbridge.settings import CsvForm, WorkbookLimits
 from xlbridge.workbook.read.archive import FileKind
 from xlbridge.workbook.read.messages import send_messages
@@ -37,7 +37,7 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
         with suppress(OSError):
             fcntl.fcntl(sys.stdout, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
-    tell_ready(sys.stdout.buffer)
+    report_ready(sys.stdout.buffer)
     line = sys.stdin.readline()
     if not line:
         return

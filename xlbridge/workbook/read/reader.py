@@ -20,7 +20,7 @@ from threading import Timer
 from typing import BinaryIO
 
 from xlbridge.errors import XlbridgeError
-from xlbridge.processes import has_begun, helper_not_started
+from xlbridge.processes import helper_not_started, wait_until_ready
 from xlbridge.settings import WorkbookLimits
 from xlbridge.workbook.address import CellPosition, column_index, column_letters
 from xlbridge.workbook.read.archive import (
@@ -91,7 +91,7 @@ def parse_in_child(
 
 def _receive_workbook(stream: BinaryIO, on_rows: OnRows) -> WorkbookCells:
     # What ends before it has read anything of the file did not end by it.
-    if not has_begun(stream):
+    if not wait_until_ready(stream):
         raise helper_not_started()
     try:
         return assemble_workbook(receive_messages(stream), on_rows)
