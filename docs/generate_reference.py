@@ -354,12 +354,12 @@ def _collect(annotation: Any, found: set[type[BaseModel]]) -> None:
 def _listing(listing: Listing) -> Lines:
     yield from ("", f"## {listing.name}", "", f"{_both(listing.title)}.", "")
     yield f"- From: {_call(listing.operation)}"
-    if listing.each and listing.each.source is None:
+    if (by_key := listing.per_record) and by_key.source is None:
         yield "- Once for each number of `--id`, or of this computer's journal"
-    elif listing.each and listing.each.source:
-        counted = f", and each `{listing.each.counted}` from 1 on" if listing.each.counted else ""
-        yield f"- Once for each record of: {_code(listing.each.source.name)}{counted}"
-    for name, operation in listing.of.items():
+    elif by_key and by_key.source:
+        counter = f", and each `{by_key.counter}` from 1 on" if by_key.counter else ""
+        yield f"- Once for each record of: {_code(by_key.source.name)}{counter}"
+    for name, operation in listing.path_filters.items():
         yield f"- With `--{name}`, from: {_call(operation)}"
     if listing.details:
         yield f"- With `--with-files`, each record from: {_call(listing.details[0])}"
@@ -380,10 +380,10 @@ def _reservations(listing: Listing) -> Lines:
     if listing.per_value:
         sources = _code(*(source.name for source in listing.per_value.sources))
         yield f"- Once for each `--{listing.per_value.filter}`; without it, for those in: {sources}"
-    if listing.guessed:
-        yield f"- Filters whose names are a guess: {_options(sorted(listing.guessed))}"
-    if listing.local:
-        yield f"- Filters that records are chosen by here: {_options(sorted(listing.local))}"
+    if listing.undocumented:
+        yield f"- Filters whose names are a guess: {_options(sorted(listing.undocumented))}"
+    if listing.local_filters:
+        yield f"- Filters applied by xlbridge: {_options(sorted(listing.local_filters))}"
 
 
 def _call(operation: Operation) -> str:

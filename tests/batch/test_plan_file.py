@@ -72,7 +72,7 @@ def test_a_plan_is_read_with_its_parameters(write_plan: WritePlan, catalogue: Ca
         "2026-10-01 2026-10-31"
     )
     assert isinstance(titulos, ExportStep)
-    assert titulos.filters.given == {Filter.CLIENT: (7,)}
+    assert titulos.filters.values == {Filter.CLIENT: (7,)}
     assert [steps[name].profile for name in ("receber", "clientes")] == ["matriz", "filial"]
 
 

@@ -54,7 +54,7 @@ def write_all(
         TemporaryDirectory() as folder,
         closing(PartStore(Path(folder), len(sheets) + 1)) as store,
     ):
-        flattener = Flattener(sheets, list(map(book.form, sheets)))
+        flattener = Flattener(sheets, list(map(book.line_format, sheets)))
         with store.new_part() as part:
             part.add([[n] for n in range(len(records))], flattener.lines(list(map(spelt, records))))
         store.keep(part)

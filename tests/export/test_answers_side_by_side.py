@@ -102,7 +102,7 @@ def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
         return type(error), str(error.message), str(error.hint)
     assert counted[-1] == done.records
     files = {path.name: content_of(path) for path in output.parent.iterdir()}
-    told = (done.records, done.sheets, done.newest, done.totals, done.calls)
+    told = (done.records, done.sheets, done.last_update, done.totals, done.calls)
     return files, told, [(window.records, window.digest) for window in done.windows]
 
 

@@ -87,7 +87,7 @@ def test_after_a_killed_server_the_next_run_goes_on_and_nothing_is_stale(tmp_pat
         with pytest.raises(TransportError):
             exported(running, output, unfinished, on_progress=kill, at_once=1)
     assert not output.exists()
-    kept = unfinished.windows()
+    kept = unfinished.window_count()
     assert kept > 3
     number = touch_oldest_order(home)
     with sandbox(home, "--port", port) as running:
@@ -164,36 +164,36 @@ def test_ctrl_c_leaves_no_file_and_the_next_run_goes_on(tmp_path: Path, forks: Z
 
 def test_what_is_too_old_or_not_wanted_is_not_used(tmp_path: Path) -> None:
     now = datetime(2026, 11, 21, 12)
-    place = ResumeStore(tmp_path, ["a"])
+    store = ResumeStore(tmp_path, ["a"])
     fresh = ResumeStore(tmp_path, ["a"], fresh=True)
-    leave_a_window(place, now)
-    with ResumeStore(tmp_path, ["b"]).place(now) as other:
+    leave_a_window(store, now)
+    with ResumeStore(tmp_path, ["b"]).open(now) as other:
         assert finished_in(other) == 0
     for unfinished, later, found in (
-        (place, timedelta(minutes=1), 1),
-        (place, ResumeStore.MAX_AGE + timedelta(minutes=1), 0),
+        (store, timedelta(minutes=1), 1),
+        (store, ResumeStore.MAX_AGE + timedelta(minutes=1), 0),
         (fresh, timedelta(minutes=1), 0),
-        (place, -timedelta(minutes=1), 0),
+        (store, -timedelta(minutes=1), 0),
     ):
-        leave_a_window(place, now)
-        with unfinished.place(now + later) as folder:
+        leave_a_window(store, now)
+        with unfinished.open(now + later) as folder:
             assert finished_in(folder) == found
 
 
 @pytest.mark.parametrize("name", ["0.lines", "keys", "sizes"])
 def test_a_window_that_lost_some_of_its_files_is_not_used(tmp_path: Path, name: str) -> None:
-    now, place = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
-    leave_a_window(place, now)
+    now, store = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
+    leave_a_window(store, now)
     (file,) = tmp_path.glob(f"*/*/{name}")
     file.write_bytes(file.read_bytes()[:-1])
-    with place.place(now) as folder:
+    with store.open(now) as folder:
         assert finished_in(folder) == 0
 
 
 def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
-    now, place = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
-    leave_a_window(place, now)
-    with place.place(now) as first, place.place(now) as second:
+    now, store = datetime(2026, 11, 21, 12), ResumeStore(tmp_path, ["a"])
+    leave_a_window(store, now)
+    with store.open(now) as first, store.open(now) as second:
         assert (finished_in(first), finished_in(second)) == (1, 0)
 
 
@@ -205,7 +205,7 @@ def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -
 
     def clear_up(asked: int) -> bool:
         ready.wait()
-        with ResumeStore(tmp_path, [asked]).place(now) as folder:
+        with ResumeStore(tmp_path, [asked]).open(now) as folder:
             return folder.is_dir()
 
     with ThreadPoolExecutor(3) as runs:
@@ -213,17 +213,17 @@ def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def leave_a_window(place: ResumeStore, now: datetime) -> None:
+def leave_a_window(store: ResumeStore, now: datetime) -> None:
     """Leave a finished window and half of another, as a run does that breaks off."""
-    with suppress(KeyboardInterrupt), place.place(now) as folder:
+    with suppress(KeyboardInterrupt), store.open(now) as folder:
         for path in folder.glob("part-*"):
             shutil.rmtree(path)
-        store = PartStore(folder, 1)
+        parts = PartStore(folder, 1)
         for rows in (["{}\n"], []):
-            with store.new_part() as part:
+            with parts.new_part() as part:
                 part.add([[1]], [([row.encode() for row in rows], [len(rows)])])
             if rows:
-                part.finish(Window(now, now), now)
+                part.save(Window(now, now), now)
         raise KeyboardInterrupt
 
 

@@ -170,8 +170,8 @@ def test_only_the_client_repeats_a_call_that_gets_no_listing(
 
 def test_once_stopped_no_call_is_begun(tmp_path: Path, client: Client, business: Business) -> None:
     listing = LISTINGS["contatos"]
-    recipe = keys_only_spec(listing)
-    reader = PartReader(client, listing, recipe, on_record=None, on_records=lambda _more: None)
+    spec = keys_only_spec(listing)
+    reader = PartReader(client, listing, spec, on_record=None, on_count=lambda _more: None)
     reader.stop()
     asked = [ListingCall(listing.operation, {"codcontato": code}) for code in range(1, 9)]
     with pytest.raises(Stopped):
@@ -194,8 +194,8 @@ def test_all_records_come_where_their_update_times_cannot_be_read(
     with closing(PartStore(tmp_path, sheets=1)) as store:
         fetcher = Fetcher(client, listing, Filters(), store, keys_only_spec(listing))
         fetcher.run()
-        count, _ = store.different_keys()
-    assert (count, fetcher.holes, fetcher.newest) == (1_300, [], "")
+        count, _ = store.distinct_keys()
+    assert (count, fetcher.holes, fetcher.last_update) == (1_300, [], "")
 
 
 def test_unknown_fields_are_kept_on_request(tmp_path: Path, client: Client) -> None:
@@ -210,17 +210,17 @@ def test_the_next_run_goes_on_from_the_last_complete_one(
     tmp_path: Path, client: Client, business: Business
 ) -> None:
     listing, runs = LISTINGS["clientes"], LastRuns(tmp_path / "state", "t")
-    assert runs.continued(listing, Filters()) == Filters()
+    assert runs.since_last(listing, Filters()) == Filters()
     done, _ = exported_lines(client, tmp_path / "c.jsonl")
-    runs.record(listing, Filters(), done)
+    runs.save(listing, Filters(), done)
     business.touch(7)
-    within = runs.continued(listing, Filters())
+    within = runs.since_last(listing, Filters())
     output = tmp_path / "next.jsonl"
     later = export(client, "clientes", output, within)
     codes = [json.loads(line)["codigoDoCliente"] for line in output.read_text().splitlines()]
     assert 7 in codes
     assert later.records == len(codes) < 10
-    assert within.given[Filter.FROM] < business.updated[7]
+    assert within.values[Filter.FROM] < business.updated[7]
 
 
 def attachment(url: str, name: str = "a.pdf", number: int = 1) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def test_files_come_from_the_system_and_stay_in_their_folder(
     business.files["/f/1"] = b"one"
     folder = tmp_path / "files"
     downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address)
-    downloads.take(
+    downloads.download(
         payable(
             attachment(f"{address}/f/1?token=SECRET", "../../etc/passwd"),
             attachment("http://other.example.com/f?token=SECRET", number=2),
@@ -259,8 +259,10 @@ def test_no_file_is_written_over_nor_larger_than_the_limit(
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "1-1-1-1-1-a.pdf").write_bytes(b"old")
-    downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address, most=100)
-    downloads.take(payable(attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)))
+    downloads = AttachmentDownloads(folder, LISTINGS["contaspagar"], address, max_size=100)
+    downloads.download(
+        payable(attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2))
+    )
     assert [path.read_bytes() for path in folder.iterdir()] == [b"old"]
     assert (downloads.files, len(downloads.problems)) == (0, 2)
 
@@ -272,12 +274,12 @@ def test_the_same_files_again_are_there_already(
     one, two = attachment(f"{address}/f/1"), attachment(f"{address}/f/2", number=2)
     for files in ([one], [one, two], [one, two]):
         downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
-        downloads.take(payable(*files))
+        downloads.download(payable(*files))
         assert (downloads.files, downloads.problems) == (len(files), [])
     for changed in (b"x" * 199_999, b"x" * 200_001, b"y" + b"x" * 199_999, b""):
         business.files["/f/1"] = changed
         downloads = AttachmentDownloads(tmp_path / "files", LISTINGS["contaspagar"], address)
-        downloads.take(payable(one))
+        downloads.download(payable(one))
         assert (downloads.files, len(downloads.problems)) == (0, 1)
     assert sorted(p.stat().st_size for p in (tmp_path / "files").iterdir()) == [3, 200_000]
 

@@ -193,7 +193,7 @@ def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
 ) -> None:
     with pytest.raises(UsageError, match="no key") as refused:
         require_records_of(LISTINGS["movimentacoes"], catalogue.named("saida"))
-    assert "one more record" in str(refused.value.hint)
+    assert "another record" in str(refused.value.hint)
     with pytest.raises(UsageError, match="does not hold the records"):
         require_records_of(LISTINGS["nfse"], catalogue.named("contaspagar"))
 

@@ -200,7 +200,7 @@ def test_a_key_that_is_not_there_is_named(
     assert bool(told["records"]) is there
     (number,) = key.values()
     lacking, verdict, advice = capsys.readouterr().err.splitlines()[-3:]
-    assert lacking == f"Not there: {number}"
+    assert lacking == f"Not found: {number}"
     assert verdict.startswith("✗ ")
     assert advice.startswith("Next: check the numbers")
 
@@ -210,7 +210,7 @@ def test_keys_that_are_not_there_are_told_in_order(
 ) -> None:
     asked = ["export", "nfe", "--id", "99999999", "--id", "9999999", "--at-once", "1"]
     assert main([*asked, "-o", str(tmp_path / "n.csv")]) == 1
-    assert "Not there: 9999999; 99999999" in capsys.readouterr().err
+    assert "Not found: 9999999; 99999999" in capsys.readouterr().err
 
 
 def test_an_export_that_was_edited_is_not_replaced_unasked(

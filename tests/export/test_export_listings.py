@@ -228,7 +228,7 @@ def test_a_filter_that_cannot_be_is_refused(listing: str, given: dict[Filter, An
 
 def test_codes_may_be_ranges() -> None:
     filters = Filters.parse({Filter.ID: ("7", "9-11"), Filter.BRANCH: None, Filter.ACTIVE: False})
-    assert filters.given == {Filter.ID: (7, 9, 10, 11)}
+    assert filters.values == {Filter.ID: (7, 9, 10, 11)}
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_listing_is_told_from_a_sheet_that_can_be_uploaded(
     assert xlbridge("validate", "t.xlsx").returncode == 0
     other = xlbridge("export", "estoque", *layout, "--force", **whom)
     assert other.returncode == 2
-    assert "no single resource whose import sheet takes the records of estoque" in other.stderr
+    assert "no single resource whose import sheet fits the records of estoque" in other.stderr
 
 
 def test_what_has_no_column_is_told_by_count(tmp_path: Path, xlbridge: Xlbridge) -> None:

@@ -160,10 +160,10 @@ def test_a_documented_filter_is_taken_at_its_word_where_records_do_not_show_it(
 
 def test_every_guessed_filter_has_a_field_to_be_judged_by() -> None:
     for listing in LISTINGS.values():
-        for name in listing.guessed - {Filter.FROM, Filter.TO}:
-            shown = set(name.type.of_record) & set(listing.model.model_fields)
+        for name in listing.undocumented - {Filter.FROM, Filter.TO}:
+            shown = set(name.type.record_fields) & set(listing.model.model_fields)
             assert shown, (listing.name, name)
-        if listing.guessed & {Filter.FROM, Filter.TO}:
+        if listing.undocumented & {Filter.FROM, Filter.TO}:
             assert "ultimaAtualizacao" in listing.model.model_fields
 
 

@@ -102,7 +102,7 @@ def test_requisitions_of_several_branches_keep_their_branch(
         seen = xlbridge(*asked, **whom)
     assert seen.returncode == 1
     assert "1, 2" in seen.stderr
-    advice = "Next: the same command with --branch and all values that there are."
+    advice = "Next: the same command with --branch and all values that exist."
     assert seen.stderr.splitlines()[-1] == advice
     assert "Next:" not in given.stderr
     assert [row["codigoDaFilial"] for row in rows_of(output)] == ["1", "2"]

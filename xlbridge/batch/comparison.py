@@ -157,7 +157,7 @@ class EnvironmentComparison:
         complete = True
         for name in (wanted.listing, *wanted.joined):
             listing = find_listing(name)
-            request = ExportRequest(listing=name, filters=wanted.filters, known=())
+            request = ExportRequest(listing=name, filters=wanted.filters, known_ids=())
             result, frames = export_frames(side.client, request, lambda: self._catalogue)
             complete &= result.complete
             apart = self._lists_apart(side, resource)
@@ -179,7 +179,7 @@ class EnvironmentComparison:
         declared = None if resource is None else resource.read_back
         listings = {one.operation.name: one.name for one in LISTINGS.values()}
         for name, apart in {} if declared is None else declared.lists.items():
-            request = ExportRequest(listing=listings[apart.operation_name], known=())
+            request = ExportRequest(listing=listings[apart.operation_name], known_ids=())
             _, frames = export_frames(side.client, request, lambda: self._catalogue)
             items = _rows(frames[request.listing], frozenset())
             filled = ({column: text for column, text in item.items() if text} for item in items)

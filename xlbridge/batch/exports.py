@@ -39,17 +39,17 @@ def run_export(
     """
     prepared = _prepare_output(batch, export.step)
     client = batch.environments.client(export.step.profile)
-    prepared = _with_known(batch, export.step, prepared)
+    prepared = _with_known_ids(batch, export.step, prepared)
     _record_export(batch, export, prepared.run(client, on_progress=on_progress))
 
 
-def _with_known(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
+def _with_known_ids(batch: Batch, step: ExportStep, prepared: PreparedExport) -> PreparedExport:
     """Return an export with the numbers that the journal knows, where no listing has them."""
-    if not prepared.takes_known:
+    if not prepared.accepts_known_ids:
         return prepared
     client = batch.environments.client(step.profile)
     settings = batch.environments.context(step.profile).settings
-    return prepared.with_known(known_numbers(settings, prepared.listing.name, client))
+    return prepared.with_known_ids(known_numbers(settings, prepared.listing.name, client))
 
 
 def run_exports_on_cluster(
@@ -63,7 +63,7 @@ def run_exports_on_cluster(
     for export in exports:
         profile = export.step.profile
         try:
-            prepared = _with_known(batch, export.step, _prepare_output(batch, export.step))
+            prepared = _with_known_ids(batch, export.step, _prepare_output(batch, export.step))
         except XlbridgeError as error:
             yield export, error
         else:

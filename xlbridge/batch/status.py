@@ -292,7 +292,7 @@ def _export_overview(
     batch: Batch, step: ExportStep, before: Sequence[UnitOverview]
 ) -> UnitOverview:
     """Return the status of an export; ``before`` are the units of the steps before it."""
-    filters = {name.value: str(value) for name, value in step.filters.given.items()}
+    filters = {name.value: str(value) for name, value in step.filters.values.items()}
     asked = [step.listing, step.output, filters, step.flat, step.as_template]
     fingerprint = _fingerprint(asked, before)
     done = batch.export_of(step)
@@ -352,7 +352,7 @@ def prepared_export(batch: Batch, step: ExportStep) -> "PreparedExport":
         flat=step.flat,
         as_template=step.as_template,
         settled=step.settled,
-        known=(),
+        known_ids=(),
     )
     return request.prepare(
         OutputFile(batch.plan.folder / step.output),
@@ -377,7 +377,7 @@ def _comparison_overview(
 ) -> UnitOverview:
     """Return the status of a comparison; ``before`` are the units of the steps before it."""
     wanted = [
-        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.given.items()))]
+        [one.title, one.resource, sorted(one.apart), sorted(map(str, one.filters.values.items()))]
         for one in step.listings
     ]
     asked = [wanted, step.other, step.output, *sorted(map(str, step.left_out.items()))]

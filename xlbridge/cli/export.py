@@ -199,11 +199,11 @@ def run_export(task: ExportArguments) -> ExitCode:
     export = _prepare(task, settings)
     with connect(settings, remark) as client, show_progress(export.listing.title) as activity:
         profile = client.target.profile
-        if export.takes_known:
+        if export.accepts_known_ids:
             # Here, not above: few listings ask the journal, which takes its time to import.
             from xlbridge.upload import known_numbers
 
-            export = export.with_known(known_numbers(settings, export.listing.name, client))
+            export = export.with_known_ids(known_numbers(settings, export.listing.name, client))
         if task.since_last:
             export = export.since_last(settings.exports, profile)
         if task.scheduler is None:
@@ -234,7 +234,7 @@ def _prepare(task: ExportArguments, settings: Settings) -> PreparedExport:
         in_detail=task.with_files or task.attachments is not None,
         keep_unknown=task.keep_unknown,
         at_once=task.at_once,
-        known=(),
+        known_ids=(),
     )
     output = OutputFile(task.output, task.form, task.csv_dialect)
     export = request.prepare(output, partial(load_catalogue, settings.schemas))
@@ -269,7 +269,7 @@ def _export_locally(
             resume=resume,
         )
     except BaseException:
-        if windows := resume.windows():
+        if windows := resume.window_count():
             hours = resume.MAX_AGE // timedelta(hours=1)
             remark(_WINDOWS_KEPT.format(n=windows, hours=hours))
         raise

@@ -31,10 +31,10 @@ _TITLE_KEY = (
 )
 _OPEN_TITLES = TotalsSpec(amount="valorDoLancamento", due="dataDeVencimento")
 _SETTLED_TITLES = TotalsSpec(amount="valorBaixado", due="dataDeVencimento")
-_OF_TITLES = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
-"""Filters that the interface has not for titles: they are chosen by here."""
+_TITLE_FILTERS = frozenset({Filter.BRANCH, Filter.ACCOUNT, Filter.COST_CENTRE, Filter.CATEGORY})
+"""Filters that the interface lacks for titles, and that are applied here."""
 
-_OF_BUDGET = frozenset(
+_BUDGET_FILTERS = frozenset(
     {
         Filter.BRANCH,
         Filter.COST_CENTRE,
@@ -63,7 +63,7 @@ _ORDERS = Listing(
         "Sales orders, with instalments and products",
     ),
     operation=sales.SALES_ORDER_LIST,
-    guessed=frozenset({Filter.BRANCH}),
+    undocumented=frozenset({Filter.BRANCH}),
     key=("numeroDoPedido",),
     totals=TotalsSpec(
         amount="valor",
@@ -76,15 +76,15 @@ _PRODUCTS = Listing(
     name="produtos",
     title=_title("Produtos", "Products"),
     operation=products.PRODUCT_LIST,
-    of={Filter.PRODUCT: products.PRODUCT_GET},
+    path_filters={Filter.PRODUCT: products.PRODUCT_GET},
     key=("idProduto",),
 )
 _INVENTORIES = Listing(
     name="inventario",
     title=_title("Inventários", "Inventories"),
     operation=inventory.INVENTORY_LIST,
-    of={Filter.ID: inventory.INVENTORY_SHOW},
-    local=frozenset({Filter.UNFINISHED}),
+    path_filters={Filter.ID: inventory.INVENTORY_SHOW},
+    local_filters=frozenset({Filter.UNFINISHED}),
     key=("idInventario",),
 )
 _CLIENTS = Listing(
@@ -99,11 +99,11 @@ _BALANCES = Listing(
     name="estoque",
     title=_title("Saldos de estoque", "Stock balances"),
     operation=stock.STOCK_BALANCES,
-    of={
+    path_filters={
         Filter.BRANCH: stock.STOCK_BALANCES_OF_BRANCH,
         Filter.PRODUCT: stock.STOCK_BALANCE_OF_PRODUCT,
     },
-    local=frozenset({Filter.WITH_BALANCE}),
+    local_filters=frozenset({Filter.WITH_BALANCE}),
     key=_BALANCE,
     totals=TotalsSpec(amount="valorTotal"),
 )
@@ -112,7 +112,7 @@ _TITLES = (
         name="contasreceber",
         title=_title("Contas a receber em aberto", "Open receivables"),
         operation=financial.RECEIVABLE_LIST_OPEN,
-        local=_OF_TITLES,
+        local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
         totals=_OPEN_TITLES,
     ),
@@ -120,7 +120,7 @@ _TITLES = (
         name="contasreceber-baixados",
         title=_title("Contas a receber baixadas", "Settled receivables"),
         operation=financial.RECEIVABLE_LIST_SETTLED,
-        local=_OF_TITLES,
+        local_filters=_TITLE_FILTERS,
         key=_TITLE_KEY,
         totals=_SETTLED_TITLES,
         is_settled=True,
@@ -129,7 +129,7 @@ _TITLES = (
         name="contaspagar",
         title=_title("Contas a pagar em aberto", "Open payables"),
         operation=financial.PAYABLE_LIST_OPEN,
-        local=_OF_TITLES | {Filter.SUPPLIER},
+        local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
         totals=_OPEN_TITLES,
@@ -138,7 +138,7 @@ _TITLES = (
         name="contaspagar-baixados",
         title=_title("Contas a pagar baixadas", "Settled payables"),
         operation=financial.PAYABLE_LIST_SETTLED,
-        local=_OF_TITLES | {Filter.SUPPLIER},
+        local_filters=_TITLE_FILTERS | {Filter.SUPPLIER},
         details=(financial.PAYABLE_GET, _BY_TITLE_KEY),
         key=_TITLE_KEY,
         totals=_SETTLED_TITLES,
@@ -157,7 +157,9 @@ _SALES = (
             "Invoices of sales orders and those written from this computer, or those of --id",
         ),
         operation=product_invoices.PRODUCT_INVOICE_GET,
-        each=PerRecord(source=_ORDERS, path={"id": "idNF"}, given=Filter.ID, known=True),
+        per_record=PerRecord(
+            source=_ORDERS, path={"id": "idNF"}, filter=Filter.ID, includes_known_ids=True
+        ),
         key=("idNF",),
         totals=TotalsSpec(amount="valorDosProdutos", due="dataDeEmissao"),
     ),
@@ -165,8 +167,8 @@ _SALES = (
         name="nfse",
         title=_title("Notas fiscais de serviço", "Service invoices"),
         operation=services.SERVICE_INVOICE_LIST,
-        guessed=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
-        local=frozenset({Filter.NOT_EMITTED}),
+        undocumented=frozenset({Filter.FROM, Filter.TO, Filter.BRANCH, Filter.CLIENT}),
+        local_filters=frozenset({Filter.NOT_EMITTED}),
         key=("idNF",),
         totals=TotalsSpec(amount="valorDoServico", due="dataDeEmissao"),
     ),
@@ -174,7 +176,7 @@ _SALES = (
         name="previsoes",
         title=_title("Previsões de serviço", "Service forecasts"),
         operation=services.SERVICE_FORECAST_LIST,
-        guessed=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
+        undocumented=frozenset({Filter.BRANCH, Filter.CLIENT, Filter.ACTIVE}),
         key=("codigoDaPrevisao",),
         totals=TotalsSpec(amount="valorDoServico", due="dataDaProximaEmissao"),
     ),
@@ -185,7 +187,7 @@ _STOCK = (
         name="movimentacoes",
         title=_title("Movimentações de estoque", "Stock movements"),
         operation=stock.STOCK_MOVEMENTS_OF_PRODUCT,
-        each=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, given=Filter.PRODUCT),
+        per_record=PerRecord(source=_PRODUCTS, path={"id": "idProduto"}, filter=Filter.PRODUCT),
         key=("tipoDeMovimentacao", "numeroDaMovimentacao", "seq"),
         totals=TotalsSpec(amount="valorTotal", due="dataDaMovimentacao"),
     ),
@@ -214,10 +216,10 @@ _STOCK = (
         name="inventario-produtos",
         title=_title("Produtos dos inventários", "Products of inventories"),
         operation=inventory.INVENTORY_ITEMS,
-        each=PerRecord(
+        per_record=PerRecord(
             source=_INVENTORIES,
             path={"idInventario": "idInventario"},
-            given=Filter.ID,
+            filter=Filter.ID,
         ),
         key=("idInventario", "seq"),
     ),
@@ -229,8 +231,8 @@ _FINANCIAL = (
         title=_title("Extrato de caixa e bancos", "Cash and bank statement"),
         operation=financial.CASH_STATEMENT,
         per_value=_ACCOUNTS,
-        guessed=frozenset({Filter.ACCOUNT}),
-        period_shown=("lancamentos", "data"),
+        undocumented=frozenset({Filter.ACCOUNT}),
+        period_field=("lancamentos", "data"),
         key=("codigoDaContaCorrente",),
         inner_keys={"lancamentos": _TITLE_KEY},
         totals=TotalsSpec(amount="valor", sheet="lancamentos", due="data", branch="codigoDaFilial"),
@@ -293,7 +295,7 @@ _PURCHASING = (
         name="planejamento",
         title=_title("Planejamento de compras", "Purchase budget"),
         operation=budget.SPENDING_LIMIT_LIST,
-        guessed=_OF_BUDGET,
+        undocumented=_BUDGET_FILTERS,
         key=("idPlanejamento",),
         totals=TotalsSpec(amount="valorLimite"),
     ),
@@ -306,7 +308,7 @@ _UTILITIES = (
             "Import logs: those of --id, or of uploads from this computer",
         ),
         operation=imports.IMPORT_LOG,
-        each=PerRecord(source=None, path={"id": "id"}, given=Filter.ID),
+        per_record=PerRecord(source=None, path={"id": "id"}, filter=Filter.ID),
         key=("id",),
     ),
 )
@@ -316,11 +318,11 @@ _REGISTRY = (
         name="contatos",
         title=_title("Contatos dos clientes", "Clients' contacts"),
         operation=registry.CONTACT_GET,
-        each=PerRecord(
+        per_record=PerRecord(
             source=_CLIENTS,
             path={"codcontato": "codigoDoCliente"},
-            given=Filter.CLIENT,
-            counted="seq",
+            filter=Filter.CLIENT,
+            counter="seq",
         ),
         key=("codigoDoCliente", "seqContato"),
     ),
@@ -365,12 +367,12 @@ LISTINGS: dict[str, Listing] = {
 
 
 def find_listing(name: str) -> Listing:
-    """Return the listing of that name, which may be written as that of a resource is.
+    """Return the listing of a name, whose spelling is matched as leniently as a resource's.
 
-    Raises ``UsageError`` when there is none.
+    Raises ``UsageError`` if there is none.
     """
-    understood = resolve_name(name, LISTINGS)
-    if understood is None:
+    matched = resolve_name(name, LISTINGS)
+    if matched is None:
         raise UsageError(
             Text(pt="Não existe a listagem {name!r}.", en="There is no listing {name!r}.").format(
                 name=name
@@ -379,4 +381,4 @@ def find_listing(name: str) -> Listing:
                 meant=suggestion(name, LISTINGS), names=", ".join(LISTINGS)
             ),
         )
-    return LISTINGS[understood]
+    return LISTINGS[matched]

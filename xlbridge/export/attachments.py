@@ -28,18 +28,18 @@ _INVISIBLE = ("Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _CHUNK = 2**16
 _TIMEOUT_SECONDS = 60.0
 MAX_ATTACHMENT_BYTES = 50 * 2**20
-"""The largest file that is downloaded."""
+"""Maximum size of a download."""
 
 
 class AttachmentDownloads:
-    """Puts the attached files of records into a folder, each named by its record's key.
+    """Downloads the attached files of records into a folder, named by their record's key.
 
-    ``origin`` is the remote system's address: a file comes from there, or from another place by
-    https. What is not downloaded is told in ``problems``, without its address.
+    ``origin`` is the remote system's address: files are downloaded from there, or from public
+    addresses by https. Failed downloads are listed in ``problems``, without their address.
     """
 
     def __init__(
-        self, folder: Path, listing: Listing, origin: str, most: int = MAX_ATTACHMENT_BYTES
+        self, folder: Path, listing: Listing, origin: str, max_size: int = MAX_ATTACHMENT_BYTES
     ) -> None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(
@@ -48,19 +48,19 @@ class AttachmentDownloads:
         self._folder = folder
         self._listing = listing
         self._origin = urlsplit(origin)
-        self._most = most
+        self._max_size = max_size
         self._lock = threading.Lock()
         self._fields = tuple(
             name
             for name, field in listing.model.model_fields.items()
             if record_model(field.annotation) is Attachment
         )
-        self._taken: set[Path] = set()
+        self._used: set[Path] = set()
         self.files = 0
         self.problems: list[Text] = []
 
-    def take(self, record: Record) -> None:
-        """Download the files of one record. A file that cannot be had is a problem, no error."""
+    def download(self, record: Record) -> None:
+        """Download the files of one record; failures are added to ``problems``."""
         key = "-".join(str(record.get(name)) for name in self._listing.key)
         for name in self._fields:
             for attachment in record.get(name) or ():
@@ -69,27 +69,30 @@ class AttachmentDownloads:
     def _fetch(self, key: str, attachment: Record) -> None:
         name = safe_name(f"{key}-{attachment.get('Id')}-{attachment.get('NomeDoArquivo') or ''}")
         try:
-            address = self._checked(str(attachment.get("Url") or ""))
-            self._write(self._place(name), self._content(address))
-        except _Refused as refused:
-            self.problems.append(_problem(name, refused.reason))
+            address = str(attachment.get("Url") or "")
+            self._require_allowed(address)
+            self._write(self._target(name), self._content(address))
+        except _Refused as error:
+            self.problems.append(_problem(name, error.reason))
         except httpx.HTTPError as error:
             self.problems.append(_problem(name, type(error).__name__))
         else:
             self.files += 1
 
-    def _place(self, name: str) -> Path:
-        """Return where a file goes; a name that another one has taken is refused."""
+    def _target(self, name: str) -> Path:
+        """Return the path of a file; refuse a name that another file of this export has."""
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
             target = self._folder / name
-            if target in self._taken:
-                raise _Refused(Text(pt="outro anexo tem o nome", en="another file has the name"))
-            self._taken.add(target)
+            if target in self._used:
+                raise _Refused(
+                    Text(pt="outro anexo tem o mesmo nome", en="another file has the same name")
+                )
+            self._used.add(target)
             return target
 
     def _write(self, target: Path, content: Iterator[bytes]) -> None:
-        """Write a file; one that is there already stays, and is refused unless it is the same."""
+        """Write a file; never replace an existing one, and refuse other content."""
         if not target.exists():
             with (
                 replace_atomically(target, shared=True) as temporary,
@@ -98,24 +101,23 @@ class AttachmentDownloads:
                 stream.writelines(content)
         elif not _is_same(target, content):
             raise _Refused(
-                Text(pt="já existe, com outro conteúdo", en="exists already, with another content")
+                Text(pt="já existe, com outro conteúdo", en="exists already, with other content")
             )
 
-    def _checked(self, address: str) -> str:
-        """Return an address that a file may come from; another is refused."""
+    def _require_allowed(self, address: str) -> None:
+        """Refuse addresses that are neither the remote system's nor public https ones."""
         parts = urlsplit(address)
-        ours = (self._origin.scheme, self._origin.netloc)
-        if (parts.scheme, parts.netloc) != ours and not _is_public_https(parts):
+        origin = (self._origin.scheme, self._origin.netloc)
+        if (parts.scheme, parts.netloc) != origin and not _is_public_https(parts):
             raise _Refused(
                 Text(
                     pt="o endereço não é https nem do próprio sistema",
                     en="its address is neither https nor the system's own",
                 )
             )
-        return address
 
     def _content(self, address: str) -> Iterator[bytes]:
-        """Yield a file's content. The system's own token is not sent: the address carries one."""
+        """Yield a file's content. The access token is not sent: the address carries its own."""
         size = 0
         with httpx.stream(
             "GET", address, timeout=_TIMEOUT_SECONDS, follow_redirects=False
@@ -124,7 +126,7 @@ class AttachmentDownloads:
                 raise _Refused(f"status {answer.status_code}")
             for chunk in answer.iter_bytes(_CHUNK):
                 size += len(chunk)
-                if size > self._most:
+                if size > self._max_size:
                     raise _Refused(Text(pt="grande demais", en="too large"))
                 yield chunk
 
@@ -142,18 +144,18 @@ def _is_same(path: Path, content: Iterator[bytes]) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name without folders, devices, and symbols that some system refuses.
+    """Return a file name without folders, device names and characters that some systems refuse.
 
-    What is not seen, and may turn the rest around, is left out.
+    Invisible characters, which may reverse the text direction, are removed.
     """
-    plain = unicodedata.normalize("NFC", name)
-    plain = "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE)
-    plain = _UNSAFE.sub("_", plain).strip(" .") or "_"
-    stem, dot, ending = plain.rpartition(".")
-    if dot and len(ending) <= 10:
-        plain = stem[: _MAX_NAME_LENGTH - len(ending) - 1] + dot + ending
-    plain = plain[:_MAX_NAME_LENGTH]
-    return f"_{plain}" if _DEVICES.match(plain) else plain
+    safe = unicodedata.normalize("NFC", name)
+    safe = "".join(char for char in safe if unicodedata.category(char) not in _INVISIBLE)
+    safe = _UNSAFE.sub("_", safe).strip(" .") or "_"
+    stem, dot, extension = safe.rpartition(".")
+    if dot and len(extension) <= 10:
+        safe = stem[: _MAX_NAME_LENGTH - len(extension) - 1] + dot + extension
+    safe = safe[:_MAX_NAME_LENGTH]
+    return f"_{safe}" if _DEVICES.match(safe) else safe
 
 
 def _is_public_https(parts: Any) -> bool:

@@ -1,7 +1,7 @@
 """Export of a listing from a request to files or DataFrames, without a terminal.
 
 Commands, batches, workers and the Python API share it: a request is checked before the first
-call, then run with a callback that is told the progress.
+call, then run with a progress callback.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from xlbridge.export.all_listings import LISTINGS, find_listing
 from xlbridge.export.attachments import AttachmentDownloads
 from xlbridge.export.fetcher import Fetcher
 from xlbridge.export.filters import NO_FILTERS, Filters
-from xlbridge.export.flatten import add_up_left_out
+from xlbridge.export.flatten import sum_left_out
 from xlbridge.export.formats.all_formats import output_format, output_opener, output_paths
 from xlbridge.export.formats.base import CoverSummary, OpenOutput, Table
 from xlbridge.export.layout import Layout, line_spec, resource_of
@@ -38,23 +38,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_WORKBOOK = "xlsx"
-
 LoadCatalogue = Callable[[], Catalogue]
-"""Loads the resources, of which only an export in the layout of an import sheet needs one."""
+"""Loads the resources, which only an export in the layout of an import sheet needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRequest:
-    """Listing that is to be exported, and its layout; it can be sent to another process.
+    """Listing to export, with its layout; it can be sent to another process.
 
     ``flat`` names the list within a record that is joined to it in one sheet; ``as_template`` the
-    resource in whose import sheet the records go, empty for the listing's own. ``in_detail`` reads
-    each record by its key, with its attached files; ``keep_unknown`` keeps the fields that the
-    interface does not show.
-    ``settled`` lets settled titles into an import sheet. ``known`` are the numbers of records that
-    the interface lists nowhere, as far as somebody knows them.
-    ``at_once`` is how many calls run side by side at most.
+    resource whose import sheet is written, empty for the listing's own. ``in_detail`` reads each
+    record by its key, with its attached files; ``keep_unknown`` keeps undocumented fields;
+    ``settled`` accepts settled titles in an import sheet. ``known_ids`` are numbers of records
+    that no listing names, None if unknown. ``at_once`` is the maximum number of concurrent calls.
     """
 
     listing: str
@@ -65,38 +61,38 @@ class ExportRequest:
     in_detail: bool = False
     keep_unknown: bool = False
     at_once: int = 2
-    known: tuple[int, ...] | None = None
+    known_ids: tuple[int, ...] | None = None
 
     def prepare(self, output: "OutputFile", load_catalogue: LoadCatalogue) -> "PreparedExport":
         """Check the request before the first call.
 
-        Raises ``UsageError`` for a listing, filters, a layout or a format that cannot be; whether
-        the files can be written is not looked at yet.
+        Raises ``UsageError`` for an invalid listing, filter, layout or format; does not check
+        whether the files can be written.
         """
         listing, layout = _checked(self, load_catalogue)
-        form = output_format(output.path, output.format)
+        file_format = output_format(output.path, output.format)
         return PreparedExport(
             request=self,
             output=output,
             listing=listing,
             filters=self.filters,
             layout=layout,
-            format=form,
-            files=output_paths(output.path, form, layout.sheets(listing)),
-            open_output=output_opener(form, output.csv_dialect, layout.template),
+            format=file_format,
+            files=output_paths(output.path, file_format, layout.sheets(listing)),
+            open_output=output_opener(file_format, output.csv_dialect, layout.template),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """File that an export writes; without a format the extension tells."""
+    """File that an export writes; the format defaults to that of the extension."""
 
     path: Path
     format: str | None = None
     csv_dialect: str | None = None
 
     def require_writable(self) -> None:
-        """Raise ``UsageError`` when the file is a folder, or its folder does not exist."""
+        """Raise ``UsageError`` if the file is a folder, or its folder does not exist."""
         path = self.path
         if not path.parent.is_dir():
             raise UsageError(
@@ -112,9 +108,9 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedExport:
-    """Request that can be fulfilled, and the files that it will write.
+    """Checked request, and the files that it will write.
 
-    ``filters`` are those of the request, or narrower ones (``since_last``).
+    ``filters`` are those of the request, possibly narrowed by ``since_last``.
     """
 
     request: ExportRequest
@@ -127,59 +123,62 @@ class PreparedExport:
     open_output: OpenOutput
 
     def require_replaceable(self) -> None:
-        """Raise ``UsageError`` when a file would be replaced that no export wrote so.
+        """Raise ``UsageError`` if an existing file is not an unedited export.
 
-        Workbooks carry a mark; in other formats nothing does, and no file is replaced.
+        Only workbooks carry the mark of an export: other formats never replace a file.
         """
         for path in self.files:
-            if self.format == _WORKBOOK:
+            if self.format == "xlsx":
                 WorkbookMark.EXPORTED.require_own(path, unedited=True)
             else:
                 require_new(path)
 
     def leftover_files(self) -> list[Path]:
-        """Return files of other exports that look like further sheets of this one."""
-        every = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
+        """Return existing files of other exports that look like further sheets of this one."""
+        names = {sheet.name for one in LISTINGS.values() for sheet in one.in_detail().sheets[1:]}
         path = self.output.path
-        named = {path.with_name(f"{path.stem}.{name}{path.suffix}") for name in every}
-        return sorted(found for found in named.difference(self.files) if found.exists())
+        possible = {path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names}
+        return sorted(found for found in possible.difference(self.files) if found.exists())
 
     def since_last(self, folder: Path, profile: str) -> "PreparedExport":
-        """Return the export from where the last complete one with the same filters ended.
+        """Return the export starting where the last complete one with the same filters ended.
 
-        ``folder`` keeps the state. Raises ``UsageError`` for a listing that has no such moment,
-        or when a start is given too.
+        ``folder`` holds the state. Raises ``UsageError`` for a listing that cannot be filtered by
+        the last update, or if the request has a start.
         """
-        filters = LastRuns(folder, profile).continued(self.listing, self.filters)
+        filters = LastRuns(folder, profile).since_last(self.listing, self.filters)
         return replace(self, filters=filters)
 
     @property
-    def takes_known(self) -> bool:
-        """True when records whose numbers are known from elsewhere belong to it."""
-        return self.listing.takes_known(self.request.filters)
+    def accepts_known_ids(self) -> bool:
+        """True if records known from elsewhere are part of the export."""
+        return self.listing.accepts_known_ids(self.request.filters)
 
-    def with_known(self, known: tuple[int, ...]) -> "PreparedExport":
-        """Return the same export, of records whose numbers are known."""
-        return replace(self, request=replace(self.request, known=known))
+    def with_known_ids(self, known_ids: tuple[int, ...]) -> "PreparedExport":
+        """Return the same export with the numbers of records known from elsewhere."""
+        return replace(self, request=replace(self.request, known_ids=known_ids))
 
     def remember(self, folder: Path, profile: str, result: ExportResult) -> None:
-        """Remember for ``since_last`` how far the export came, if it is complete."""
-        LastRuns(folder, profile).record(self.listing, self.request.filters, result)
+        """Store the end of the export for ``since_last``, if it is complete."""
+        LastRuns(folder, profile).save(self.listing, self.request.filters, result)
 
     def resume_store(self, folder: Path, target: Target, *, fresh: bool) -> ResumeStore:
-        """Return where this request keeps fetched windows, for the next run after a failure.
+        """Return the store of this request's windows, for the next run after a failure.
 
-        ``fresh`` leaves those of an earlier run unused.
+        ``fresh`` discards those of an earlier run.
         """
-        request, layout = self.request, self.layout
+        layout = self.layout
         sheets = layout.sheets(self.listing)
-        columns = [[s.name, *(column.name for column in s.columns)] for s in sheets]
-        given = {name.value: str(value) for name, value in sorted(self.filters.given.items())}
-        form = [self.format, self.output.csv_dialect, request.as_template]
-        how = [layout.flat, layout.in_detail, layout.keep_unknown, columns, *form]
-        whom = [target.profile, target.base_url, target.email]
-        asked = [__version__, *whom, self.listing.name, given, *how]
-        return ResumeStore(folder / "unfinished", asked, fresh)
+        request = [
+            __version__,
+            *(target.profile, target.base_url, target.email),
+            self.listing.name,
+            {name.value: str(value) for name, value in sorted(self.filters.values.items())},
+            *(layout.flat, layout.in_detail, layout.keep_unknown),
+            [[sheet.name, *(column.name for column in sheet.columns)] for sheet in sheets],
+            *(self.format, self.output.csv_dialect, self.request.as_template),
+        ]
+        return ResumeStore(folder / "unfinished", request, fresh)
 
     def run(
         self,
@@ -189,12 +188,11 @@ class PreparedExport:
         attachments: Path | None = None,
         resume: ResumeStore | None = None,
     ) -> ExportResult:
-        """Fetch the records and write the files, each whole or not at all.
+        """Fetch the records and write the files atomically.
 
-        ``attachments`` is the folder for the attached files, which are not downloaded without
-        one; ``resume`` keeps finished windows of a run that fails, and uses those of the last
-        one. Raises ``UsageError`` when a file cannot be written, and what ``Client.records``
-        raises.
+        ``attachments`` is the folder for attached files, which are not downloaded without one;
+        ``resume`` stores finished windows of a failed run, and provides those of the last one.
+        Raises ``UsageError`` if a file cannot be written, and what ``Client.records`` raises.
         """
         downloads = None
         if attachments is not None:
@@ -207,10 +205,10 @@ class PreparedExport:
             self.open_output,
             layout=self.layout,
             on_progress=on_progress,
-            on_record=downloads.take if downloads else None,
+            on_record=downloads.download if downloads else None,
             at_once=self.request.at_once,
-            unfinished=resume,
-            known=self.request.known,
+            resume=resume,
+            known_ids=self.request.known_ids,
         )
         if downloads is None:
             return result
@@ -225,14 +223,12 @@ def export_frames(
     *,
     on_progress: OnProgress = lambda _progress: None,
 ) -> "tuple[ExportResult, dict[str, pd.DataFrame]]":
-    """Export a listing into DataFrames: the records under its name, each list within by its own.
+    """Export a listing into DataFrames by sheet name; ``FrameOutput`` has their types.
 
-    Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``,
-    other numbers ``Float64``, yes or no ``boolean``, codes and other text ``str``. Raises
-    ``UsageError`` for a request that cannot be, before the first call; later what
+    Raises ``UsageError`` for an invalid request, before the first call; later what
     ``Client.records`` raises.
     """
-    # Here, not above: pandas takes its time to import, and files do not need it.
+    # Imported here, as pandas is slow to import and files do not need it.
     from xlbridge.export.formats.frames import FrameOutput
 
     listing, layout = _checked(request, load_catalogue)
@@ -247,14 +243,14 @@ def export_frames(
             layout=layout,
             on_progress=on_progress,
             at_once=request.at_once,
-            known=request.known,
+            known_ids=request.known_ids,
         )
     return result, output.frames
 
 
 def _checked(request: ExportRequest, load_catalogue: LoadCatalogue) -> tuple[Listing, Layout]:
     listing = find_listing(request.listing)
-    listing.check(request.filters, request.known)
+    listing.check(request.filters, request.known_ids)
     template = None
     if request.as_template is not None:
         catalogue, name = load_catalogue(), request.as_template
@@ -278,75 +274,70 @@ def export_listing(
     listing: Listing,
     filters: Filters,
     output: Path,
-    open_book: OpenOutput,
+    open_output: OpenOutput,
     *,
     layout: Layout = _DEFAULT_LAYOUT,
     on_progress: OnProgress = lambda _advance: None,
     on_record: Callable[[Record], None] | None = None,
     at_once: int = 2,
-    unfinished: ResumeStore | None = None,
-    known: Sequence[int] | None = None,
+    resume: ResumeStore | None = None,
+    known_ids: Sequence[int] | None = None,
 ) -> ExportResult:
-    """Write what a listing holds into ``output``, and say whether anything can be missing.
+    """Write the records of a listing into ``output``.
 
-    ``at_once`` is how many calls run side by side at most. ``unfinished`` keeps finished windows
-    of a run that fails, and uses those of the last one. ``known`` are numbers of records that the
-    interface lists nowhere. Raises ``UsageError`` for filters, a
-    layout or an output folder that cannot be, before the first call; later what
-    ``Client.records`` raises. Whatever is raised, an interruption included, no file is left half
-    written.
+    The parameters are those of ``ExportRequest`` and ``PreparedExport.run``. Raises ``UsageError``
+    for invalid filters, layout or output folder, before the first call; later what
+    ``Client.records`` raises. No file is left half written, even after an interruption.
     """
-    listing.check(filters, known)
+    listing.check(filters, known_ids)
     layout.check(listing)
     OutputFile(output).require_writable()
-    wanted = listing.in_detail() if layout.in_detail else listing
-    sheets = layout.sheets(wanted)
-    begun = datetime.now()
+    fetched = listing.in_detail() if layout.in_detail else listing
+    sheets = layout.sheets(fetched)
+    started = datetime.now()
     with (
-        unfinished.place(begun) if unfinished else temporary_folder() as folder,
-        open_book(output, sheets) as book,
+        resume.open(started) if resume else temporary_folder() as folder,
+        open_output(output, sheets) as writer,
     ):
-        forms = list(map(book.form, sheets))
-        arrange, keep_unknown = layout.rearrange(wanted), layout.keep_unknown
-        recipe = line_spec(
-            wanted,
+        spec = line_spec(
+            fetched,
             sheets,
-            forms,
-            arrange,
-            keep_unknown=keep_unknown,
+            list(map(writer.line_format, sheets)),
+            layout.rearrange(fetched),
+            keep_unknown=layout.keep_unknown,
             filters=filters,
             template=layout.template,
         )
 
-        def take(part: Part) -> None:
-            for place in range(len(sheets)):
-                book.take(place, part.lines(place))
+        def add_part(part: Part) -> None:
+            for index in range(len(sheets)):
+                writer.add_lines(index, part.lines_file(index))
 
-        with closing(PartStore(folder, recipe.tables, take)) as store:
+        with closing(PartStore(folder, spec.line_files, add_part)) as store:
             fetcher = Fetcher(
                 client,
-                wanted,
+                fetched,
                 filters,
                 store,
-                recipe,
+                spec,
                 on_record=on_record,
                 on_progress=on_progress,
                 at_once=at_once,
-                now=begun,
-                known=known,
+                now=started,
+                known_ids=known_ids,
             )
             fetcher.run()
-            result, tables = _settled(listing, fetcher, store, recipe)
-            book.write(tables, _summary(listing, filters, result))
+            result, tables = _result(listing, fetcher, store, spec)
+            writer.write(tables, _summary(listing, filters, result))
     return result
 
 
-def _settled(
-    listing: Listing, fetcher: Fetcher, store: PartStore, recipe: LineSpec
+def _result(
+    listing: Listing, fetcher: Fetcher, store: PartStore, spec: LineSpec
 ) -> tuple[ExportResult, list[Table]]:
-    """Leave out what came twice; return what the export came to, and the tables to write."""
-    replaced = store.settle()
-    tables = list(_tables(store, recipe.sheets))
+    """Return the result of an export, without replaced records, and the tables to write."""
+    replaced = store.find_replaced()
+    tables = list(_tables(store, spec.sheets))
     result = ExportResult(
         listing=listing.name,
         records=sum(window.records for window in fetcher.fetched) - replaced,
@@ -358,23 +349,21 @@ def _settled(
         replaced=replaced,
         repeated=store.repeated_keys(SHOWN_KEYS),
         reused=fetcher.reused,
-        newest=fetcher.newest,
-        totals=total_tables(listing.totals, store.blocks(recipe.totals_place)),
-        begun=fetcher.begun,
+        last_update=fetcher.last_update,
+        totals=total_tables(listing.totals, store.blocks(spec.totals_index)),
+        started=fetcher.started,
         excess=dict(fetcher.excess),
-        seen=fetcher.seen,
+        inferred_values=fetcher.inferred_values,
         zones=store.zones(),
-        left_out=add_up_left_out(store.blocks(recipe.left_out_place))
-        if recipe.left_out_place
-        else {},
+        left_out=sum_left_out(store.blocks(spec.left_out_index)) if spec.left_out_index else {},
     )
     return result, tables
 
 
 def _tables(store: PartStore, sheets: Sequence[Sheet]) -> Iterator[Table]:
-    for place, sheet in enumerate(sheets):
-        widths = store.widths(place, len(sheet.columns))
-        yield Table(sheet, store.rows(place), widths, store.blocks(place), store.files(place))
+    for index, sheet in enumerate(sheets):
+        widths = store.widths(index, len(sheet.columns))
+        yield Table(sheet, store.rows(index), widths, store.blocks(index), store.files(index))
 
 
 def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
@@ -385,8 +374,8 @@ def _key_order(key: Mapping[str, object]) -> list[tuple[int, str]]:
 def _summary(listing: Listing, filters: Filters, result: ExportResult) -> CoverSummary:
     return CoverSummary(
         title=listing.title,
-        filters=[(f"--{name}", _filter_text(value)) for name, value in filters.given.items()],
-        at=result.begun,
+        filters=[(f"--{name}", _filter_text(value)) for name, value in filters.values.items()],
+        exported_at=result.started,
         records=result.records,
         sheets=result.sheets,
         complete=result.complete,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -54,37 +54,37 @@ class ValueKind(StrEnum):
 
 
 YEAR_RANGE = range(1900, 3000)
-"""The years that the remote system can be asked for."""
+"""Years that the remote system accepts."""
 
 CODE_RANGE = range(1, 10**15)
-"""The numbers that can be codes."""
+"""Numbers that can be codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterType:
-    """Values of a filter; a code lies within ``codes``.
+    """Type of a filter's values; codes lie within ``codes``.
 
-    ``fields`` are those of a query that carry it, ``of_record`` those in which a record shows it;
-    with ``is_nonzero`` a record passes where it shows another number than zero there, with
-    ``is_empty`` where it shows that there is nothing in any of them.
+    ``fields`` are the query fields that carry the filter, ``record_fields`` the fields of a record
+    that show its value. With ``is_nonzero`` a record passes if these are not zero, with
+    ``is_empty`` if all of them are empty.
     """
 
     kind: ValueKind
     meaning: Text
     fields: tuple[str, ...] = ()
     codes: range = CODE_RANGE
-    of_record: tuple[str, ...] = ()
+    record_fields: tuple[str, ...] = ()
     is_nonzero: bool = False
     is_empty: bool = False
 
     @property
     def is_flag(self) -> bool:
-        """True when the filter is given or not, without a value."""
+        """True if the filter has no value."""
         return self.kind is ValueKind.FLAG
 
     @property
     def is_repeatable(self) -> bool:
-        """True when the filter may be given several times."""
+        """True if the filter accepts several values."""
         return self.kind in (ValueKind.CODES, ValueKind.TEXTS)
 
 
@@ -109,67 +109,67 @@ _TYPES: Mapping[Filter, FilterType] = {
         ValueKind.CODES,
         Text(pt="Só essa filial.", en="That branch only."),
         ("codigoDaFilial", "CodigoDaFilial", "filial"),
-        of_record=("codigoDaFilial",),
+        record_fields=("codigoDaFilial",),
     ),
     Filter.CLIENT: FilterType(
         ValueKind.CODES,
         Text(pt="Só esse cliente.", en="That client only."),
         ("codigoDoCliente",),
-        of_record=("codigoDoCliente",),
+        record_fields=("codigoDoCliente",),
     ),
     Filter.SUPPLIER: FilterType(
         ValueKind.CODES,
         Text(pt="Só esse fornecedor.", en="That supplier only."),
-        of_record=("codigoDoFornecedor",),
+        record_fields=("codigoDoFornecedor",),
     ),
     Filter.PRODUCT: FilterType(
         ValueKind.CODES,
         Text(pt="Só esse produto.", en="That product only."),
-        of_record=("idProd", "idProduto"),
+        record_fields=("idProd", "idProduto"),
     ),
     Filter.ACCOUNT: FilterType(
         ValueKind.CODES,
         Text(pt="Só essa conta corrente.", en="That current account only."),
         ("codigoDaContaCorrente",),
-        of_record=("codigoDaContaCorrente",),
+        record_fields=("codigoDaContaCorrente",),
     ),
     Filter.COST_CENTRE: FilterType(
         ValueKind.TEXTS,
         Text(pt="Só esse centro de custo.", en="That cost centre only."),
         ("CodigosCentroCustos", "codigoDoCentroDeCusto"),
-        of_record=("codigoDoCentroDeCusto",),
+        record_fields=("codigoDoCentroDeCusto",),
     ),
     Filter.CATEGORY: FilterType(
         ValueKind.TEXT,
         Text(pt="Só esse item de lançamento.", en="That posting item only."),
         ("codigoDoItemDeLancamento",),
-        of_record=("codigoDoItemDeLancamento",),
+        record_fields=("codigoDoItemDeLancamento",),
     ),
     Filter.PROJECT: FilterType(
         ValueKind.CODE,
         Text(pt="Só esse projeto.", en="That project only."),
         ("codigoDoProjeto",),
-        of_record=("codigoDoProjeto",),
+        record_fields=("codigoDoProjeto",),
     ),
     Filter.YEAR: FilterType(
         ValueKind.CODE,
         Text(pt="Só esse ano.", en="That year only."),
         ("ano",),
         YEAR_RANGE,
-        of_record=("ano",),
+        record_fields=("ano",),
     ),
     Filter.MONTH: FilterType(
         ValueKind.CODE,
         Text(pt="Só esse mês.", en="That month only."),
         ("mes",),
         range(1, 13),
-        of_record=("mes",),
+        record_fields=("mes",),
     ),
     Filter.DOCUMENT: FilterType(
         ValueKind.TEXT,
         Text(pt="Só o registro com esse CNPJ ou CPF.", en="The record with that CNPJ or CPF only."),
         ("cnpjcpf",),
-        of_record=("cnpjcpf",),
+        record_fields=("cnpjcpf",),
     ),
     Filter.IDWS: FilterType(
         ValueKind.TEXT,
@@ -178,7 +178,7 @@ _TYPES: Mapping[Filter, FilterType] = {
             en="The record with that identifier of yours only.",
         ),
         ("idws",),
-        of_record=("idws",),
+        record_fields=("idws",),
     ),
     Filter.ID: FilterType(
         ValueKind.CODES,
@@ -188,18 +188,18 @@ _TYPES: Mapping[Filter, FilterType] = {
         ValueKind.FLAG,
         Text(pt="Só os ativos.", en="Active ones only."),
         ("somenteAtivos",),
-        of_record=("ativo",),
+        record_fields=("ativo",),
     ),
     Filter.WITH_BALANCE: FilterType(
         ValueKind.FLAG,
         Text(pt="Só saldos diferentes de zero.", en="Only balances that are not zero."),
-        of_record=("quantidadeTotal",),
+        record_fields=("quantidadeTotal",),
         is_nonzero=True,
     ),
     Filter.NOT_EMITTED: FilterType(
         ValueKind.FLAG,
         Text(pt="Só notas ainda não emitidas.", en="Only invoices that are not emitted yet."),
-        of_record=("numeroDaNotaFiscalEletronica",),
+        record_fields=("numeroDaNotaFiscalEletronica",),
         is_empty=True,
     ),
     Filter.UNFINISHED: FilterType(
@@ -208,7 +208,7 @@ _TYPES: Mapping[Filter, FilterType] = {
             pt="Só inventários nem processados nem encerrados.",
             en="Only inventories that are neither processed nor closed.",
         ),
-        of_record=("idProcessamento", "dataDeEncerramento"),
+        record_fields=("idProcessamento", "dataDeEncerramento"),
         is_empty=True,
     ),
     Filter.LIMIT: FilterType(
@@ -223,31 +223,26 @@ _TYPES: Mapping[Filter, FilterType] = {
 
 
 def query_field(filter_name: Filter, query: type[WireModel] | None) -> str | None:
-    """Return the field of a query that carries a filter, None where there is none."""
+    """Return the field of a query that carries a filter, None if there is none."""
     fields = query.model_fields if query else {}
     return next((name for name in filter_name.type.fields if name in fields), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of one export, by name; what is not there does not narrow.
+    """Filters of one export. ``FROM`` and ``TO`` bound the last update, both minutes included."""
 
-    ``FROM`` and ``TO`` bound the last update, to the minute, both included.
-    """
-
-    given: Mapping[Filter, Any] = field(default_factory=dict)
+    values: Mapping[Filter, Any] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, texts: Mapping[Filter, Any]) -> "Filters":
-        """Read the filters as a user writes them; None, false and no values are not given.
+        """Parse filters as users write them; None, False and () mean no filter.
 
-        Raises ``InvalidFilter`` for a value that cannot be one, an empty one among them, or a start
-        after the end.
+        Raises ``InvalidFilter`` for an invalid or empty value, or a start after the end.
         """
-        wanted = {name: text for name, text in texts.items() if text not in (None, False, ())}
-        _require_values(wanted)
-        given = {name: _parse(name, text) for name, text in wanted.items()}
-        filters = cls(given)
+        given = {name: text for name, text in texts.items() if text not in (None, False, ())}
+        _require_values(given)
+        filters = cls({name: _parse(name, text) for name, text in given.items()})
         if filters.start and filters.end and filters.start > filters.end:
             raise InvalidFilter(
                 Text(
@@ -260,35 +255,35 @@ class Filters:
 
     @property
     def start(self) -> datetime | None:
-        """The first moment."""
-        return self.given.get(Filter.FROM)
+        """First minute of the last update."""
+        return self.values.get(Filter.FROM)
 
     @property
     def end(self) -> datetime | None:
-        """The last minute."""
-        return self.given.get(Filter.TO)
+        """Last minute of the last update."""
+        return self.values.get(Filter.TO)
 
     def within(self, start: datetime | None, end: datetime | None) -> "Filters":
-        """Return the same filters, narrowed to a window."""
+        """Return the filters with another period."""
         bounds = {Filter.FROM: start, Filter.TO: end}
-        others = {name: value for name, value in self.given.items() if name not in bounds}
-        return replace(self, given=others | {n: at for n, at in bounds.items() if at is not None})
+        values = {**self.values, **bounds}
+        return Filters({n: v for n, v in values.items() if n not in bounds or v is not None})
 
     def with_value(self, name: Filter, value: object) -> "Filters":
-        """Return the same filters with one of them set to a value."""
-        return replace(self, given={**self.given, name: value})
+        """Return the filters with one of them set to a value."""
+        return Filters({**self.values, name: value})
 
     def query(self, model: type[WireModel] | None) -> WireModel | None:
-        """Return the query that carries the filters; lists of one become the one."""
+        """Return the query with the filters; the first value if the field is not a list."""
         if model is None:
             return None
-        values = {}
-        for name, value in self.given.items():
-            place = query_field(name, model)
-            if place is not None:
-                is_list = "list" in str(model.model_fields[place].annotation)
-                values[place] = value[0] if isinstance(value, tuple) and not is_list else value
-        return model(**values)
+        query = {}
+        for name, value in self.values.items():
+            field_name = query_field(name, model)
+            if field_name is not None:
+                is_list = "list" in str(model.model_fields[field_name].annotation)
+                query[field_name] = value[0] if isinstance(value, tuple) and not is_list else value
+        return model(**query)
 
 
 NO_FILTERS = Filters()
@@ -299,31 +294,27 @@ _MAX_CODES = 1_000_000
 
 
 class InvalidFilter(UsageError):
-    """Filters that cannot be what they are; ``names`` are theirs.
-
-    ``what`` names them by ``{filters}``: in the message as the command's options, elsewhere as
-    ``told`` is asked to.
-    """
+    """Invalid filters, named by ``{filters}`` in the message: by default as command options."""
 
     def __init__(
-        self, what: Text, names: Sequence[Filter], hint: Text | None = None, **details: object
+        self, message: Text, names: Sequence[Filter], hint: Text | None = None, **details: object
     ) -> None:
-        super().__init__(what.format(filters=option_names(names), **details), hint)
+        super().__init__(message.format(filters=option_names(names), **details), hint)
         self.names = tuple(names)
-        self._what, self._details = what, details
+        self._template, self._details = message, details
 
-    def told(self, name: Callable[[Filter], str]) -> Text:
-        """Return the message with each filter as ``name`` calls it."""
-        return self._what.format(filters=", ".join(map(name, self.names)), **self._details)
+    def message_with(self, label: Callable[[Filter], str]) -> Text:
+        """Return the message with other names of the filters."""
+        return self._template.format(filters=", ".join(map(label, self.names)), **self._details)
 
 
 def option_names(names: Sequence[Filter]) -> str:
-    """Return the command's options of filters, as a text."""
+    """Return the command options of filters as text."""
     return ", ".join(f"--{name}" for name in names)
 
 
 def _require_values(texts: Mapping[Filter, Any]) -> None:
-    """Refuse empty values: a script's variable that is not set must not ask for everything."""
+    """Refuse empty values: an unset variable of a script must not export everything."""
     empty = [
         name
         for name, text in texts.items()
@@ -405,10 +396,10 @@ def _parse_codes(name: Filter, text: str) -> Sequence[int]:
 
 
 def _parse_date(option: Filter, text: str) -> datetime:
-    """Read a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
+    """Parse a date as dd/mm/yyyy or yyyy-mm-dd, optionally followed by HH:MM.
 
     A day alone as the end means all of that day. Raises ``InvalidFilter`` for anything else,
-    two-digit years included.
+    such as two-digit years.
     """
     try:
         moment = parse_moment(text) if "/" in text else datetime.fromisoformat(text)

@@ -1,6 +1,4 @@
-"""Flatten nested records into the lines of sheets, many at a time; import sheets have the field
-of each of their columns.
-"""
+"""Flatten nested records into the lines of sheets, many at a time."""
 
 import codecs
 import json
@@ -26,27 +24,27 @@ from xlbridge.resources import (
 from xlbridge.resources.remote import RecordToRow
 
 _TIME_OF = "{field}.time"
-"""Name of the time of day of a date, of which an import sheet has no more than the day."""
+"""Name of the time of a date, which an import sheet leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
     """Conversion of a record into a row of an import sheet.
 
-    ``numbers`` are the columns of the system's own number of the record, which nobody sends;
-    ``days`` those of dates. ``lists`` are the columns of each list within a record: its items
-    stand in a sheet of their own, joined by the number that ``codes`` make up.
+    ``number_columns`` hold the system's number of the record, which is not uploaded;
+    ``date_columns`` hold dates. ``lists`` are the columns of each list within a record, whose
+    items have a sheet of their own, joined by the number made up of ``codes``.
     """
 
     convert: RecordToRow
-    numbers: tuple[str, ...]
-    days: tuple[str, ...]
+    number_columns: tuple[str, ...]
+    date_columns: tuple[str, ...]
     codes: tuple[str, ...] = ()
     lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __call__(self, record: Record) -> Record:
         """Return the row, with its lists."""
-        row = {name: record.get(name) for name in self.numbers} | self.convert(record)
+        row = {name: record.get(name) for name in self.number_columns} | self.convert(record)
         if not self.lists:
             return row
         number = [record.get(name) for name in self.codes]
@@ -54,46 +52,53 @@ class ImportRow:
         return row | {name: record.get(name) for name in self.lists}
 
     def left_out(self, record: Record) -> list[str]:
-        """Return what of a record no column holds, as a line that ``add_up_left_out`` adds up.
+        """Return the fields of a record without a column, as a line for ``sum_left_out``.
 
         A list counts its items, any other filled field counts once.
         """
         renamed = self.convert.renamed_fields(record)
-        carried = {*self.numbers, *self.convert.own, *renamed, *self.lists}
+        carried = {*self.number_columns, *self.convert.own, *renamed, *self.lists}
         counts = Counter(
             {
                 name: count
                 for name, value in record.items()
-                if name not in carried and (count := _filled(value))
+                if name not in carried and (count := _value_count(value))
             }
         )
         for name, columns in self.lists.items():
             for item in record.get(name) or ():
-                left = (f"{name}.{f}" for f, v in item.items() if f not in columns and _filled(v))
-                counts.update(left)
-        counts |= {_TIME_OF.format(field=n): 1 for n in self.days if _has_time(record.get(n))}
+                counts.update(
+                    f"{name}.{inner}"
+                    for inner, value in item.items()
+                    if inner not in columns and _value_count(value)
+                )
+        times = (name for name in self.date_columns if _has_time(record.get(name)))
+        counts |= {_TIME_OF.format(field=name): 1 for name in times}
         return [encode_json(counts) + "\n"] if counts else []
 
 
 def import_row(resource: Resource) -> ImportRow | None:
-    """Return the conversion for the sheet of a resource, None where records are not found again."""
-    if resource.read_back is None:
-        return None
-    days = tuple(column.name for column in resource.columns if column.kind is Kind.DATE)
-    lists = {one.sheet: frozenset(c.name for c in one.sent_columns) for one in resource.children}
+    """Return the conversion for a resource's sheet, None if its records cannot be read back."""
     declared = resource.read_back
-    return ImportRow(declared.as_row, declared.number_columns, days, declared.codes, lists)
+    if declared is None:
+        return None
+    dates = tuple(column.name for column in resource.columns if column.kind is Kind.DATE)
+    lists = {
+        child.sheet: frozenset(column.name for column in child.sent_columns)
+        for child in resource.children
+    }
+    return ImportRow(declared.as_row, declared.number_columns, dates, declared.codes, lists)
 
 
-def add_up_left_out(blocks: Iterable[bytes]) -> dict[str, int]:
-    """Return how often each field was filled that has no column, the most frequent first."""
+def sum_left_out(blocks: Iterable[bytes]) -> dict[str, int]:
+    """Return the count of each field without a column, the most frequent first."""
     counts: Counter[str] = Counter()
     for line in chain.from_iterable(block.splitlines() for block in blocks):
         counts.update(json.loads(line))
     return dict(counts.most_common())
 
 
-def _filled(value: Any) -> int:
+def _value_count(value: Any) -> int:
     if isinstance(value, list):
         return len(value)
     return 0 if value is None or value == "" or (isinstance(value, Mapping) and not value) else 1
@@ -112,10 +117,10 @@ Rearrange = Callable[[Record], Record]
 """Moves the fields of a record."""
 
 Lines = tuple[list[bytes], list[int]]
-"""Lines of a sheet, and how many of them each record has."""
+"""Lines of a sheet, and the number of lines of each record."""
 
 SURROGATE_ERRORS = "xlbridge-half-characters"
-"""JSON can spell half of a surrogate pair, and no file can hold it."""
+"""Error handler for lone surrogates, which JSON can spell and UTF-8 cannot hold."""
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
@@ -128,25 +133,25 @@ def _replace_surrogates(error: UnicodeError) -> tuple[bytes, int]:
 
 codecs.register_error(SURROGATE_ERRORS, _replace_surrogates)
 
-_Pick = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+_GetValues = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
 
 class Flattener:
-    """Turns records, whose numbers are exact, into the lines of each sheet.
+    """Converts records, whose numbers are exact, into the lines of each sheet.
 
-    The columns of the key that a child row lacks are filled from the record around it.
-    ``rearrange`` puts a record's fields where the sheets expect them; the last lists have the
-    lines of ``totals`` and of what an import sheet leaves out, of the record as it came.
+    Columns of the key that a child row lacks are filled from the record around it. ``rearrange``
+    moves a record's fields to where the sheets expect them. After the sheets' lines follow those
+    of ``totals`` and, for import sheets, of the fields left out, both of the original record.
     """
 
     def __init__(
         self,
         sheets: Sequence[Sheet],
-        forms: Sequence[LineFormat],
+        line_formats: Sequence[LineFormat],
         rearrange: Rearrange | None = None,
         totals: TotalsSpec | None = None,
     ) -> None:
-        self._sheets = [_SheetLines(s, form) for s, form in zip(sheets, forms, strict=True)]
+        self._sheets = list(map(_SheetLines, sheets, line_formats))
         self._rearrange = rearrange
         self._totals = totals
 
@@ -157,7 +162,7 @@ class Flattener:
 
     @property
     def zones(self) -> dict[str, list[str]]:
-        """The zones that moments came with so far, by the column's name."""
+        """Time zones of moments so far, by column name."""
         found: dict[str, set[str]] = {}
         for sheet in self._sheets:
             for name, zones in sheet.writer.zones.items():
@@ -165,33 +170,30 @@ class Flattener:
         return {name: sorted(zones) for name, zones in found.items()}
 
     def lines(self, records: Sequence[Record]) -> list[Lines]:
-        """Return the lines of records, sheet by sheet, the records' own first.
+        """Return the lines of records, sheet by sheet.
 
-        Raises ``TransportError`` for a value that is not what the interface documents,
+        Raises ``TransportError`` for a value that contradicts the interface's description,
         ``UsageError`` for a text that the format cannot hold.
         """
         arranged = records if self._rearrange is None else list(map(self._rearrange, records))
         try:
             lines = [sheet.lines(arranged) for sheet in self._sheets]
         except (ValueError, TypeError):
-            complaints = (s.complaint(record) for record in arranged for s in self._sheets)
-            raise next(filter(None, complaints)) from None
-        lines.append(_lines_beside(self._totals.lines if self._totals else _no_lines, records))
+            errors = (sheet.first_error(record) for record in arranged for sheet in self._sheets)
+            raise next(filter(None, errors)) from None
+        totals_lines = self._totals.lines if self._totals else lambda _record: []
+        lines.append(_encode_records(totals_lines, records))
         if isinstance(self._rearrange, ImportRow):
-            lines.append(_lines_beside(self._rearrange.left_out, records))
+            lines.append(_encode_records(self._rearrange.left_out, records))
         return lines
 
 
-def _no_lines(_record: Record) -> list[str]:
-    return []
-
-
-def _lines_beside(lines_of: Callable[[Record], list[str]], records: Sequence[Record]) -> Lines:
+def _encode_records(lines_of: Callable[[Record], list[str]], records: Sequence[Record]) -> Lines:
     lines = list(map(lines_of, records))
-    return _encoded(chain.from_iterable(lines)), list(map(len, lines))
+    return _encode(chain.from_iterable(lines)), list(map(len, lines))
 
 
-def _encoded(lines: Iterable[str]) -> list[bytes]:
+def _encode(lines: Iterable[str]) -> list[bytes]:
     lines = list(lines)
     try:
         return list(map(str.encode, lines))
@@ -200,55 +202,52 @@ def _encoded(lines: Iterable[str]) -> list[bytes]:
 
 
 class _SheetLines:
-    def __init__(self, sheet: Sheet, form: LineFormat) -> None:
+    def __init__(self, sheet: Sheet, line_format: LineFormat) -> None:
         self._sheet = sheet
-        self.writer = LineWriter(sheet.columns, form)
-        own = sheet.own if sheet.is_joined else 0
-        self._own = _picker(sheet.columns[:own])
-        self._row = _picker(sheet.columns[own:])
-        self._nothing = (None,) * (len(sheet.columns) - own)
-        fields = {column.field for column in sheet.columns[own:]}
+        self.writer = LineWriter(sheet.columns, line_format)
+        own, columns = sheet.columns[: sheet.record_columns], sheet.columns[sheet.record_columns :]
+        self._own_values = _value_getter(own)
+        self._values = _value_getter(columns)
+        self._no_values = (None,) * len(columns)
+        fields = {column.field for column in columns}
         self._key = [name for name in sheet.key if name in fields]
-        self._key_places = [n for n, c in enumerate(sheet.columns[own:]) if c.field in self._key]
+        self._key_indexes = [n for n, c in enumerate(columns) if c.field in self._key]
 
     def lines(self, records: Sequence[Record]) -> Lines:
-        rows, counts = self._rows_of_all(records)
-        return _encoded(self.writer.lines(rows)), counts
+        rows, counts = self._all_rows(records)
+        return _encode(self.writer.lines(rows)), counts
 
-    def _rows_of_all(self, records: Sequence[Record]) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """Return the rows of records, and how many each has."""
+    def _all_rows(self, records: Sequence[Record]) -> tuple[list[tuple[Any, ...]], list[int]]:
+        """Return the rows of records, and the number of rows of each."""
         if len(self._sheet.within) == 1 and not self._sheet.is_joined:
-            # Items have their whole key nearly always: then none is looked at by itself.
+            # Nearly always items have their whole key: then they need no further work.
             (name,) = self._sheet.within
             items = [record.get(name) or () for record in records]
-            rows = list(map(self._row, chain.from_iterable(items)))
-            if not any(None in map(itemgetter(place), rows) for place in self._key_places):
+            rows = list(map(self._values, chain.from_iterable(items)))
+            if not any(None in map(itemgetter(index), rows) for index in self._key_indexes):
                 return rows, list(map(len, items))
-        of_records = list(map(self._rows, records))
-        return list(chain.from_iterable(of_records)), list(map(len, of_records))
+        by_record = list(map(self._rows, records))
+        return list(chain.from_iterable(by_record)), list(map(len, by_record))
 
-    def complaint(self, record: Record) -> XlbridgeError | None:
-        """Say what of a record cannot be written, None where all can."""
+    def first_error(self, record: Record) -> XlbridgeError | None:
+        """Return the error of a record's first value that cannot be written, None if all can."""
         for row in self._rows(record):
-            misfit = self.writer.misfit(row)
+            misfit = self.writer.first_misfit(row)
             if misfit is not None:
-                place, reason = misfit
-                return _value_error(
-                    self._sheet, row, self._sheet.columns[place], row[place], reason
-                )
+                return _value_error(self._sheet, row, *misfit)
         return None
 
     def _rows(self, record: Record) -> list[tuple[Any, ...]]:
         if not self._sheet.within:
-            return [self._row(record)]
-        rows = list(map(self._row, self._nested(record)))
+            return [self._values(record)]
+        rows = list(map(self._values, self._children(record)))
         if not self._sheet.is_joined:
             return rows
-        front = self._own(record)
-        return [front + row for row in rows or [self._nothing]]
+        own_values = self._own_values(record)
+        return [own_values + row for row in rows or [self._no_values]]
 
-    def _nested(self, record: Record) -> list[Record]:
-        """Return the objects of the sheet within a record, with what they lack of the key."""
+    def _children(self, record: Record) -> list[Record]:
+        """Return the objects of the sheet within a record, with their whole key."""
         found = [record]
         for name in self._sheet.within:
             found = [
@@ -266,34 +265,33 @@ def _with_outer_key(inner: Record, outer: Record, key: Sequence[str]) -> Record:
     return inner
 
 
-def _picker(columns: Sequence[ExportColumn]) -> _Pick:
-    """Return what takes the columns' values out of an object, all at once where all are there."""
+def _value_getter(columns: Sequence[ExportColumn]) -> _GetValues:
+    """Return a function that gets the columns' values from an object, fast if it has them all."""
     names = [column.field for column in columns]
     if len(names) < 2:
         return lambda values: tuple(map(values.get, names))
-    at_once: _Pick = itemgetter(*names)
+    get_all: _GetValues = itemgetter(*names)
 
-    def pick(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    def get_values(values: Mapping[str, Any]) -> tuple[Any, ...]:
         try:
-            return at_once(values)
+            return get_all(values)
         except KeyError:
             return tuple(map(values.get, names))
 
-    return pick
+    return get_values
 
 
-def _value_error(
-    sheet: Sheet, row: Sequence[Any], column: ExportColumn, value: Any, reason: Exception
-) -> XlbridgeError:
+def _value_error(sheet: Sheet, row: Sequence[Any], index: int, reason: Exception) -> XlbridgeError:
+    column, value = sheet.columns[index], row[index]
     if isinstance(reason, TextTooLong):
         return UsageError(
             Text(
-                pt="{place}, campo {field}: o texto tem {length} caracteres, e uma célula guarda "
-                "{limit}.",
-                en="{place}, field {field}: the text has {length} characters, and a cell holds "
-                "{limit}.",
+                pt="{row}, campo {field}: o texto tem {length} caracteres, e o máximo de uma "
+                "célula é {limit}.",
+                en="{row}, field {field}: the text has {length} characters, and the maximum of a "
+                "cell is {limit}.",
             ).format(
-                place=_row_label(sheet, row),
+                row=_row_label(sheet, row),
                 field=column.name,
                 length=reason.length,
                 limit=reason.limit,
@@ -305,10 +303,10 @@ def _value_error(
         )
     return TransportError(
         Text(
-            pt="{place}: o campo {field} veio como {kind}, e a interface documenta {expected}.",
-            en="{place}: the field {field} came as {kind}, and the interface documents {expected}.",
+            pt="{row}: o campo {field} veio como {kind}, e a interface documenta {expected}.",
+            en="{row}: the field {field} came as {kind}, and the interface documents {expected}.",
         ).format(
-            place=_row_label(sheet, row),
+            row=_row_label(sheet, row),
             field=column.name,
             kind=f"{type(value).__name__} {str(value)[:40]!r}",
             expected=column.kind,
@@ -317,18 +315,18 @@ def _value_error(
 
 
 def _row_label(sheet: Sheet, row: Sequence[Any]) -> str:
-    """Name a row by its sheet and its key."""
+    """Return a label of a row: its sheet and its key."""
     names = [column.field for column in sheet.columns]
     key = (f"{name} {row[names.index(name)]}" for name in sheet.key if name in names)
     return ", ".join([sheet.name, *key])
 
 
 UNKNOWN_FIELDS = "outrosCampos"
-"""The column of the fields that the interface does not show, as JSON."""
+"""Column of undocumented fields, as JSON."""
 
 
 def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
-    """Return the sheets with a last column for the fields that the interface does not show."""
+    """Return the sheets with a last column for undocumented fields."""
     return tuple(
         replace(sheet, columns=(*sheet.columns, ExportColumn(UNKNOWN_FIELDS, Kind.TEXT)))
         for sheet in sheets
@@ -337,24 +335,24 @@ def with_unknown_fields(sheets: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
 
 @dataclass(frozen=True, slots=True)
 class UnknownFieldCollector:
-    """Moves the fields of a record that are not ``known`` into one, as JSON.
+    """Moves the fields of a record that are not ``known`` into one field, as JSON.
 
-    The same in the objects within it, which ``children`` names.
+    ``children`` do the same for the objects in its lists.
     """
 
     known: frozenset[str]
     children: Mapping[str, "UnknownFieldCollector"]
 
     def __call__(self, record: Record) -> Record:
-        """Return the record so arranged."""
-        kept = {name: record[name] for name in self.known if name in record}
-        for name, gather_inner in self.children.items():
-            kept[name] = [gather_inner(inner) for inner in record.get(name) or ()]
-        others = {
+        """Return the rearranged record."""
+        result = {name: record[name] for name in self.known if name in record}
+        for name, collect in self.children.items():
+            result[name] = [collect(inner) for inner in record.get(name) or ()]
+        unknown = {
             name: value
             for name, value in record.items()
             if name not in self.known and name not in self.children
         }
-        if others:
-            kept[UNKNOWN_FIELDS] = as_json(others)
-        return kept
+        if unknown:
+            result[UNKNOWN_FIELDS] = as_json(unknown)
+        return result

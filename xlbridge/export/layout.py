@@ -1,8 +1,7 @@
-"""Layout of an export: which sheets are written, and how records become their lines.
+"""Layout of an export: its sheets, and the conversion of records into their lines.
 
-In the layout of an import sheet a listing can be edited and uploaded again. The schema file of
-the resource says which field of a record each column comes from; a column that it does not name
-has the field's own name.
+In the layout of an import sheet a listing can be edited and uploaded again. The resource's schema
+file declares the field of a record for each column; the default is the field of the same name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from xlbridge.wire import WireModel
 
 
 def unknown_field_collector(model: type[WireModel]) -> UnknownFieldCollector:
-    """Return what gathers the fields of a record that its model does not know."""
+    """Return the collector of the fields of a record that its model does not have."""
     known = frozenset(column.name for column in columns_of(model))
     children = {name: unknown_field_collector(inner) for name, inner in children_of(model).items()}
     return UnknownFieldCollector(known, children)
@@ -37,13 +36,7 @@ def unknown_field_collector(model: type[WireModel]) -> UnknownFieldCollector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Layout of records in sheets.
-
-    ``flat`` names the list within a record that is joined to it in one sheet. ``in_detail`` reads
-    each record by its key, with its attached files. ``keep_unknown`` keeps the fields that the
-    interface does not show. ``template`` is the resource in whose import sheet the records are,
-    settled ones only where ``settled`` says so.
-    """
+    """Layout of records in sheets; the fields are those of ``ExportRequest``."""
 
     flat: str | None = None
     in_detail: bool = False
@@ -52,7 +45,7 @@ class Layout:
     settled: bool = False
 
     def check(self, listing: Listing) -> None:
-        """Raise ``UsageError`` for what the records of the listing do not have, or are not."""
+        """Raise ``UsageError`` if the layout does not suit the listing."""
         if self.template is not None:
             require_records_of(listing, self.template)
             if listing.is_settled and not self.settled:
@@ -61,7 +54,7 @@ class Layout:
             raise UsageError(
                 Text(
                     pt="--settled só vale com --as-template.",
-                    en="--settled is for --as-template only.",
+                    en="--settled requires --as-template.",
                 )
             )
         children = [sheet.name for sheet in listing.sheets[1:]]
@@ -91,7 +84,7 @@ class Layout:
         return sheets if self.flat is None else join_child_sheet(sheets, self.flat)
 
     def rearrange(self, listing: Listing) -> Rearrange | None:
-        """Return what puts a record's fields where the sheets expect them, if they are not."""
+        """Return the rearrangement of records for the sheets, None if they need none."""
         if self.template is not None:
             return import_row(self.template)
         return unknown_field_collector(listing.model) if self.keep_unknown else None
@@ -99,37 +92,37 @@ class Layout:
 
 _CHILDREN = Text(pt="Ela tem: {names}.", en="It has: {names}.")
 _NO_CHILDREN = Text(
-    pt="Ela tem uma planilha só: exporte-a sem --flat.",
-    en="It has one sheet only: export it without --flat.",
+    pt="Ela tem uma única planilha: exporte-a sem --flat.",
+    en="It has a single sheet: export it without --flat.",
 )
 _SETTLED = Text(
     pt="Os registros de {listing} estão baixados: enviados de uma planilha de importação, seriam "
     "títulos novos, em aberto.",
-    en="The records of {listing} are settled: uploaded from an import sheet they would be new "
-    "titles, open ones.",
+    en="The records of {listing} are settled: uploaded from an import sheet, they would be new, "
+    "open titles.",
 )
 _HOW_TO_SETTLED = Text(
     pt="Exporte sem --as-template, ou confirme com --settled (num plano, settled: true) que a "
     "planilha deve ter títulos baixados.",
-    en="Export without --as-template, or confirm by --settled (in a plan, settled: true) that the "
-    "sheet is to hold settled titles.",
+    en="Export without --as-template, or confirm with --settled (in a plan, settled: true) that "
+    "the sheet is meant to hold settled titles.",
 )
 
 
 def require_records_of(listing: Listing, resource: Resource) -> None:
-    """Raise ``UsageError`` when the records of a listing are not those of a resource."""
+    """Raise ``UsageError`` if the records of a listing are not those of a resource."""
     declared = resource.read_back
     if declared is None:
         raise UsageError(
             Text(
                 pt="{resource} não tem chave pela qual um envio encontre os registros.",
-                en="{resource} has no key by which an upload would find the records.",
+                en="{resource} has no key by which an upload could find the records.",
             ).format(resource=resource.name),
             Text(
-                pt="Cada linha enviada de novo seria mais um registro. Sem --as-template a "
-                "exportação é possível.",
-                en="Each row that is uploaded again would be one more record. Without "
-                "--as-template the export is possible.",
+                pt="Cada linha enviada de novo criaria mais um registro. Exporte sem "
+                "--as-template.",
+                en="Each row uploaded again would create another record. Export without "
+                "--as-template.",
             ),
         )
     if listing.operation.name not in declared.operation_names:
@@ -142,45 +135,45 @@ def require_records_of(listing: Listing, resource: Resource) -> None:
 
 
 def resource_of(listing: Listing, resources: Iterable[Resource]) -> Resource:
-    """Return the resource in whose import sheet the records of a listing are.
+    """Return the resource whose import sheet fits the records of a listing.
 
-    Raises ``UsageError`` when there is none, or more than one.
+    Raises ``UsageError`` if there is none, or more than one.
     """
     found = [
-        one
-        for one in resources
-        if one.read_back and listing.operation.name in one.read_back.operation_names
+        resource
+        for resource in resources
+        if resource.read_back and listing.operation.name in resource.read_back.operation_names
     ]
     if len(found) == 1:
         return found[0]
     names = ", ".join(resource.name for resource in found)
     raise UsageError(
         Text(
-            pt="Não há um recurso só em cuja planilha de importação cabem os registros de {listing}"
-            "{names}.",
-            en="There is no single resource whose import sheet takes the records of "
+            pt="Não há um único recurso cuja planilha de importação sirva para os registros de "
+            "{listing}{names}.",
+            en="There is no single resource whose import sheet fits the records of "
             "{listing}{names}.",
         ).format(listing=listing.name, names=names and f": {names}")
     )
 
 
 def template_sheets(listing: Listing, resource: Resource) -> tuple[Sheet, ...]:
-    """Return the sheets of a resource, for the records of a listing: its own, and those of lists.
+    """Return the sheets of a resource for the records of a listing: the main one, then its lists.
 
-    The columns of the record's own number come last.
+    The columns of the system's number of the record come last.
     """
     numbers = set(resource.read_back.number_columns if resource.read_back else ())
-    own = [*_columns(resource), *(c for c in columns_of(listing.model) if c.name in numbers)]
-    listed = children_of(listing.model).keys() | lists_apart(resource)
-    lists = (child for child in resource.children if child.sheet in listed)
+    columns = [*_columns(resource), *(c for c in columns_of(listing.model) if c.name in numbers)]
+    available = children_of(listing.model).keys() | _separate_lists(resource)
+    lists = (child for child in resource.children if child.sheet in available)
     return (
-        Sheet(resource.name, tuple(own), (), listing.key),
+        Sheet(resource.name, tuple(columns), (), listing.key),
         *(Sheet(c.sheet, tuple(_columns(c)), (c.sheet,), (KEY,)) for c in lists),
     )
 
 
-def lists_apart(resource: Resource | None) -> Mapping[str, SeparateList]:
-    """Return the lists that records of a resource do not carry themselves."""
+def _separate_lists(resource: Resource | None) -> Mapping[str, SeparateList]:
+    """Return the lists that a resource's records do not contain."""
     return {} if resource is None or resource.read_back is None else resource.read_back.lists
 
 
@@ -191,29 +184,29 @@ def _columns(resource: Resource) -> list[ExportColumn]:
 def line_spec(
     listing: Listing,
     sheets: Sequence[Sheet],
-    forms: Sequence[LineFormat],
+    line_formats: Sequence[LineFormat],
     rearrange: Rearrange | None = None,
     *,
     keep_unknown: bool = False,
     filters: Filters = NO_FILTERS,
     template: Resource | None = None,
 ) -> LineSpec:
-    """Return how answers to a listing become lines of some sheets."""
-    # What an import sheet leaves out is told by count, fields that nobody knows among them.
+    """Return the conversion of a listing's answers into the lines of sheets."""
+    # An import sheet counts the fields that it leaves out, unknown ones included.
     is_import = isinstance(rearrange, ImportRow)
     return LineSpec(
         shape=shape_of(listing.model, keep_unknown=keep_unknown or is_import),
         key=listing.key,
         sheets=sheets,
-        forms=forms,
+        line_formats=line_formats,
         rearrange=rearrange,
         totals=listing.totals,
-        is_dated=listing.cap is not None,
-        wanted=record_filter(listing, filters),
-        lists=lists_apart(template),
+        collects_update_times=listing.cap is not None,
+        record_filter=record_filter(listing, filters),
+        lists=_separate_lists(template),
     )
 
 
 def keys_only_spec(listing: Listing, filters: Filters = NO_FILTERS) -> LineSpec:
-    """Return how answers to a listing become the keys of its records."""
+    """Return the conversion of a listing's answers into keys alone."""
     return replace(line_spec(listing, (), (), filters=filters), totals=None)

@@ -1,4 +1,4 @@
-"""Write rows as the lines of a format, column by column. Cells of repeated values are cached."""
+"""Write rows as lines of a format, column by column; cells of repeated values are cached."""
 
 import json
 import re
@@ -20,10 +20,10 @@ from xlbridge.export.sheets import (
 from xlbridge.resources import Kind
 
 WriteValue = Callable[[Any], str]
-"""Writes a value that is not null, as a record has it. It raises ``ValueError`` where it cannot."""
+"""Writes a value of a record that is not null. Raises ``ValueError`` for an unexpected one."""
 
 _CACHE_SIZE, _CACHED_LENGTH = 1_000, 200
-"""Number of cells cached per column, and the longest value that is."""
+"""Maximum number of cells cached per column, and maximum length of a cached value."""
 
 _BARE_MOMENT_LENGTH = len("2026-11-21T10:30:00")
 
@@ -32,15 +32,15 @@ _COMMON_NUMBERS = {
     Kind.NUMBER: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,7}+)(?:\.[0-9]{1,6}+)?+\|)*+").fullmatch,
     Kind.MONEY: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,11}+)(?:\.[0-9]{1,2}+)?+\|)*+").fullmatch,
 }
-"""Many numbers of a column at once: most of them differ, so each would be worked out anew."""
+"""Many numbers at once, joined by bars: most of them differ, so that a cache would not help."""
 
-_OF_NUMBERS = {int, str, NoneType}
-_SMALL_WHOLE = 10**8
-"""Whole numbers below are usual ones of any column, negative ones with a digit less."""
+_NUMBER_TYPES = {int, str, NoneType}
+_MAX_COMMON_INTEGER = 10**8
+"""Integers below are common numbers of any column; negative ones have a digit less."""
 
 
 class TextTooLong(ValueError):
-    """A text is longer than a cell of the format can be."""
+    """Text longer than a cell of the format."""
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(f"{length} characters, at most {limit}")
@@ -48,215 +48,202 @@ class TextTooLong(ValueError):
         self.limit = limit
 
 
-def _empty(_column: ExportColumn) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class LineFormat:
-    """Form of a row in a format: its cells one after the other, between fixed texts.
+    """Format of a row: ``prefix``, its cells with ``separator`` between them, ``suffix``.
 
-    ``cell`` is given a column and its position, and returns what writes the column's values;
-    ``nothing`` returns its empty cell. ``around`` returns what stands before and after the bare
-    digits of a usual number, None where digits do not go out as they are: a whole number of at
-    most eight characters, a number with at most eight digits and six decimal places, an amount
-    with twelve and two. Of texts it returns the same, where ``are_plain`` says that they do.
+    ``cell_writer`` returns a column's ``WriteValue``, by the column and its index; ``empty_cell``
+    its empty cell. ``affixes`` returns the texts before and after a common number, whose digits
+    are written unchanged (an integer of at most eight characters, a number with eight digits and
+    six decimal places, an amount with twelve and two), None if digits are converted. The same
+    goes for texts if ``are_plain``.
     """
 
-    cell: Callable[[ExportColumn, int], WriteValue]
-    around: Callable[[ExportColumn, int], tuple[str, str] | None]
+    cell_writer: Callable[[ExportColumn, int], WriteValue]
+    affixes: Callable[[ExportColumn, int], tuple[str, str] | None]
     are_plain: Callable[[Sequence[str]], bool] | None = None
-    nothing: Callable[[ExportColumn], str] = _empty
-    before: str = ""
-    between: str = ""
-    after: str = "\n"
+    empty_cell: Callable[[ExportColumn], str] = lambda _column: ""
+    prefix: str = ""
+    separator: str = ""
+    suffix: str = "\n"
 
 
-def _cell_as_json(column: ExportColumn, _place: int) -> WriteValue:
+def _json_cell_writer(column: ExportColumn, _index: int) -> WriteValue:
     read = value_reader(column)
     return lambda value: encode_json(read(value))
 
 
-def _quotes(_column: ExportColumn, _place: int) -> tuple[str, str]:
-    return '"', '"'
-
-
-def _null(_column: ExportColumn) -> str:
-    return "null"
-
-
 CELLS_AS_JSON = LineFormat(
-    _cell_as_json,
-    around=_quotes,
-    nothing=_null,
-    before="[",
-    between=",",
-    after="]\n",
+    _json_cell_writer,
+    affixes=lambda _column, _index: ('"', '"'),
+    empty_cell=lambda _column: "null",
+    prefix="[",
+    separator=",",
+    suffix="]\n",
 )
-"""Form for outputs that need the cells themselves: each line is a JSON list of them."""
+"""Format for outputs that need the cells themselves: each line is a JSON list of them."""
 
 
 _BLOCK_SIZE = 2**19
-"""Number of bytes of a file that are read at once, and then to the end of the line."""
+"""Bytes read at once, completed to whole lines."""
 
 
 def line_blocks(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, many whole ones at a time."""
+    """Yield the lines of a file, many at a time."""
     with file.open("rb", buffering=_BLOCK_SIZE) as stream:
         while block := stream.read(_BLOCK_SIZE):
             yield block + stream.readline()
 
 
 def cells_of(blocks: Iterable[bytes]) -> Iterator[list[Cell]]:
-    """Yield the cells of each row that was written as JSON."""
+    """Yield the cells of each line in the format ``CELLS_AS_JSON``."""
     for block in blocks:
         yield from map(json.loads, block.splitlines())
 
 
 class _CellCache(dict[Any, str]):
-    """Cells of a column by their value; only a bounded number is kept.
+    """Cells of a column by value, in bounded number; an empty text is a value only of text."""
 
-    In a column of anything but text, an empty text is an empty cell.
-    """
+    __slots__ = ("_empty", "_write", "width")
 
-    __slots__ = ("_nothing", "_write", "width")
-
-    def __init__(self, write: WriteValue, nothing: str, *, is_text: bool) -> None:
+    def __init__(self, write: WriteValue, empty_cell: str, *, is_text: bool) -> None:
         self._write = write
-        self._nothing = dict.fromkeys([None] if is_text else [None, ""], nothing)
-        self.update(self._nothing)
+        self._empty = dict.fromkeys([None] if is_text else [None, ""], empty_cell)
+        self.update(self._empty)
         self.width = 0
 
     def __missing__(self, value: Any) -> str:
-        written = self._write(value)
+        cell = self._write(value)
         length = 0 if value is True or value is False else len(str(value))
         if length > self.width:
             self.width = length
         if length <= _CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
                 self.clear()
-                self.update(self._nothing)
-            self[value] = written
-        return written
+                self.update(self._empty)
+            self[value] = cell
+        return cell
 
 
 class _MomentCells(_CellCache):
-    """The same of moments; ``zones`` are those that they came with."""
+    """Cells of a column of moments; ``zones`` are their time zones."""
 
     __slots__ = ("zones",)
 
-    def __init__(self, write: WriteValue, nothing: str) -> None:
-        super().__init__(write, nothing, is_text=False)
+    def __init__(self, write: WriteValue, empty_cell: str) -> None:
+        super().__init__(write, empty_cell, is_text=False)
         self.zones: set[str] = set()
 
     def __missing__(self, value: Any) -> str:
-        written = super().__missing__(value)
+        cell = super().__missing__(value)
         if len(value) != _BARE_MOMENT_LENGTH:
             _, zone = moment_suffix(value)
             if zone:
                 self.zones.add(zone)
-        return written
+        return cell
 
 
 class _ListCells:
     """Cells of a column whose values are lists of texts."""
 
-    __slots__ = ("_nothing", "_write", "width")
+    __slots__ = ("_empty_cell", "_write", "width")
 
-    def __init__(self, write: WriteValue, nothing: str) -> None:
+    def __init__(self, write: WriteValue, empty_cell: str) -> None:
         self._write = write
-        self._nothing = nothing
+        self._empty_cell = empty_cell
         self.width = 0
 
     def __getitem__(self, value: Any) -> str:
         if value is None:
-            return self._nothing
-        written = self._write(value)
+            return self._empty_cell
+        cell = self._write(value)
         self.width = max(self.width, *map(len, value), 0)
-        return written
+        return cell
 
 
-def _column_cells(column: ExportColumn, place: int, form: LineFormat) -> _CellCache | _ListCells:
-    write, nothing = form.cell(column, place), form.nothing(column)
+def _column_cells(
+    column: ExportColumn, write: WriteValue, empty_cell: str
+) -> _CellCache | _ListCells:
     if column.is_list:
-        return _ListCells(write, nothing)
+        return _ListCells(write, empty_cell)
     if column.kind is Kind.DATE:
-        return _MomentCells(write, nothing)
-    return _CellCache(write, nothing, is_text=column.kind is Kind.TEXT)
+        return _MomentCells(write, empty_cell)
+    return _CellCache(write, empty_cell, is_text=column.kind is Kind.TEXT)
 
 
 class _ColumnWriter:
     """Writes the values of one column."""
 
-    def __init__(self, column: ExportColumn, place: int, form: LineFormat) -> None:
+    def __init__(self, column: ExportColumn, index: int, line_format: LineFormat) -> None:
         self.column = column
-        self.cells = _column_cells(column, place, form)
-        self.write = form.cell(column, place)
-        self._nothing = form.nothing(column)
+        self._write = line_format.cell_writer(column, index)
+        self._empty_cell = line_format.empty_cell(column)
+        self.cells = _column_cells(column, self._write, self._empty_cell)
         is_number = column.kind in _COMMON_NUMBERS
-        is_text = column.kind is Kind.TEXT and form.are_plain is not None
-        bare = (is_number or is_text) and not column.is_list and not column.is_secret
-        self._around = form.around(column, place) if bare else None
-        self._are_plain = form.are_plain if is_text else None
+        is_text = column.kind is Kind.TEXT and line_format.are_plain is not None
+        unchanged = (is_number or is_text) and not column.is_list and not column.is_secret
+        self._affixes = line_format.affixes(column, index) if unchanged else None
+        self._are_plain = line_format.are_plain if is_text else None
 
-    def written(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
-        """Return what each line has, in its order: a text, what differs, and another text.
+    def format_values(self, values: Sequence[Any]) -> tuple[str, Iterable[str] | None, str]:
+        """Return a common text, the text of each value, and another common text.
 
-        What differs is None where all lines have the same.
+        The second is None if all values are null.
         """
-        kinds = set(map(type, values))
-        if kinds == {NoneType}:
-            return self._nothing, None, ""
+        types = set(map(type, values))
+        if types == {NoneType}:
+            return self._empty_cell, None, ""
         # 1 and true are the same key of a dict.
-        if (int if self.column.kind is Kind.BOOLEAN else bool) in kinds:
+        if (int if self.column.kind is Kind.BOOLEAN else bool) in types:
             raise UnexpectedValue
-        if self._around is None or not kinds <= _OF_NUMBERS:
+        if self._affixes is None or not types <= _NUMBER_TYPES:
             return "", map(self.cells.__getitem__, values), ""
-        filled = values if NoneType not in kinds else [v for v in values if v is not None]
-        if not self._are_usual(filled, kinds):
+        filled = values if NoneType not in types else [v for v in values if v is not None]
+        if not self._are_common(filled, types):
             return "", map(self.cells.__getitem__, values), ""
-        before, after = self._around
+        before, after = self._affixes
         if filled is values:
-            return before, map(str, values) if int in kinds else values, after
-        nothing = self._nothing
-        return "", [nothing if v is None else f"{before}{v}{after}" for v in values], ""
+            return before, map(str, values) if int in types else values, after
+        empty_cell = self._empty_cell
+        return "", [empty_cell if v is None else f"{before}{v}{after}" for v in values], ""
 
     def check(self, value: Any) -> None:
-        """Raise ``ValueError`` or ``TypeError`` for a value that does not fit."""
+        """Raise ``ValueError`` or ``TypeError`` for an unexpected value."""
         if value is not None and (value != "" or self.column.kind is Kind.TEXT):
-            self.write(value)
+            self._write(value)
 
-    def _are_usual(self, values: Sequence[Any], kinds: set[type]) -> bool:
-        """Say whether values go out as they are."""
+    def _are_common(self, values: Sequence[Any], types: set[type]) -> bool:
+        """Return whether values are written unchanged."""
         if self._are_plain is not None:
-            if int in kinds or not self._are_plain(values):
+            if int in types or not self._are_plain(values):
                 return False
             longest = max(map(len, values))
             self.cells.width = max(self.cells.width, longest)
             return longest <= _CACHED_LENGTH
-        if str not in kinds:
-            return bool(min(values) > -_SMALL_WHOLE // 10 and max(values) < _SMALL_WHOLE)
-        joined = "|".join(map(str, values) if int in kinds else values) + "|"
+        if str not in types:
+            limit = _MAX_COMMON_INTEGER
+            return bool(min(values) > -limit // 10 and max(values) < limit)
+        joined = "|".join(map(str, values) if int in types else values) + "|"
         are_numbers = _COMMON_NUMBERS[self.column.kind](joined) is not None
-        # A text may hold the mark itself.
+        # A text may contain the separator.
         return are_numbers and joined.count("|") == len(values)
 
 
 class LineWriter:
-    """Writes rows of some columns as lines of a form, straight from the values of records."""
+    """Writes rows as lines, straight from the values of records."""
 
-    def __init__(self, columns: Sequence[ExportColumn], form: LineFormat) -> None:
-        self._form = form
-        self._columns = [_ColumnWriter(column, place, form) for place, column in enumerate(columns)]
+    def __init__(self, columns: Sequence[ExportColumn], line_format: LineFormat) -> None:
+        self._format = line_format
+        self._columns = [_ColumnWriter(c, index, line_format) for index, c in enumerate(columns)]
 
     @property
     def widths(self) -> list[int]:
-        """Length of the longest text of each column so far; bare numbers are not counted."""
+        """Length of the longest text of each column so far, without common numbers."""
         return [writer.cells.width for writer in self._columns]
 
     @property
     def zones(self) -> dict[str, set[str]]:
-        """The zones that the moments of a column came with so far, where they had any."""
+        """Time zones of moments so far, by column name."""
         return {
             writer.column.name: writer.cells.zones
             for writer in self._columns
@@ -264,26 +251,26 @@ class LineWriter:
         }
 
     def lines(self, rows: Sequence[Sequence[Any]]) -> list[str]:
-        """Write rows. Raises ``ValueError`` or ``TypeError`` for a value that does not fit."""
+        """Return rows as lines. Raises ``ValueError`` or ``TypeError`` for unexpected values."""
         if not rows:
             return []
         parts: list[Iterable[str]] = []
-        alike = self._form.before
+        common = self._format.prefix
         for writer, values in zip(self._columns, zip(*rows, strict=True), strict=True):
-            before, differing, after = writer.written(values)
-            alike += before
-            if differing is not None:
-                parts += [repeat(alike), differing]
-                alike = ""
-            alike += after + (self._form.between if writer is not self._columns[-1] else "")
-        parts.append(repeat(alike + self._form.after, len(rows)))
+            before, texts, after = writer.format_values(values)
+            common += before
+            if texts is not None:
+                parts += [repeat(common), texts]
+                common = ""
+            common += after + (self._format.separator if writer is not self._columns[-1] else "")
+        parts.append(repeat(common + self._format.suffix, len(rows)))
         return list(map("".join, zip(*parts, strict=False)))
 
-    def misfit(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
-        """Return the position of the first value that does not fit, and the reason."""
-        for place, (writer, value) in enumerate(zip(self._columns, values, strict=True)):
+    def first_misfit(self, values: Sequence[Any]) -> tuple[int, Exception] | None:
+        """Return the index of the first unexpected value, and the reason."""
+        for index, (writer, value) in enumerate(zip(self._columns, values, strict=True)):
             try:
                 writer.check(value)
             except (ValueError, TypeError) as error:
-                return place, error
+                return index, error
         return None

@@ -1,4 +1,4 @@
-"""Listing: one declaration; its sheets, columns and filters follow from its operation's models."""
+"""Listing: a declaration whose sheets, columns and filters follow from its operation's models."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,26 +26,26 @@ from xlbridge.wire import Operation, WireModel, fields_in_order, record_model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerRecord:
-    """One call for each record of another listing, as the interface reads these by key only.
+    """One call for each record of another listing: for records that can only be read by key.
 
-    ``path`` gives the field of a source record for each parameter of the path. ``given`` is the
-    filter that names the records in place of the source. Without a source that is ``ID``, or the
-    records are those known from elsewhere; with ``known`` those are read besides the source's.
-    ``counted`` is a further parameter that counts from 1 until nothing is found.
+    ``path`` maps each path parameter to a field of the source's records. ``filter`` names records
+    instead of the source. Without a source, records come from that filter or from known ids;
+    ``includes_known_ids`` adds these to the source's. ``counter`` is a further path parameter,
+    counted from 1 until nothing is found.
     """
 
     source: "Listing | None"
     path: Mapping[str, str]
-    given: Filter | None = None
-    known: bool = False
-    counted: str | None = None
+    filter: Filter | None = None
+    includes_known_ids: bool = False
+    counter: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerValue:
-    """One call for each value of a filter, of which the interface takes one in every call.
+    """One call for each value of a filter that is required and takes a single value.
 
-    Without the filter the values are those that ``field`` has in the ``sources``: perhaps not all.
+    Without the filter, the values are those of ``field`` in the ``sources``: perhaps not all.
     """
 
     filter: Filter
@@ -55,17 +55,17 @@ class PerValue:
 
 @dataclass(frozen=True, slots=True)
 class ListingCall:
-    """One call of a listing; ``known`` are fields that all of its records have, as texts."""
+    """Call of a listing; all of its records have the ``known_fields``, as texts."""
 
     operation: Operation
     path: Mapping[str, object] = field(default_factory=dict)
     query: WireModel | None = None
     window: Window = UNBOUNDED_WINDOW
-    known: Mapping[str, str] = field(default_factory=dict)
+    known_fields: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def named(self) -> dict[str, object]:
-        """The key that it asks for, if it does."""
+    def record_key(self) -> dict[str, object]:
+        """Key of the requested record; empty if the call is not for a single one."""
         names = self.operation.single_record_filters
         by_query = {name: getattr(self.query, name, None) for name in names}
         return {**self.path, **{n: value for n, value in by_query.items() if value is not None}}
@@ -73,74 +73,78 @@ class ListingCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """One listing.
+    """Listing of the interface.
 
-    ``key`` identifies a record, ``inner_keys`` an item of a list within it that has lists of its
-    own. ``of`` are the operations that take a filter's value in their path. ``cap`` is the most
-    records that one answer can hold: an answer with that many may not be all. ``details`` are the
-    operation that reads a record by its key, with what the listing itself leaves out, and the
-    field for each parameter of its path. ``is_settled`` says that the records are settled titles,
-    which an import would create anew. ``guessed`` are the filters that the interface's description
-    does not show for it; ``local`` those that it does not have, and records are chosen by here.
-    ``period_shown`` are a list within a record and its field in which a required period shows.
+    ``key`` identifies a record, ``inner_keys`` an item of a list within it that has lists itself.
+    ``path_filters`` are the operations with a filter's value in their path. ``cap`` is the maximum
+    number of records of an answer: one that full may not be all. ``details`` are the operation
+    that reads a whole record by its key, and the field for each parameter of its path.
+    ``is_settled``: the records are settled titles, which an import would create anew.
+    ``undocumented`` are filters whose names the interface's description does not show,
+    ``local_filters`` those that it lacks and that are applied here. ``period_field`` is a list
+    within a record and the field of its items that shows the requested period.
     """
 
     name: str
     title: Text
     operation: Operation
     key: tuple[str, ...]
-    of: Mapping[Filter, Operation] = field(default_factory=dict)
+    path_filters: Mapping[Filter, Operation] = field(default_factory=dict)
     cap: int | None = None
-    each: PerRecord | None = None
+    per_record: PerRecord | None = None
     details: tuple[Operation, Mapping[str, str]] | None = None
     inner_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     totals: TotalsSpec | None = None
     is_settled: bool = False
-    guessed: frozenset[Filter] = frozenset()
-    local: frozenset[Filter] = frozenset()
+    undocumented: frozenset[Filter] = frozenset()
+    local_filters: frozenset[Filter] = frozenset()
     per_value: PerValue | None = None
-    period_shown: tuple[str, str] | None = None
+    period_field: tuple[str, str] | None = None
 
     @property
     def is_by_number(self) -> bool:
-        """True when the interface lists the records nowhere, and their numbers must be known."""
-        return self.each is not None and self.each.source is None
+        """True if no listing names the records, so that their numbers must be known."""
+        return self.per_record is not None and self.per_record.source is None
 
-    def takes_known(self, filters: Filters) -> bool:
-        """Tell whether records whose numbers are known from elsewhere belong to what is wanted."""
-        is_open = self.each is not None and (self.each.source is None or self.each.known)
-        return is_open and not filters.given
+    def accepts_known_ids(self, filters: Filters) -> bool:
+        """Return whether records known from elsewhere are part of the export."""
+        by_key = self.per_record
+        return bool(
+            by_key and (not by_key.source or by_key.includes_known_ids) and not filters.values
+        )
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """The filters that can be given for this listing."""
+        """The filters that this listing accepts."""
         queries = [self.operation.query]
-        given = {*self.of, *self.local}
-        if self.each:
-            queries += [self.each.source.operation.query] if self.each.source else []
-            given |= {self.each.given} if self.each.given else set()
+        declared = {*self.path_filters, *self.local_filters}
+        if self.per_record:
+            queries += [self.per_record.source.operation.query] if self.per_record.source else []
+            declared |= {self.per_record.filter} if self.per_record.filter else set()
         return tuple(
             name
             for name in Filter
-            if name in given or any(query_field(name, query) for query in queries)
+            if name in declared or any(query_field(name, query) for query in queries)
             if name is not Filter.LIMIT or query_field(name, self.operation.query)
         )
 
     @property
     def required(self) -> tuple[Filter, ...]:
-        """The filters without which it cannot be asked for."""
+        """The filters that must be set."""
         fields = self.operation.query.model_fields if self.operation.query else {}
         return tuple(
             name
             for name in self.filters
-            if (place := query_field(name, self.operation.query)) and fields[place].is_required()
+            if (found := query_field(name, self.operation.query)) and fields[found].is_required()
             if self.per_value is None or self.per_value.filter is not name
         )
 
     @property
     def is_windowed(self) -> bool:
-        """True when the time of the last update is a filter, and not a required one."""
-        return Filter.FROM in self.filters and Filter.FROM not in self.required and not self.each
+        """True if the time of the last update is an optional filter."""
+        return (
+            Filter.FROM in self.filters and Filter.FROM not in self.required and not self.per_record
+        )
 
     @property
     def sheets(self) -> tuple[Sheet, ...]:
@@ -163,19 +167,18 @@ class Listing:
         if self.details is None:
             return self
         operation, path = self.details
-        each = PerRecord(source=self, path=path)
-        return replace(self, operation=operation, each=each, details=None, cap=None)
+        by_key = PerRecord(source=self, path=path)
+        return replace(self, operation=operation, per_record=by_key, details=None, cap=None)
 
-    def check(self, filters: Filters, known: Sequence[int] | None = None) -> None:
-        """Raise ``InvalidFilter`` for filters that the listing does not take, or not together.
+    def check(self, filters: Filters, known_ids: Sequence[int] | None = None) -> None:
+        """Raise ``InvalidFilter`` for filters that the listing does not accept, or not together.
 
-        ``known`` are numbers of records that the interface lists nowhere, None where nobody
-        knows any.
+        ``known_ids`` are numbers of records that no listing names, None if they are unknown.
         """
         _require_offered(self, filters)
-        if self.is_by_number and known is None and Filter.ID not in filters.given:
+        if self.is_by_number and known_ids is None and Filter.ID not in filters.values:
             raise InvalidFilter(_REQUIRED, [Filter.ID], listing=self.name)
-        for name, value in filters.given.items():
+        for name, value in filters.values.items():
             if name.type.is_repeatable and len(value) > 1 and not _takes_several(self, name):
                 raise InvalidFilter(
                     Text(
@@ -185,7 +188,7 @@ class Listing:
                     [name],
                     listing=self.name,
                 )
-        in_path = [name for name in filters.given if name in self.of]
+        in_path = [name for name in filters.values if name in self.path_filters]
         if len(in_path) > 1:
             raise InvalidFilter(
                 Text(
@@ -202,7 +205,7 @@ class Listing:
         above: tuple[ExportColumn, ...],
         key: tuple[str, ...],
     ) -> Iterator[Sheet]:
-        """Yield the sheets below a model; rows lack no column of the key: it stands in front."""
+        """Yield the sheets of a model's lists, with the missing columns of the key in front."""
         for name, inner in children_of(model).items():
             own = columns_of(inner)
             names = {column.name for column in own}
@@ -216,8 +219,8 @@ class Listing:
 
 
 def _require_offered(listing: Listing, filters: Filters) -> None:
-    """Raise ``InvalidFilter`` for a filter that the listing lacks, or for one that is missing."""
-    for name in filters.given:
+    """Raise ``InvalidFilter`` for an unknown filter, or if a required one is missing."""
+    for name in filters.values:
         if name not in listing.filters:
             raise InvalidFilter(
                 Text(
@@ -228,7 +231,7 @@ def _require_offered(listing: Listing, filters: Filters) -> None:
                 _offered_filters(listing),
                 listing=listing.name,
             )
-    missing = [name for name in listing.required if name not in filters.given]
+    missing = [name for name in listing.required if name not in filters.values]
     if missing:
         raise InvalidFilter(_REQUIRED, missing, listing=listing.name)
 
@@ -239,24 +242,26 @@ _REQUIRED = Text(
 
 
 def _takes_several(listing: Listing, name: Filter) -> bool:
-    by_path = name in listing.of or (listing.each is not None and listing.each.given is name)
+    by_path = name in listing.path_filters or (
+        listing.per_record is not None and listing.per_record.filter is name
+    )
     by_value = listing.per_value is not None and listing.per_value.filter is name
-    return by_path or by_value or name in listing.local or name.type.kind is ValueKind.TEXTS
+    return by_path or by_value or name in listing.local_filters or name.type.kind is ValueKind.TEXTS
 
 
 def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
-    """Return what a record of a listing is judged by, None where nothing is to be judged.
+    """Return the check of a listing's records against the filters, None if nothing needs it.
 
-    Filters of a source are judged in its own records; a window of updates, which the interface
-    documents, only where it is a guess.
+    Filters of a source are checked in its own records, the period of updates only if the
+    interface does not document it.
     """
     criteria = tuple(_criteria(listing, filters))
-    is_dated = {Filter.FROM, Filter.TO} & listing.guessed & filters.given.keys()
-    updated = (filters.start, filters.end) if is_dated else None
-    limit = filters.given.get(Filter.LIMIT)
+    checks_updates = {Filter.FROM, Filter.TO} & listing.undocumented & filters.values.keys()
+    updated = (filters.start, filters.end) if checks_updates else None
+    limit = filters.values.get(Filter.LIMIT)
     period = None
-    if listing.period_shown and filters.start and filters.end:
-        period = Period(*listing.period_shown, filters.start, filters.end)
+    if listing.period_field and filters.start and filters.end:
+        period = Period(*listing.period_field, filters.start, filters.end)
     if criteria or updated or limit or period:
         return RecordFilter(criteria, updated, limit, period)
     return None
@@ -264,16 +269,16 @@ def record_filter(listing: Listing, filters: Filters) -> RecordFilter | None:
 
 def _criteria(listing: Listing, filters: Filters) -> Iterator[Criterion]:
     fields = listing.model.model_fields
-    for name, value in filters.given.items():
-        shown = [one for one in name.type.of_record if one in fields]
-        for field_name in shown if name.type.is_empty else shown[:1]:
+    for name, value in filters.values.items():
+        found = [field for field in name.type.record_fields if field in fields]
+        for field_name in found if name.type.is_empty else found[:1]:
             values = value if isinstance(value, tuple) else (value,)
             yield Criterion(
                 name=name.value,
                 field=field_name,
                 values=frozenset(map(comparable, values)),
-                is_sent=name not in listing.local,
-                is_guessed=name in listing.guessed,
+                is_sent=name not in listing.local_filters,
+                is_undocumented=name in listing.undocumented,
                 is_nonzero=name.type.is_nonzero,
                 is_empty=name.type.is_empty,
             )
@@ -293,13 +298,13 @@ _KINDS: tuple[tuple[type, Kind], ...] = (
     (Decimal, Kind.NUMBER),
     (datetime, Kind.DATE),
 )
-"""In this order: a bool is an int too. What is none of these is text."""
+"""In this order, as a bool is an int too. Any other type is text."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def columns_of(model: type[WireModel]) -> tuple[ExportColumn, ...]:
-    """Return a column for every field that is not itself a list of objects, in spec order."""
+    """Return a column for every field that is not a list of objects, in the spec's order."""
     fields = ((name, model.model_fields[name]) for name in fields_in_order(model))
     return tuple(
         _column(name, field.annotation, is_secret=not field.repr)
@@ -321,14 +326,14 @@ def _column(name: str, annotation: Any, *, is_secret: bool) -> ExportColumn:
     leaves = _leaves(annotation)
     kind = next((kind for python, kind in _KINDS if python in leaves), Kind.TEXT)
     if name == UPDATE_FIELD:
-        kind = Kind.DATE  # Called a string in places, and the same moment everywhere.
+        kind = Kind.DATE  # Some models declare it as text.
     if kind is Kind.NUMBER and _is_money(name):
         kind = Kind.MONEY
     return ExportColumn(name, kind, is_list=list in leaves, is_secret=is_secret)
 
 
 def _leaves(annotation: Any) -> set[Any]:
-    """Return every type that an annotation mentions, the containers included."""
+    """Return every type in an annotation, containers included."""
     found = {annotation, getattr(annotation, "__origin__", None)}
     return found.union(*(_leaves(part) for part in get_args(annotation) if _is_hashable(part)))
 
@@ -338,7 +343,7 @@ def _is_hashable(part: Any) -> bool:
 
 
 def _is_money(name: str) -> bool:
-    """Tell an amount of money from a quantity, a weight or a rate by the words of its name."""
+    """Return whether a field is an amount of money, not a quantity or rate, by its name."""
     words = [word.lower() for word in _WORD.findall(name)]
     amount = "valor" in words or "base" in words or words[0] == "total"
     return amount and "percentual" not in words

@@ -1,10 +1,10 @@
-"""Store of all parts of an export on disk, and of finished windows for a run that resumes it.
+"""Store of an export's parts on disk, and of finished windows for a run that resumes it.
 
-Nothing is written into the output before every record is there, since a record that changes
-meanwhile comes a second time in a later part: then the earlier one is left out. Memory does not
-grow with the records, and a part whose answer broke off is simply fetched again.
+The output is written after every record was fetched: a record that changes during the export
+comes again in a later part and replaces the earlier one. Memory does not grow with the records,
+and a part whose answer broke off is fetched again.
 
-``docs/exports.md`` explains which windows are used again and why none of them is stale.
+``docs/exports.md`` explains which windows are reused and why none of them is stale.
 """
 
 import hashlib
@@ -28,15 +28,12 @@ from xlbridge.files import LocalDatabase, make_private_folder, report_write_erro
 
 _CACHE_KIB = 8_000
 
-_NO_KEY_AT_ALL = "[nul,]\n"
-"""Characters of a key of nothing but nulls: records without one are not the same record."""
+_EMPTY_KEY_CHARACTERS = "[nul,]\n"
+"""Characters of a key of nulls only: records without a key are not the same record."""
 
 
 class PartStore:
-    """All parts of an export, in the order in which they count: a later one is the newer.
-
-    ``on_keep`` is given each once it counts.
-    """
+    """Parts of an export, oldest first. ``on_keep`` receives each part that is kept."""
 
     def __init__(
         self,
@@ -48,54 +45,54 @@ class PartStore:
         self._sheets = sheets
         self._on_keep = on_keep
         self._parts: list[Part] = []
-        found = (Part.finished(path) for path in folder.iterdir() if path.is_dir())
-        self._finished = {part.window: part for part in found if part and part.window}
+        parts = (Part.load(path) for path in folder.iterdir() if path.is_dir())
+        self._finished = {part.window: part for part in parts if part and part.window}
         self._keys: LocalDatabase | None = None
         self._replaced: dict[Part, set[int]] = {}
 
     def new_part(self) -> Part:
-        """Return a part to write; it counts once it is kept."""
+        """Return a part to write, which ``keep`` adds to the export."""
         return Part(self._folder / f"part-{secrets.token_hex(8)}", self._sheets)
 
-    def finished(self, window: Window) -> Part | None:
+    def finished_part(self, window: Window) -> Part | None:
         """Return the part of a window that an earlier run finished."""
         return self._finished.get(window)
 
-    def finished_from(self, start: datetime | None) -> Part | None:
-        """Return the part of a finished window that begins there, however long it is."""
+    def finished_part_from(self, start: datetime | None) -> Part | None:
+        """Return the part of a finished window that begins at ``start``, of any length."""
         parts = (part for window, part in self._finished.items() if window.start == start)
         return next(parts, None)
 
     def keep(self, part: Part) -> None:
-        """Add a finished part, after those that are kept already."""
+        """Add a written part after the others."""
         self._parts.append(part)
         self._on_keep(part)
 
     def widths(self, sheet: int, columns: int) -> list[int]:
-        """Return how long the longest text of each column of a sheet is."""
+        """Return the length of the longest text in each column of a sheet."""
         widths = [0] * columns
         for part in self._parts:
             widths = list(map(max, widths, part.widths[sheet]))
         return widths
 
     def zones(self) -> dict[str, list[str]]:
-        """Return the zones that moments came with, by the column's name."""
+        """Return the time zones of moments, by column name."""
         found: dict[str, set[str]] = {}
         for part in self._parts:
             for name, zones in part.zones.items():
                 found.setdefault(name, set()).update(zones)
         return {name: sorted(zones) for name, zones in sorted(found.items())}
 
-    def settle(self) -> int:
-        """Find the records that a later part has again; return how many there are.
+    def find_replaced(self) -> int:
+        """Find the records that a later part has again, and return their number.
 
-        Within one part nothing is left out: one answer is one moment.
+        Records are never replaced within one part: an answer is a single moment.
         """
         if len(self._parts) < 2:
             return 0
-        base = self._read_keys()
-        base.execute("CREATE INDEX seen_by_key ON seen (key, part)")
-        found = base.execute(
+        database = self._key_database()
+        database.execute("CREATE INDEX seen_by_key ON seen (key, part)")
+        found = database.execute(
             "SELECT part, record FROM seen WHERE EXISTS (SELECT 1 FROM seen AS later "
             "WHERE later.key = seen.key AND later.part > seen.part)"
         )
@@ -103,76 +100,73 @@ class PartStore:
             self._replaced.setdefault(self._parts[number], set()).add(record)
         return sum(map(len, self._replaced.values()))
 
-    def repeated_keys(self, most: int) -> tuple[int, list[tuple[Any, ...]]]:
-        """Return how many keys several of the records have that count, and the first of them."""
-        found = self._read_keys().execute(
+    def repeated_keys(self, limit: int) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return the number of keys shared by records not replaced, and the first ``limit``."""
+        found = self._key_database().execute(
             "SELECT key FROM (SELECT key, part, count(*) AS records, min(rowid) AS first FROM seen "
             "GROUP BY key, part) GROUP BY key HAVING max(part) = part AND records > 1 "
             "ORDER BY first"
         )
         keys = [key for (key,) in found]
-        return len(keys), [tuple(json.loads(key)) for key in keys[:most]]
+        return len(keys), [tuple(json.loads(key)) for key in keys[:limit]]
 
     def rows(self, sheet: int) -> int:
-        """Return how many rows a sheet has, by its position."""
-        left_out = sum(
+        """Return the number of rows of a sheet, without those of replaced records."""
+        replaced_rows = sum(
             sizes[sheet][1]
             for part, replaced in self._replaced.items()
-            for record, sizes in enumerate(part.sizes())
+            for record, sizes in enumerate(part.record_sizes())
             if record in replaced
         )
-        return sum(part.rows[sheet] for part in self._parts) - left_out
+        return sum(part.rows[sheet] for part in self._parts) - replaced_rows
 
     def blocks(self, sheet: int) -> Iterator[bytes]:
-        """Yield the lines of a sheet, many whole ones at a time, in the order in which they came.
-
-        They are UTF-8.
-        """
+        """Yield the lines of a sheet in order, many at a time, as UTF-8."""
         for part in self._parts:
             if part not in self._replaced:
-                yield from line_blocks(part.lines(sheet))
+                yield from line_blocks(part.lines_file(sheet))
                 continue
-            with part.lines(sheet).open("rb") as stream:
-                for record, sizes in enumerate(part.sizes()):
+            with part.lines_file(sheet).open("rb") as stream:
+                for record, sizes in enumerate(part.record_sizes()):
                     block = stream.read(sizes[sheet][0])
                     if record not in self._replaced[part]:
                         yield block
 
     def files(self, sheet: int) -> list[Path]:
-        """Return the files of a sheet's lines, none where lines of some are left out."""
-        return [] if self._replaced else [part.lines(sheet) for part in self._parts]
+        """Return the files of a sheet's lines, none if records were replaced."""
+        return [] if self._replaced else [part.lines_file(sheet) for part in self._parts]
 
-    def different_keys(self) -> tuple[int, Iterator[tuple[Any, ...]]]:
-        """Return how many keys there are, and each once, in the order in which they came first."""
-        base = self._read_keys()
-        (count,) = base.execute("SELECT count(DISTINCT key) FROM seen").fetchone()
-        found = base.execute("SELECT key FROM seen GROUP BY key ORDER BY min(rowid)")
+    def distinct_keys(self) -> tuple[int, Iterator[tuple[Any, ...]]]:
+        """Return the number of distinct keys, and the keys in order of first appearance."""
+        database = self._key_database()
+        (count,) = database.execute("SELECT count(DISTINCT key) FROM seen").fetchone()
+        found = database.execute("SELECT key FROM seen GROUP BY key ORDER BY min(rowid)")
         return count, (tuple(json.loads(key)) for (key,) in found)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the database of keys."""
         if self._keys is not None:
             self._keys.close()
 
-    def _read_keys(self) -> LocalDatabase:
-        """Return a database on disk of all keys: a table would not fit into every memory."""
+    def _key_database(self) -> LocalDatabase:
+        """Return a database of all keys, on disk as they may not fit into memory."""
         if self._keys is not None:
             return self._keys
-        base = self._keys = LocalDatabase(self._folder / "keys.db")
+        database = self._keys = LocalDatabase(self._folder / "keys.db")
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
-            base.execute(f"PRAGMA {setting}")
-        base.execute("CREATE TABLE seen (key TEXT, part INTEGER, record INTEGER)")
+            database.execute(f"PRAGMA {setting}")
+        database.execute("CREATE TABLE seen (key TEXT, part INTEGER, record INTEGER)")
         for number, part in enumerate(self._parts):
-            with part.keys.open(encoding="utf-8") as keys:
-                base.executemany(
+            with part.keys_file.open(encoding="utf-8") as keys:
+                database.executemany(
                     "INSERT INTO seen VALUES (?, ?, ?)",
                     (
                         (key, number, record)
                         for record, key in enumerate(keys)
-                        if key.strip(_NO_KEY_AT_ALL)
+                        if key.strip(_EMPTY_KEY_CHARACTERS)
                     ),
                 )
-        return base
+        return database
 
 
 _LOCK_FILE = "lock"
@@ -180,69 +174,69 @@ _LOCK_FILE = "lock"
 
 @dataclass(frozen=True, slots=True)
 class ResumeStore:
-    """A place for the windows of one request, under a folder of all of them.
+    """Store of the finished windows of one request, in a subfolder of ``folder``.
 
-    ``asked`` is everything that the answers and their lines depend on. ``fresh`` says that what
-    an earlier run left is not to be used.
+    ``request`` is everything that the answers and their lines depend on. With ``fresh``, windows
+    of an earlier run are discarded.
     """
 
     MAX_AGE: ClassVar = timedelta(hours=6)
-    """Time for which the windows of a failed run can be used by the next one."""
+    """Maximum age of a failed run's windows that the next run reuses."""
 
     folder: Path
-    asked: Sequence[object]
+    request: Sequence[object]
     fresh: bool = False
 
     @contextmanager
-    def place(self, now: datetime) -> Iterator[Path]:
-        """Give the folder for the parts of this run, with what an earlier one left in it.
+    def open(self, now: datetime) -> Iterator[Path]:
+        """Yield the folder for the parts of this run, with the windows of an earlier one.
 
-        It is gone when the block ends; after an exception whole windows stay. Where another
-        process works at the same request, it is an empty folder that leaves nothing.
+        It is removed on exit; after an exception finished windows stay. If another process runs
+        the same request, yields a temporary folder instead.
         """
-        own = self._own
-        with report_write_errors(own):
+        folder = self._request_folder
+        with report_write_errors(folder):
             make_private_folder(self.folder)
             _remove_old(self.folder, now)
-            own.mkdir(exist_ok=True, mode=0o700)
+            folder.mkdir(exist_ok=True, mode=0o700)
         try:
-            lock = FileLock(own / _LOCK_FILE)
+            lock = FileLock(folder / _LOCK_FILE)
             lock.acquire(blocking=False)
         except Timeout:
-            with temporary_folder() as folder:
-                yield folder
+            with temporary_folder() as substitute:
+                yield substitute
             return
         try:
-            _clear(own, now, all_of_it=self.fresh)
-            yield own
+            _clear(folder, now, keep_windows=not self.fresh)
+            yield folder
         except BaseException:
-            _clear(own, now, all_of_it=False)
+            _clear(folder, now, keep_windows=True)
             raise
         else:
-            _clear(own, now, all_of_it=True)
+            _clear(folder, now, keep_windows=False)
         finally:
-            _release(own, lock)
+            _release(folder, lock)
 
-    def windows(self) -> int:
-        """Return how many windows wait for the next run."""
-        return sum(1 for _ in self._own.glob(f"*/{FINISHED_FILE}"))
+    def window_count(self) -> int:
+        """Return the number of windows stored for the next run."""
+        return sum(1 for _ in self._request_folder.glob(f"*/{FINISHED_FILE}"))
 
     @property
-    def _own(self) -> Path:
-        return self.folder / hashlib.sha256(json.dumps(self.asked).encode()).hexdigest()[:24]
+    def _request_folder(self) -> Path:
+        return self.folder / hashlib.sha256(json.dumps(self.request).encode()).hexdigest()[:24]
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give an empty folder that is gone when the block ends."""
+    """Yield an empty folder that is removed on exit."""
     with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-def _clear(folder: Path, now: datetime, *, all_of_it: bool) -> None:
-    """Remove what is no whole window, or too old to be used."""
+def _clear(folder: Path, now: datetime, *, keep_windows: bool) -> None:
+    """Remove everything but the lock and, with ``keep_windows``, whole windows not too old."""
     for path in folder.iterdir():
-        if path.name == _LOCK_FILE or (not all_of_it and _is_resumable(path, now)):
+        if path.name == _LOCK_FILE or (keep_windows and _is_resumable(path, now)):
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -251,38 +245,32 @@ def _clear(folder: Path, now: datetime, *, all_of_it: bool) -> None:
 
 
 def _is_resumable(folder: Path, now: datetime) -> bool:
-    part = Part.finished(folder)
-    begun = None if part is None else part.begun
-    return begun is not None and timedelta(0) <= now - begun <= ResumeStore.MAX_AGE
+    part = Part.load(folder)
+    started = None if part is None else part.started
+    return started is not None and timedelta(0) <= now - started <= ResumeStore.MAX_AGE
 
 
 def _remove_old(folder: Path, now: datetime) -> None:
-    """Remove what runs of other requests left long ago, unless one is at work there."""
+    """Remove old leftovers of other requests, unless a run is using them."""
     for other in folder.iterdir():
-        # What comes and goes meanwhile, another command is clearing away; its lock may make the
-        # folder anew.
+        # Another process may remove the folder meanwhile, or its lock may recreate it.
         with suppress(Timeout, FileNotFoundError, FileExistsError):
             if other.stat().st_mtime <= (now - ResumeStore.MAX_AGE).timestamp():
-                _remove_leftovers(other, now)
-
-
-def _remove_leftovers(folder: Path, now: datetime) -> None:
-    """Remove what an old run left. Raises ``Timeout`` where one is at work."""
-    lock = FileLock(folder / _LOCK_FILE)
-    lock.acquire(blocking=False)
-    try:
-        _clear(folder, now, all_of_it=False)
-    finally:
-        _release(folder, lock)
+                lock = FileLock(other / _LOCK_FILE)
+                lock.acquire(blocking=False)
+                try:
+                    _clear(other, now, keep_windows=True)
+                finally:
+                    _release(other, lock)
 
 
 def _release(folder: Path, lock: FileLock) -> None:
-    """Release a place, and remove it where nothing is left in it."""
+    """Release the lock of a folder, and remove the folder if nothing else is in it."""
     try:
         if [path.name for path in folder.iterdir()] in ([], [_LOCK_FILE]):
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         lock.release()
-    # Windows removes no file that is open: there the lock is gone only now.
+    # Windows cannot remove an open file: there the folder can only go after the release.
     with suppress(OSError):
         folder.rmdir()

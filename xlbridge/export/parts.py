@@ -1,7 +1,6 @@
-"""Parts: the records of one or more answers on disk, as the lines of sheets.
+"""Parts: records of one or more answers on disk, as the lines of sheets.
 
-Everything that is needed to write one is plain data (``LineSpec``); nothing here imports the
-models of the interface.
+Writing one needs only plain data (``LineSpec``): nothing here imports the interface's models.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from datetime import datetime
 from itertools import islice, starmap
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from xlbridge.client import Record
 from xlbridge.client.listings import UPDATE_FIELD, Numbers, RecordShape, Window, update_time
@@ -29,20 +28,20 @@ from xlbridge.resources.remote import SeparateList
 
 FINISHED_FILE, _NEW_FILE = "finished.json", "finished.new"
 _BUFFER_SIZE = 2**16
-"""Few writes: each lets other threads go first, and waits for its turn afterwards."""
+"""Bytes per write: every write releases the GIL and has to reacquire it."""
 
 _RECORDS_PER_READ = 1_000
-"""The sizes of so many records are read at once."""
+"""Records whose sizes are read at once."""
 
 
 class Part:
-    """The records of one part, being written: for each sheet a file of lines.
+    """Records of one part: a file of lines for each sheet.
 
-    ``newest`` is the last update in it, ``updated`` all of them where they are asked for. Of a
-    finished window ``window`` says which, and ``begun`` when its run began. ``widths`` is how long
-    the longest text of each column was, sheet by sheet; ``zones`` are those that moments came with,
-    by the column's name. ``records`` are those that were taken, ``refused`` counts the others;
-    ``excess`` those of them, by the filter, that the system was asked to leave out.
+    ``records`` counts those kept, ``refused`` those that a filter removed, ``excess`` by filter
+    those of them that the system was asked to leave out. ``last_update`` is the latest update
+    time, ``update_times`` are all of them if the ``LineSpec`` wants them. ``widths`` are the
+    lengths of each column's longest text, sheet by sheet; ``zones`` the time zones of moments by
+    column name. A saved part has its ``window`` and the time its run ``started``.
     """
 
     def __init__(self, folder: Path, sheets: int) -> None:
@@ -53,96 +52,89 @@ class Part:
         self.rows = [0] * sheets
         self.widths: list[list[int]] = []
         self.zones: dict[str, list[str]] = {}
-        self.newest = ""
-        self.updated: list[datetime] = []
+        self.last_update = ""
+        self.update_times: list[datetime] = []
         self.window: Window | None = None
-        self.begun: datetime | None = None
+        self.started: datetime | None = None
         self._sizes = struct.Struct(f"<{2 * sheets}I")
         self._hash = hashlib.sha256()
         self._digest = ""
         self._files = ExitStack()
 
     @classmethod
-    def finished(cls, folder: Path) -> Self | None:
-        """Return the part that an earlier run finished in a folder, None where there is none."""
+    def load(cls, folder: Path) -> Self | None:
+        """Return the part that an earlier run saved in a folder, None if there is none."""
         try:
-            told = json.loads((folder / FINISHED_FILE).read_text(encoding="utf-8"))
-            part = cls(folder, len(told["rows"]))
-            part.take_in(told)
-            part._digest = told["digest"]
-            part.window = Window(*(t and datetime.fromisoformat(t) for t in told["window"]))
-            part.begun = datetime.fromisoformat(told["begun"])
-            is_whole = all((folder / n).stat().st_size == size for n, size in told["files"].items())
+            state = json.loads((folder / FINISHED_FILE).read_text(encoding="utf-8"))
+            part = cls(folder, len(state["rows"]))
+            part.records, part.rows, part.widths = state["records"], state["rows"], state["widths"]
+            part.refused, part.excess, part.zones = (
+                state["refused"],
+                state["excess"],
+                state["zones"],
+            )
+            part.last_update, part._digest = state["newest"], state["digest"]
+            part.update_times = list(map(datetime.fromisoformat, state["updated"]))
+            part.window = Window(*(t and datetime.fromisoformat(t) for t in state["window"]))
+            part.started = datetime.fromisoformat(state["begun"])
+            is_whole = all((folder / n).stat().st_size == s for n, s in state["files"].items())
         except (OSError, ValueError, LookupError, TypeError):
             return None
         return part if is_whole else None
 
-    @property
-    def answered(self) -> int:
-        """Number of records that came, the refused ones included."""
-        return self.records + self.refused
+    def save(self, window: Window, started: datetime) -> None:
+        """Mark the part as a whole window, so that a later run can use it.
 
-    @property
-    def keys(self) -> Path:
-        """The file of the records' keys, a line each."""
-        return self.folder / "keys"
-
-    def lines(self, sheet: int) -> Path:
-        """Return the file of a sheet's lines."""
-        return self.folder / f"{sheet}.lines"
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the answers, as far as they came."""
-        return self._digest or self._hash.hexdigest()
-
-    def told(self) -> dict[str, Any]:
-        """Return the state of the part as JSON, for another run to take in."""
-        return {
+        Nothing is flushed to disk: after a crash, ``load`` detects missing bytes by file size.
+        """
+        state = {
             "records": self.records,
             "refused": self.refused,
             "excess": self.excess,
             "rows": self.rows,
             "widths": self.widths,
             "zones": self.zones,
-            "newest": self.newest,
-            "updated": [moment.isoformat() for moment in self.updated],
-        }
-
-    def take_in(self, told: dict[str, Any]) -> None:
-        """Take over what came. Raises ``LookupError``, ``TypeError``, ``ValueError``."""
-        self.records, self.rows, self.widths = told["records"], told["rows"], told["widths"]
-        self.refused, self.excess = told["refused"], told["excess"]
-        self.zones, self.newest = told["zones"], told["newest"]
-        self.updated = [datetime.fromisoformat(moment) for moment in told["updated"]]
-
-    def finish(self, window: Window, begun: datetime) -> None:
-        """Write down that the part is a whole window, so that a later run can use it.
-
-        Nothing waits for the disk: where a computer breaks down before it has all of the part,
-        the sizes of the files tell.
-        """
-        told = self.told() | {
+            "newest": self.last_update,
+            "updated": [moment.isoformat() for moment in self.update_times],
             "window": [moment and moment.isoformat() for moment in (window.start, window.end)],
-            "begun": begun.isoformat(),
+            "begun": started.isoformat(),
             "digest": self.digest,
             "files": {path.name: path.stat().st_size for path in self.folder.iterdir()},
         }
-        (self.folder / _NEW_FILE).write_text(json.dumps(told), encoding="utf-8")
+        (self.folder / _NEW_FILE).write_text(json.dumps(state), encoding="utf-8")
         (self.folder / _NEW_FILE).replace(self.folder / FINISHED_FILE)
+
+    @property
+    def received(self) -> int:
+        """Number of records received, refused ones included."""
+        return self.records + self.refused
+
+    @property
+    def keys_file(self) -> Path:
+        """File of the records' keys, one per line."""
+        return self.folder / "keys"
+
+    def lines_file(self, sheet: int) -> Path:
+        """Return the file of a sheet's lines."""
+        return self.folder / f"{sheet}.lines"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the answers received so far."""
+        return self._digest or self._hash.hexdigest()
 
     def __enter__(self) -> Self:
         self.folder.mkdir(exist_ok=True)
         self.records, self.rows = 0, [0] * len(self.rows)
         self.refused, self.excess = 0, {}
-        self.newest, self.updated = "", []
+        self.last_update, self.update_times = "", []
         self._streams = [
-            self._files.enter_context(self.lines(sheet).open("wb", buffering=_BUFFER_SIZE))
+            self._files.enter_context(self.lines_file(sheet).open("wb", buffering=_BUFFER_SIZE))
             for sheet in range(len(self.rows))
         ]
-        keys = self.keys.open("w", encoding="utf-8", errors=SURROGATE_ERRORS)
+        keys = self.keys_file.open("w", encoding="utf-8", errors=SURROGATE_ERRORS)
         self._keys = self._files.enter_context(keys)
-        self._records = self._files.enter_context((self.folder / "sizes").open("wb"))
+        self._size_stream = self._files.enter_context((self.folder / "sizes").open("wb"))
         return self
 
     def __exit__(
@@ -153,32 +145,26 @@ class Part:
     ) -> None:
         self._files.close()
 
-    def seen(self, answer: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces of an answer that records stand in, once the digest knows of them."""
-        for piece in answer:
+    def hashed(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the pieces of an answer, each after it is added to the digest."""
+        for piece in pieces:
             self._hash.update(piece)
             yield piece
 
     def add(self, keys: Sequence[Sequence[object]], lines: Sequence[Lines]) -> None:
-        """Add records: their keys, and their lines sheet by sheet."""
+        """Add records by their keys and their lines, sheet by sheet."""
         sizes: list[Iterable[int]] = []
         for sheet, (written, counts) in enumerate(lines):
             self._streams[sheet].writelines(written)
             self.rows[sheet] += len(written)
-            each = iter(map(len, written))
-            sizes += [[sum(islice(each, count)) for count in counts], counts]
-        self._records.writelines(starmap(self._sizes.pack, zip(*sizes, strict=True)))
+            lengths = iter(map(len, written))
+            sizes += [[sum(islice(lengths, count)) for count in counts], counts]
+        self._size_stream.writelines(starmap(self._sizes.pack, zip(*sizes, strict=True)))
         self._keys.writelines(encode_json(key) + "\n" for key in keys)
         self.records += len(keys)
 
-    def refuse(self, reason: str, *, was_sent: bool) -> None:
-        """Count a record that a filter keeps out; ``was_sent`` that the system had been told so."""
-        self.refused += 1
-        if was_sent:
-            self.excess[reason] = self.excess.get(reason, 0) + 1
-
-    def sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
-        """Yield for each record and sheet how many bytes and how many rows its lines are."""
+    def record_sizes(self) -> Iterator[Sequence[tuple[int, int]]]:
+        """Yield, for each record, the bytes and the number of its lines in each sheet."""
         with (self.folder / "sizes").open("rb") as stream:
             while packed := stream.read(self._sizes.size * _RECORDS_PER_READ):
                 for sizes in self._sizes.iter_unpack(packed):
@@ -189,71 +175,70 @@ class Part:
 class LineSpec:
     """Conversion of a listing's answers into lines.
 
-    ``is_dated`` says that all update times are wanted; ``wanted`` judges the records; ``lists`` are
-    those that the records do not carry themselves.
+    ``record_filter`` selects the records; ``lists`` are those that take calls of their own.
     """
 
     shape: RecordShape
     key: Sequence[str]
     sheets: Sequence[Sheet] = ()
-    forms: Sequence[LineFormat] = ()
+    line_formats: Sequence[LineFormat] = ()
     rearrange: Rearrange | None = None
     totals: TotalsSpec | None = None
-    is_dated: bool = False
-    wanted: RecordFilter | None = None
+    collects_update_times: bool = False
+    record_filter: RecordFilter | None = None
     lists: Mapping[str, SeparateList] = field(default_factory=dict)
 
     @property
-    def totals_place(self) -> int:
-        """Position of the lines of the control totals, after those of the sheets."""
+    def totals_index(self) -> int:
+        """Index of the control totals' lines, after those of the sheets."""
         return len(self.sheets)
 
     @property
-    def left_out_place(self) -> int | None:
-        """Position of the lines of what an import sheet leaves out, None for other layouts."""
+    def left_out_index(self) -> int | None:
+        """Index of the lines of fields that an import sheet lacks, None for other layouts."""
         return len(self.sheets) + 1 if isinstance(self.rearrange, ImportRow) else None
 
     @property
-    def tables(self) -> int:
+    def line_files(self) -> int:
         """Number of files of lines in a part."""
-        return (self.left_out_place or self.totals_place) + 1
+        return (self.left_out_index or self.totals_index) + 1
 
     @property
     def numbers(self) -> Numbers:
-        """What numbers are read as: their own digits, at least where they have a point."""
+        """Types that numbers are read as: text keeps the digits, at least of decimal numbers."""
         return (MarkedDigits, MarkedDigits) if self.shape.keep_unknown else (str, int)
 
 
 class PartWriter:
-    """Adds records to parts by a recipe."""
+    """Writes records into parts."""
 
-    def __init__(self, recipe: LineSpec) -> None:
-        self._recipe = recipe
-        self._documented = frozenset(recipe.shape.names.values())
-        self._flattener = Flattener(recipe.sheets, recipe.forms, recipe.rearrange, recipe.totals)
+    def __init__(self, spec: LineSpec) -> None:
+        self._spec = spec
+        self._documented = frozenset(spec.shape.names.values())
+        self._flattener = Flattener(spec.sheets, spec.line_formats, spec.rearrange, spec.totals)
 
-    def describe(self, part: Part) -> None:
-        """Tell a part, once it is written, what its columns have held so far."""
+    def add_column_data(self, part: Part) -> None:
+        """Set the widths and time zones of a written part."""
         part.widths, part.zones = self._flattener.widths, self._flattener.zones
 
-    def add(self, part: Part, records: Sequence[Record], known: Record) -> list[Record]:
-        """Add the records that are wanted, and return them.
+    def add(self, part: Part, records: Sequence[Record], known_fields: Record) -> list[Record]:
+        """Add the records that pass the filter, and return them.
 
-        ``known`` are fields of their keys that the call tells where a record does not. Raises what
-        ``Flattener.lines`` and ``RecordFilter.reason_against`` raise.
+        ``known_fields``, which follow from the call, complete records that lack them. Raises what
+        ``Flattener.lines`` and ``RecordFilter.failed_filter`` raise.
         """
-        taken: list[Record] = []
+        accepted: list[Record] = []
         for record in records:
-            if self._is_wanted(part, record, part.records + len(taken)):
-                missing = {name: v for name, v in known.items() if record.get(name) is None}
-                taken.append(record | missing if missing else record)
-        for record in taken:
-            self._note_update(part, record)
-        keys = [list(map(record.get, self._recipe.key)) for record in taken]
-        part.add(keys, self._flattener.lines(taken))
-        return taken
+            if self._accepts(part, record, part.records + len(accepted)):
+                missing = {name: v for name, v in known_fields.items() if record.get(name) is None}
+                accepted.append(record | missing if missing else record)
+        for record in accepted:
+            self._add_update_time(part, record)
+        keys = [list(map(record.get, self._spec.key)) for record in accepted]
+        part.add(keys, self._flattener.lines(accepted))
+        return accepted
 
-    def _is_wanted(self, part: Part, record: Record, records_before: int) -> bool:
+    def _accepts(self, part: Part, record: Record, records_before: int) -> bool:
         if self._documented.isdisjoint(record):
             raise TransportError(
                 Text(
@@ -262,19 +247,22 @@ class PartWriter:
                     "{fields}.",
                 ).format(fields=", ".join(sorted(record)) or "{}")
             )
-        wanted = self._recipe.wanted
-        reason = None if wanted is None else wanted.reason_against(record, records_before)
-        if reason is not None:
-            part.refuse(reason[0], was_sent=reason[1])
-        return reason is None
+        selection = self._spec.record_filter
+        failed = None if selection is None else selection.failed_filter(record, records_before)
+        if failed is None:
+            return True
+        part.refused += 1
+        name, was_sent = failed
+        if was_sent:
+            part.excess[name] = part.excess.get(name, 0) + 1
+        return False
 
-    def _note_update(self, part: Part, record: Record) -> None:
-        moment = record.get(UPDATE_FIELD)
-        if self._recipe.is_dated:
-            updated = update_time(record)
-            if updated is None:
-                moment = None
-            else:
-                part.updated.append(updated)
-        if isinstance(moment, str):
-            part.newest = max(part.newest, moment)
+    def _add_update_time(self, part: Part, record: Record) -> None:
+        text = record.get(UPDATE_FIELD)
+        if self._spec.collects_update_times:
+            moment = update_time(record)
+            if moment is None:
+                return
+            part.update_times.append(moment)
+        if isinstance(text, str):
+            part.last_update = max(part.last_update, text)

@@ -1,4 +1,4 @@
-"""Judgement of records by the filters given: what a system is asked for, it may ignore."""
+"""Check of records against the requested filters, which a system may ignore."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ LIMIT = "limit"
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Values that a record's field may have, as texts; ``name`` is the filter's.
+    """Accepted values of a record's field, as texts, for the filter ``name``.
 
-    ``is_sent`` says that the system is asked for them; ``is_guessed`` that the interface's
-    description does not show how. With ``is_nonzero`` any number but zero is one of them, with
-    ``is_empty`` only nothing, which the record must show.
+    ``is_sent``: the request carries the filter; ``is_undocumented``: under a name that the
+    interface's description does not show. With ``is_nonzero`` any number but zero is accepted,
+    with ``is_empty`` only an empty value.
     """
 
     name: str
     field: str
     values: frozenset[str]
     is_sent: bool
-    is_guessed: bool
+    is_undocumented: bool
     is_nonzero: bool = False
     is_empty: bool = False
 
-    def admits(self, record: Record) -> bool:
-        """Tell whether a record is one of those wanted.
+    def accepts(self, record: Record) -> bool:
+        """Return whether a record has an accepted value.
 
-        A record without the field is taken on the word of a system that was asked for it.
-        Raises ``TransportError`` where that word is worth nothing.
+        A record without the field is accepted if a documented filter was sent. Raises
+        ``TransportError`` if that is unknown.
         """
         value = record.get(self.field)
         if self.is_empty:
@@ -43,7 +43,7 @@ class Criterion:
                 raise uncheckable_filter(self.name, self.field)
             return value in (None, "", 0)
         if value is None:
-            if self.is_guessed:
+            if self.is_undocumented:
                 raise uncheckable_filter(self.name, self.field)
             return self.is_sent
         return float(value) != 0 if self.is_nonzero else comparable(value) in self.values
@@ -51,10 +51,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Period of a record, which shows it by the ``field`` of the objects in its list ``within``.
+    """Period of a record, which the ``field`` of the items in its list ``within`` shows.
 
-    Both ends are included, to the minute. A record's totals are those of its period, so that one
-    with anything of another period is not the one that was asked for.
+    Both minutes are included. A record's totals are those of its period, so that an item of
+    another period means that the whole record is wrong.
     """
 
     within: str
@@ -62,8 +62,8 @@ class Period:
     start: datetime
     end: datetime
 
-    def require_heeded(self, record: Record) -> None:
-        """Raise ``TransportError`` where a record is of another period, or does not tell."""
+    def require(self, record: Record) -> None:
+        """Raise ``TransportError`` if a record's period is another one, or unknown."""
         for inner in record.get(self.within) or ():
             moment = update_time(inner, self.field)
             if moment is None:
@@ -76,8 +76,8 @@ class Period:
 class RecordFilter:
     """Conditions on the records of an answer.
 
-    ``updated`` bounds the time of the last update, to the minute, both included; ``limit`` is the
-    most records of an answer.
+    ``updated`` are the first and last minute of the last update; ``limit`` is the maximum number
+    of records.
     """
 
     criteria: tuple[Criterion, ...]
@@ -85,17 +85,17 @@ class RecordFilter:
     limit: int | None = None
     period: Period | None = None
 
-    def reason_against(self, record: Record, records_before: int) -> tuple[str, bool] | None:
-        """Return the filter that a record does not pass, and whether it was sent; None if none.
+    def failed_filter(self, record: Record, records_before: int) -> tuple[str, bool] | None:
+        """Return the filter that a record fails, and whether it was sent; None if it passes all.
 
-        ``records_before`` is how many of its answer were taken. Raises ``TransportError`` where
-        that cannot be told.
+        ``records_before`` counts the records of the answer accepted so far. Raises
+        ``TransportError`` if a filter cannot be checked.
         """
         for criterion in self.criteria:
-            if not criterion.admits(record):
+            if not criterion.accepts(record):
                 return criterion.name, criterion.is_sent
         if self.period is not None:
-            self.period.require_heeded(record)
+            self.period.require(record)
         if self.updated is not None:
             start, end = self.updated
             moment = update_time(record)
@@ -116,18 +116,18 @@ def _minute(moment: datetime) -> datetime:
 
 
 def comparable(value: Any) -> str:
-    """Return a value as a text in which equal ones are equal: marks of documents do not count."""
+    """Return a value as a normalised text, without the punctuation of documents."""
     if isinstance(value, bool):
         return str(value)
     text = str(value).strip()
-    return text.translate(_MARKS).upper()
+    return text.translate(_PUNCTUATION).upper()
 
 
-_MARKS: Mapping[int, None] = dict.fromkeys(map(ord, "./- "))
+_PUNCTUATION: Mapping[int, None] = dict.fromkeys(map(ord, "./- "))
 
 
 def uncheckable_filter(name: str, field: str) -> TransportError:
-    """Return the error for a filter that nothing shows the system to have heeded."""
+    """Return the error for a filter that the system may have ignored."""
     return TransportError(
         Text(
             pt="Não há como saber se o sistema filtrou por --{name}: um registro veio sem {field}.",

@@ -13,7 +13,7 @@ from xlbridge.errors import UsageError
 from xlbridge.export.filters import Filter, Filters
 from xlbridge.export.listing_model import Listing
 from xlbridge.export.totals import TotalTable
-from xlbridge.export.windows import FetchedWindow, SeenValues
+from xlbridge.export.windows import FetchedWindow, InferredValues
 from xlbridge.files import make_private_folder, replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.wire import format_moment
@@ -26,16 +26,15 @@ SHOWN_KEYS = 10
 class ExportResult:
     """Result of a finished export.
 
-    ``sheets`` counts the rows of each sheet, headers not among them. ``holes`` are the windows
-    that cannot be proven whole, ``missing`` the keys that were asked for and are not there.
-    ``replaced`` counts the records that changed meanwhile and came again, ``repeated`` the keys
-    that several records have, with the first of them; ``reused`` the windows that an earlier run
-    had finished; ``newest`` is the last update seen, as it came.
-    ``attachments`` counts the attached files that were downloaded, None where none were wanted.
-    ``zones`` are those that the times of a column came with; ``left_out`` counts the filled fields
-    for which an import sheet has no column. ``excess`` counts by filter the records that the system
-    sent though it was asked not to, which are left out; ``seen`` are values that were asked for
-    though nothing lists them all.
+    ``sheets`` counts the rows of each sheet, without the header. ``holes`` are the windows that
+    cannot be proven complete, ``missing`` the requested keys that do not exist. ``replaced``
+    counts the records that changed during the export and came again, ``repeated`` the keys that
+    several records have, with the first of them, ``reused`` the windows of an earlier run.
+    ``last_update`` is the latest update time as received. ``attachments`` counts the downloaded
+    files, None if none were wanted. ``zones`` are the time zones of each column's times;
+    ``left_out`` counts the filled fields for which an import sheet has no column. ``excess``
+    counts by filter the removed records that the system should not have sent; ``inferred_values``
+    are the values used for a filter that was not given.
     """
 
     listing: str
@@ -48,61 +47,63 @@ class ExportResult:
     replaced: int = 0
     repeated: tuple[int, Sequence[tuple[object, ...]]] = (0, ())
     reused: int = 0
-    newest: str = ""
+    last_update: str = ""
     totals: Sequence[TotalTable] = ()
-    begun: datetime = field(default_factory=datetime.now)
+    started: datetime = field(default_factory=datetime.now)
     attachments: int | None = None
     attachment_problems: tuple[Text, ...] = ()
     zones: Mapping[str, Sequence[str]] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     excess: Mapping[str, int] = field(default_factory=dict)
-    seen: SeenValues | None = None
+    inferred_values: InferredValues | None = None
 
     @property
     def limited(self) -> int:
-        """Number of records that came where no more were asked for; 0 where all were."""
+        """Number of records cut off by the user's limit; 0 if the limit was not reached."""
         return sum(window.records for window in self.windows if window.limited)
 
     @property
     def complete(self) -> bool:
-        """True when nothing can be missing."""
-        return not self.holes and not self.limited and self.seen is None
+        """True if nothing can be missing."""
+        return not self.holes and not self.limited and self.inferred_values is None
 
     @property
     def is_whole(self) -> bool:
-        """True when all that was asked for is there, attached files included."""
-        lacking = self.holes or self.missing or self.attachment_problems or self.seen
+        """True if everything requested was exported, attached files included."""
+        lacking = self.holes or self.missing or self.attachment_problems or self.inferred_values
         return not lacking
 
     @property
     def next_steps(self) -> list[Text]:
-        """Sentences on how to get what is lacking; none where nothing is."""
-        seen = [_GIVE_FILTER.format(name=self.seen.filter)] if self.seen else []
+        """Instructions for getting what is missing."""
+        inferred = self.inferred_values
         return [
             *([_ASK_FOR_LESS] if self.holes else []),
-            *seen,
+            *([_GIVE_FILTER.format(name=inferred.filter)] if inferred else []),
             *([_CHECK_KEYS] if self.missing else []),
             *([_ASK_AGAIN] if self.attachment_problems else []),
         ]
 
     @property
     def remarks(self) -> list[Text]:
-        """Sentences on what may be missing and why, and on what is not as it came."""
-        limited = [_LIMITED.format(n=self.limited)] if self.limited else []
-        seen = [_seen_text(self.seen)] if self.seen else []
-        missing = [_missing_text(self.missing)] if self.missing else []
-        excess = [_EXCESS.format(name=n, n=count) for n, count in self.excess.items()]
-        left_out = [_left_out_text(self.left_out)] if self.left_out else []
-        zones = [_zones_text(self.zones)] if self.zones else []
-        repeated = [_repeated_text(*self.repeated)] if self.repeated[0] else []
-        lacking = [*map(_hole_text, self.holes), *limited, *seen, *missing]
-        return [*lacking, *repeated, *excess, *left_out, *zones]
+        """Remarks on what may be missing and why, and on records left out or changed."""
+        return [
+            *map(_hole_text, self.holes),
+            *([_LIMITED.format(n=self.limited)] if self.limited else []),
+            *([_inferred_text(self.inferred_values)] if self.inferred_values else []),
+            *([_missing_text(self.missing)] if self.missing else []),
+            *([_repeated_text(*self.repeated)] if self.repeated[0] else []),
+            *(_EXCESS.format(name=name, n=count) for name, count in self.excess.items()),
+            *([_left_out_text(self.left_out)] if self.left_out else []),
+            *([_zones_text(self.zones)] if self.zones else []),
+        ]
 
-    def manifest(self, told: Callable[[Text], object] = str) -> dict[str, Any]:
-        """Return the manifest as JSON has it; times are ISO 8601, an open end is null.
+    def manifest(self, render: Callable[[Text], object] = str) -> dict[str, Any]:
+        """Return the manifest as JSON: times are ISO 8601, an open end is null.
 
-        ``told`` gives its messages their form.
+        ``render`` converts its messages.
         """
+        inferred = self.inferred_values
         return {
             "version": _MANIFEST_VERSION,
             "listing": self.listing,
@@ -114,109 +115,101 @@ class ExportResult:
             "reused": self.reused,
             "sheets": dict(self.sheets),
             "windows": [_window_json(fetched) for fetched in self.windows],
-            "holes": [_window_json(h) | {"message": told(_hole_text(h))} for h in self.holes],
+            "holes": [_window_json(h) | {"message": render(_hole_text(h))} for h in self.holes],
             "missing": [dict(path) for path in self.missing],
             "limited": bool(self.limited),
             "excess": dict(self.excess),
-            "seen": {self.seen.filter.value: list(self.seen.values)} if self.seen else {},
+            "seen": {inferred.filter.value: list(inferred.values)} if inferred else {},
             "left_out": dict(self.left_out),
             "zones": {name: list(zones) for name, zones in self.zones.items()},
             "totals": [_totals_json(table) for table in self.totals],
         }
 
     def write_manifest(self, path: Path) -> None:
-        """Write the manifest, whole or not at all. Raises ``UsageError`` where it cannot be."""
+        """Write the manifest atomically. Raises ``UsageError`` if that fails."""
         with replace_atomically(path, shared=True) as temporary:
             document = json.dumps(self.manifest(), ensure_ascii=False, indent=2)
             temporary.write_text(document + "\n", encoding="utf-8")
 
 
 def _hole_text(hole: FetchedWindow) -> Text:
-    """Say what may be missing, and why."""
     return Text(
         pt="Pode faltar algo: {records:veio|vieram} {records} "
         "{records:registro|registros}{span}, o máximo de uma resposta, e o período não pode ser "
         "dividido.",
-        en="Some may be missing: {records} {records:record|records}{span} came, the most that an "
-        "answer holds, and "
-        "the period cannot be divided.",
+        en="Some records may be missing: {records} {records:record|records}{span} came, the "
+        "maximum of one answer, and the period cannot be divided.",
     ).format(records=hole.records, span=_span(hole.window))
 
 
 _ASK_FOR_LESS = Text(
-    pt="A seguir: exporte em partes, cada uma com um filtro que pede menos de uma vez.",
-    en="Next: export in parts, each with a filter that asks for less at once.",
+    pt="A seguir: exporte em partes, cada uma com um filtro que traga menos registros.",
+    en="Next: export in parts, each with a filter that returns fewer records.",
 )
 _GIVE_FILTER = Text(
-    pt="A seguir: o mesmo comando com --{name} e todos os valores que há.",
-    en="Next: the same command with --{name} and all values that there are.",
+    pt="A seguir: o mesmo comando com --{name} e todos os valores que existem.",
+    en="Next: the same command with --{name} and all values that exist.",
 )
 _CHECK_KEYS = Text(
     pt="A seguir: confira os números que não existem; o resto está no arquivo.",
-    en="Next: check the numbers that are not there; the rest is in the file.",
+    en="Next: check the numbers that do not exist; the rest is in the file.",
 )
 _ASK_AGAIN = Text(
-    pt="A seguir: o mesmo comando com --force pede os anexos de novo.",
-    en="Next: the same command with --force asks for the attached files again.",
+    pt="A seguir: o mesmo comando com --force baixa os anexos de novo.",
+    en="Next: the same command with --force downloads the attached files again.",
 )
 _LIMITED = Text(
-    pt="{n:Veio|Vieram} {n} {n:registro|registros}, tantos quantos --limit pediu; pode haver mais.",
-    en="{n} {n:record|records} came, as many as --limit asked for; there may be more.",
+    pt="{n:Veio|Vieram} {n} {n:registro|registros}, o máximo de --limit; pode haver mais.",
+    en="{n} {n:record|records} came, the maximum set by --limit; there may be more.",
 )
 _EXCESS = Text(
-    pt="O sistema mandou {n} {n:registro|registros} que --{name} não pede; "
+    pt="O sistema mandou {n} {n:registro|registros} fora do filtro --{name}; "
     "{n:ficou|ficaram} de fora.",
-    en="The system sent {n} {n:record|records} that --{name} does not ask for; "
+    en="The system sent {n} {n:record|records} that --{name} excludes; "
     "{n:it was|they were} left out.",
 )
 
 
-def _seen_text(seen: SeenValues) -> Text:
-    """Say which values were asked for in place of those that nobody gave."""
+def _inferred_text(inferred: InferredValues) -> Text:
     return Text(
         pt="Sem --{name} só se conhecem estes, e pode haver outros: {values}.",
         en="Without --{name} only these are known, and there may be others: {values}.",
-    ).format(name=seen.filter, values=", ".join(map(str, seen.values)) or "–")
+    ).format(name=inferred.filter, values=", ".join(map(str, inferred.values)) or "–")
 
 
 def _missing_text(missing: Sequence[Mapping[str, object]]) -> Text:
-    """Say which records were asked for by their key and are not there."""
     keys = [path.values() for path in missing[:SHOWN_KEYS]]
-    return Text(pt="Não existem: {keys}", en="Not there: {keys}").format(
-        keys=_listed(keys, len(missing))
+    return Text(pt="Não existem: {keys}", en="Not found: {keys}").format(
+        keys=_key_list(keys, len(missing))
     )
 
 
 def _repeated_text(count: int, keys: Sequence[tuple[object, ...]]) -> Text:
-    """Say which keys came with several records at one moment, of which nobody can tell the right
-    one."""
     return Text(
         pt="{n:Um número veio|{n} números vieram} em mais de um registro, e todos estão no "
         "arquivo; confira no sistema: {keys}",
         en="{n:One number came|{n} numbers came} with more than one record, and all of them are in "
         "the file; check them in the system: {keys}",
-    ).format(n=count, keys=_listed(keys, count))
+    ).format(n=count, keys=_key_list(keys, count))
 
 
-def _listed(keys: Iterable[Iterable[object]], count: int) -> str:
-    """Return the first of some keys as a text."""
+def _key_list(keys: Iterable[Iterable[object]], count: int) -> str:
+    """Return the first of ``count`` keys as a text."""
     texts = (", ".join(str(part) for part in key if part is not None) for key in keys)
     return "; ".join(texts) + (" …" if count > SHOWN_KEYS else "")
 
 
 def _left_out_text(counts: Mapping[str, int]) -> Text:
-    """Say which fields were filled and have no column in the import sheet."""
     return Text(
         pt="A planilha de importação não tem coluna para o que veio em: {fields}.",
-        en="The import sheet has no column for what came in: {fields}.",
+        en="The import sheet has no column for the values of: {fields}.",
     ).format(fields=", ".join(f"{name} ({count})" for name, count in counts.items()))
 
 
 def _zones_text(zones: Mapping[str, Sequence[str]]) -> Text:
-    """Say in which zones times came: most formats have none, and nothing is converted."""
     return Text(
         pt="Os horários vieram com fuso e foram gravados sem conversão: {columns}.",
-        en="Times came with a zone and were written without conversion: {columns}.",
+        en="Times came with a time zone and were written without conversion: {columns}.",
     ).format(columns="; ".join(f"{name} {', '.join(found)}" for name, found in zones.items()))
 
 
@@ -247,26 +240,26 @@ def _window_json(fetched: FetchedWindow) -> dict[str, Any]:
 
 
 _OVERLAP = timedelta(minutes=5)
-"""A change may be seen so much after the moment that it carries: that much is asked for again."""
+"""Maximum delay before a change shows up in a listing; this much is requested again."""
 
 _CLOCK_TOLERANCE = timedelta(days=1)
 _STATE_VERSION = 1
 
 
 class LastRuns:
-    """The state of ``--since-last``: one file for each environment, listing and set of filters."""
+    """State of ``--since-last``: one file for each environment, listing and set of filters."""
 
     def __init__(self, folder: Path, profile: str) -> None:
         self._folder = folder
         self._profile = profile
 
-    def continued(self, listing: Listing, filters: Filters) -> Filters:
-        """Return the filters, from where the last complete export with the same ones ended.
+    def since_last(self, listing: Listing, filters: Filters) -> Filters:
+        """Return the filters, starting where the last complete export with the same ones ended.
 
-        They are as they were when there was none. Raises ``UsageError`` for a listing that cannot
-        be asked for by the last update, or when a start is given too.
+        Returns them unchanged if there was none. Raises ``UsageError`` for a listing that cannot
+        be filtered by the last update, or if the filters have a start.
         """
-        if Filter.FROM in filters.given:
+        if Filter.FROM in filters.values:
             raise UsageError(
                 Text(
                     pt="--since-last substitui --from; use um dos dois.",
@@ -288,8 +281,8 @@ class LastRuns:
         reached = datetime.fromisoformat(json.loads(path.read_text(encoding="utf-8"))["reached"])
         return filters.within(reached, filters.end)
 
-    def record(self, listing: Listing, filters: Filters, result: ExportResult) -> None:
-        """Remember how far a complete export came; one with a hole or an end changes nothing."""
+    def save(self, listing: Listing, filters: Filters, result: ExportResult) -> None:
+        """Store the end of a complete export; one with a hole or an end date changes nothing."""
         if not result.complete or not listing.is_windowed or filters.end is not None:
             return
         path = self._path(listing, filters)
@@ -303,16 +296,16 @@ class LastRuns:
             temporary.write_text(json.dumps(state) + "\n", encoding="utf-8")
 
     def _path(self, listing: Listing, filters: Filters) -> Path:
-        others = {str(k): str(v) for k, v in filters.given.items() if k is not Filter.FROM}
-        what = json.dumps([self._profile, listing.name, others], sort_keys=True)
-        return (
-            self._folder / f"{listing.name}-{hashlib.sha256(what.encode()).hexdigest()[:16]}.json"
-        )
+        others = {str(k): str(v) for k, v in filters.values.items() if k is not Filter.FROM}
+        state_key = json.dumps([self._profile, listing.name, others], sort_keys=True)
+        digest = hashlib.sha256(state_key.encode()).hexdigest()[:16]
+        return self._folder / f"{listing.name}-{digest}.json"
 
 
 def _reached(result: ExportResult) -> datetime:
-    """Return a moment, by the remote system's clock, up to which nothing can have been missed."""
-    if result.newest:
-        newest = datetime.fromisoformat(result.newest).replace(tzinfo=None)
-        return (newest - _OVERLAP).replace(second=0, microsecond=0)
-    return (result.begun - _CLOCK_TOLERANCE).replace(second=0, microsecond=0)
+    """Return the time, by the remote clock, up to which the export is certain to be complete."""
+    if result.last_update:
+        moment = datetime.fromisoformat(result.last_update).replace(tzinfo=None) - _OVERLAP
+    else:
+        moment = result.started - _CLOCK_TOLERANCE
+    return moment.replace(second=0, microsecond=0)

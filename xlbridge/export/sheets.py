@@ -1,7 +1,7 @@
 """Sheets and their columns, and the conversion of JSON values into cells.
 
-A column takes what the interface documents of its field and nothing else. Whole numbers come as
-``int``, others as their digits; a number written as a JSON text is the same number.
+A column accepts only values of the documented type. Integers are ``int``, other numbers their
+digits; a number in a JSON string is the same number.
 """
 
 import json
@@ -17,11 +17,11 @@ from urllib.parse import urlsplit, urlunsplit
 from xlbridge.resources import Kind
 
 Cell = str | bool | list[str] | None
-"""Content of a cell on its way from an answer to a file.
+"""Content of a cell between an answer and a file.
 
-The column's kind tells what a text is: of a whole number, a number or an amount it is the exact
-digits, with a decimal point and without an exponent; of a date it is ISO 8601 with the fraction and
-the zone that it came with. A format that has no lists writes several texts as one, a line each.
+A text is, by the column's kind, the exact digits of a number, with a decimal point and without
+exponent, or a date in ISO 8601 with its fraction and time zone. Formats without lists write
+several texts as one, one per line.
 """
 
 
@@ -29,9 +29,9 @@ the zone that it came with. A format that has no lists writes several texts as o
 class ExportColumn:
     """Column of a sheet.
 
-    ``source`` is the field that they come from, where it is called otherwise. ``is_list`` says
-    that the field is a list of texts, which share one cell; ``is_secret`` that it is an address
-    whose query lets its holder in, so that only what stands before it is written.
+    ``source`` is the record's field, if its name differs. ``is_list``: the field is a list of
+    texts, which share one cell; ``is_secret``: it is an address whose query grants access, so that
+    it is written without the query.
     """
 
     name: str
@@ -51,27 +51,26 @@ class Sheet:
     """Sheet of a listing.
 
     ``within`` are the fields that lead from a record to this sheet's rows, none for the records
-    themselves. ``key`` names the columns that join the sheets of a listing. ``joined`` says that
-    each row is a record's followed by the one of a child at ``within``: ``own`` columns are the
-    record's.
+    themselves. ``key`` names the columns that join the sheets of a listing. In a joined sheet each
+    row is a record's followed by that of a child: the first ``record_columns`` are the record's.
     """
 
     name: str
     columns: tuple[ExportColumn, ...]
     within: tuple[str, ...]
     key: tuple[str, ...]
-    own: int = 0
+    record_columns: int = 0
 
     @property
     def is_joined(self) -> bool:
-        """True when rows hold a record and one of its children."""
-        return self.own > 0
+        """True if rows hold a record and one of its children."""
+        return self.record_columns > 0
 
 
 def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]:
-    """Return one sheet in place of all: a row for each child, the record's columns in front.
+    """Return a single sheet with a row for each child, the record's columns in front.
 
-    Of a column that both have the child's is called ``child.column``, and left out where it is
+    A child's column that the record has too is renamed to ``child.column``, or left out if it is
     part of the key.
     """
     record = sheets[0]
@@ -87,23 +86,23 @@ def join_child_sheet(sheets: tuple[Sheet, ...], child: str) -> tuple[Sheet, ...]
             record,
             columns=(*record.columns, *columns),
             within=joined.within,
-            own=len(record.columns),
+            record_columns=len(record.columns),
         ),
     )
 
 
 ReadValue = Callable[[Any], Cell]
-"""Makes a cell of a value that is not null."""
+"""Converts a value that is not null into a cell."""
 
 
 class MarkedDigits(str):
-    """Digits of a number that can be told from texts."""
+    """Digits of a number, distinguishable from text."""
 
     __slots__ = ()
 
 
 _MAX_DIGITS = 40
-"""Maximum digits before or after the decimal point; more is no amount of anything."""
+"""Maximum digits before or after the decimal point of a plausible number."""
 
 _PATH_PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
 """Parameters of a path segment."""
@@ -114,22 +113,22 @@ _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?
 
 
 class UnexpectedValue(ValueError):
-    """A value is not of the kind that its column documents."""
+    """Value that is not of its column's kind."""
 
 
 def value_reader(column: ExportColumn) -> ReadValue:
-    """Return what makes a column's cells of values; it raises ``ValueError`` for a misfit."""
+    """Return the conversion of a column's values; it raises ``ValueError`` for unexpected ones."""
     if column.is_secret:
         return _without_query
     return _read_texts if column.is_list else _READERS.get(column.kind, _read_text)
 
 
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Writes a value as JSON without a blank, for files of our own."""
+"""Writes a value as compact JSON, for internal files."""
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON again. A number that binary ones cannot tell becomes a text."""
+    """Return a value as JSON. A number that ``float`` cannot hold exactly becomes a text."""
     return json.dumps(_unmarked(value), ensure_ascii=False)
 
 
@@ -165,7 +164,7 @@ def _read_texts(value: Any) -> Cell:
 
 
 def _without_query(value: Any) -> Cell:
-    """Return an address without what may hold a token: user, parameters, query and fragment."""
+    """Return an address without parts that may hold a token: user, parameters, query, fragment."""
     parts = urlsplit(str(_read_text(value)))
     path = _PATH_PARAMETERS.sub("", parts.path)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
@@ -207,7 +206,7 @@ _TIME = re.compile(r"[^0-9-][0-9:]+(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}(?::?[0-9]{2}
 
 
 def _read_moment(value: Any) -> Cell:
-    # Of the forms of ISO 8601 only those with hyphens: 20260131 is a number like any other.
+    # Only the notations of ISO 8601 with hyphens: 20260131 may be any number.
     if not isinstance(value, str) or value[4:5] != "-":
         raise UnexpectedValue
     moment = datetime.fromisoformat(value)
@@ -218,9 +217,9 @@ def _read_moment(value: Any) -> Cell:
 
 
 def moment_suffix(text: str) -> tuple[str, str]:
-    """Return the fraction of a second of a moment, with its point, and its zone.
+    """Return the fraction of a second of a moment, with its point, and its time zone.
 
-    A fraction of zero, which systems write that always write one, is none.
+    A fraction of zero is left out.
     """
     time = _TIME(text)
     fraction, zone = time.groups("") if time else ("", "")
@@ -228,7 +227,7 @@ def moment_suffix(text: str) -> tuple[str, str]:
 
 
 def naive_moment(text: str) -> datetime:
-    """Return the day and time that a moment says, without its zone, and never rounded up."""
+    """Return a moment without its time zone, never rounded up."""
     return datetime.fromisoformat(text).replace(tzinfo=None)
 
 

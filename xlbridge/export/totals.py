@@ -1,4 +1,4 @@
-"""Control totals: lines to be added up, made together with the other lines of each record."""
+"""Control totals: lines to sum, written together with the other lines of each record."""
 
 import json
 from collections import defaultdict
@@ -16,10 +16,10 @@ _MONTH = slice(0, 7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsSpec:
-    """Control totals of a listing: sums of ``amount`` of one of its sheets.
+    """Control totals of a listing: sums of ``amount`` in one of its sheets.
 
-    By the month of ``due``, by ``branch``, and by the first of ``situations`` that is true; what
-    the sheet's own rows lack is the record's.
+    Totals are by month of ``due``, by ``branch``, and by the first of ``situations`` that is true;
+    the record provides the branch that the sheet's rows lack.
     """
 
     amount: str
@@ -29,9 +29,9 @@ class TotalsSpec:
     situations: tuple[str, ...] = ()
 
     def lines(self, record: Record) -> list[str]:
-        """Return the lines of a record that ``total_tables`` adds up.
+        """Return a record's lines for ``total_tables``.
 
-        They hold a JSON list of month, branch and situation; then, after a tab, the amount.
+        Each is a JSON list of month, branch and situation, a tab, and the amount.
         """
         parts = [record] if self.sheet is None else record.get(self.sheet) or ()
         situation = next((name for name in self.situations if record.get(name)), None)
@@ -46,7 +46,7 @@ class TotalsSpec:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Number of rows under a label, and the sum of their amounts."""
+    """Number of rows with a label, and the sum of their amounts."""
 
     label: str
     rows: int
@@ -62,7 +62,7 @@ class TotalTable:
 
 
 def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[TotalTable, ...]:
-    """Add up the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known."""
+    """Sum the lines of ``TotalsSpec.lines`` by month, branch and situation, as far as known."""
     if totals is None:
         return ()
     titles = (
@@ -73,19 +73,21 @@ def total_tables(totals: TotalsSpec | None, blocks: Iterable[bytes]) -> tuple[To
     sums: list[dict[str, tuple[int, Decimal]]] = [
         defaultdict(lambda: (0, Decimal(0))) for _ in titles
     ]
-    alike: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
+    by_labels: dict[bytes, tuple[int, Decimal]] = defaultdict(lambda: (0, Decimal(0)))
     for line in chain.from_iterable(block.splitlines() for block in blocks):
         labels, _, digits = line.rpartition(b"\t")
-        count, so_far = alike[labels]
-        alike[labels] = (count + 1, so_far + Decimal(digits.decode()))
-    for labels, (count, amount) in alike.items():
-        for by, label in zip(sums, json.loads(labels), strict=True):
-            rows, so_far = by[label or "–"]
-            by[label or "–"] = (rows + count, so_far + amount)
+        count, so_far = by_labels[labels]
+        by_labels[labels] = (count + 1, so_far + Decimal(digits.decode()))
+    for labels, (count, amount) in by_labels.items():
+        for table, label in zip(sums, json.loads(labels), strict=True):
+            rows, so_far = table[label or "–"]
+            table[label or "–"] = (rows + count, so_far + amount)
     return tuple(
-        TotalTable(title, tuple(Total(label, *by[label]) for label in sorted(by, key=_label_order)))
-        for title, by in zip(titles, sums, strict=True)
-        if set(by) - {"–"}
+        TotalTable(
+            title, tuple(Total(label, *table[label]) for label in sorted(table, key=_label_order))
+        )
+        for title, table in zip(titles, sums, strict=True)
+        if set(table) - {"–"}
     )
 
 

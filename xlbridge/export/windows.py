@@ -1,4 +1,4 @@
-"""Calls and windows of an export: which calls are known beforehand, what came of each window."""
+"""Calls and windows of an export: calls known in advance, and the outcome of each window."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,11 @@ from xlbridge.wire import Operation
 
 @dataclass(frozen=True, slots=True)
 class FetchedWindow:
-    """A window after it was fetched.
+    """Fetched window.
 
-    ``saturated`` says that the answer was as full as an answer can be, and could not be split:
-    there may be more records; ``limited`` that it was the user who wanted no more. ``digest`` is
-    SHA-256 of the answers as they came. ``keys`` are the first and the last one of what was asked
-    for by key.
+    ``saturated``: the answer was full and could not be split, so there may be more records;
+    ``limited``: it was full because of the user's limit. ``digest`` is SHA-256 of the raw answers.
+    ``keys`` are the first and the last key of records requested by key.
     """
 
     window: Window
@@ -29,8 +28,8 @@ class FetchedWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenValues:
-    """Values of a filter that was not given, as far as they are known: there may be others."""
+class InferredValues:
+    """Values assumed for a filter that was not given; there may be others."""
 
     filter: Filter
     values: tuple[int, ...]
@@ -38,10 +37,10 @@ class SeenValues:
 
 @dataclass(frozen=True, slots=True)
 class ExportProgress:
-    """Progress of an export. What is left is None where that cannot be told.
+    """Progress of an export; ``windows_left`` and ``records_left`` are None if unknown.
 
-    ``records_left`` are those that are read one by one; while their keys are still being fetched
-    ``records`` counts these, and ``is_of_keys`` says so.
+    ``records_left`` counts records to be read by key. With ``is_of_keys``, their keys are still
+    being fetched, and ``records`` counts keys.
     """
 
     records: int
@@ -54,24 +53,24 @@ class ExportProgress:
 OnProgress = Callable[[ExportProgress], None]
 
 _MONTHS_BACK = 36
-"""So many months are asked for one by one; what was updated before comes as one window."""
+"""Number of monthly windows; everything updated before them is one window."""
 
 _CLOCK_TOLERANCE = timedelta(days=1)
-"""Largest difference between the remote system's clock, time zone included, and ours."""
+"""Maximum difference between the remote clock, time zone included, and the local one."""
 
 
 def window_call(operation: Operation, filters: Filters, window: Window) -> ListingCall:
-    """Return the call that asks for one window."""
+    """Return the call for one window."""
     within = filters.within(window.start, window.end)
     return ListingCall(operation, query=within.query(operation.query), window=window)
 
 
 def plain_calls(listing: Listing, filters: Filters) -> Iterator[ListingCall]:
-    """Yield the calls of a listing that is not asked for in windows."""
-    for name, operation in listing.of.items():
-        if name in filters.given:
+    """Yield the calls of a listing without windows."""
+    for name, operation in listing.path_filters.items():
+        if name in filters.values:
             (parameter,) = operation.path_parameters
-            value = filters.given[name]
+            value = filters.values[name]
             for code in value if isinstance(value, tuple) else (value,):
                 yield ListingCall(operation, {parameter: code})
             return
@@ -81,17 +80,17 @@ def plain_calls(listing: Listing, filters: Filters) -> Iterator[ListingCall]:
 def calls_per_value(
     listing: Listing, filters: Filters, per: PerValue, values: Iterable[object]
 ) -> Iterator[ListingCall]:
-    """Yield a call for each value of the filter that the interface takes one of."""
+    """Yield a call for each value of the filter, which takes one value per call."""
     for value in values:
         query = filters.with_value(per.filter, value).query(listing.operation.query)
-        yield ListingCall(listing.operation, query=query, known={per.field: str(value)})
+        yield ListingCall(listing.operation, query=query, known_fields={per.field: str(value)})
 
 
 def monthly_windows(filters: Filters, now: datetime) -> list[Window]:
-    """Return windows that cover what the filters ask for, the earliest first.
+    """Return windows that cover the period of the filters, the earliest first.
 
-    A window is a month, the first one all that was updated before, the last one the time in which
-    records change while the export runs.
+    Each is a month; the first is everything updated before, the last the time in which records
+    may change during the export.
     """
     last = _first_of_month(now - _CLOCK_TOLERANCE)
     bounds = [last]
@@ -109,7 +108,7 @@ def monthly_windows(filters: Filters, now: datetime) -> list[Window]:
 
 
 def is_final(window: Window, now: datetime) -> bool:
-    """Say whether no record can move into a window any more: it ends before any clock's now."""
+    """Return whether a window is past by any clock, so that no record can enter it any more."""
     return window.end is not None and window.end < now - _CLOCK_TOLERANCE
 
 

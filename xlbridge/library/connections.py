@@ -316,7 +316,7 @@ class Connection:
         wanted = find_listing(listing)
         filters = Filters.parse({one: _filter_text(one, given[one.name]) for one in Filter})
         known = None
-        if wanted.takes_known(filters):
+        if wanted.accepts_known_ids(filters):
             known = known_numbers(self._settings, wanted.name, self._client)
         request = ExportRequest(
             listing=wanted.name,
@@ -327,7 +327,7 @@ class Connection:
             in_detail=with_files,
             keep_unknown=keep_unknown,
             at_once=at_once,
-            known=known,
+            known_ids=known,
         )
         load = partial(load_catalogue, self._settings.schemas)
         exported, frames = export_frames(self._client, request, load, on_progress=on_progress)

@@ -22,7 +22,9 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 def error_json(error: XlbridgeError) -> dict[str, str]:
     """Return an error as the page shows it: what happened, and what to do next."""
-    message = error.told(filter_label) if isinstance(error, InvalidFilter) else error.message
+    message = (
+        error.message_with(filter_label) if isinstance(error, InvalidFilter) else error.message
+    )
     return {"message": str(message), "hint": "" if error.hint is None else str(error.hint)}
 
 

@@ -96,7 +96,7 @@ class SideRequests:
         listing = find_listing(given["listing"]).name
         texts = {Filter(name): value for name, value in given.get("filters", {}).items() if value}
         filters = Filters.parse({name: _typed(name, text) for name, text in texts.items()})
-        asked = ExportRequest(listing=listing, filters=filters, known=())
+        asked = ExportRequest(listing=listing, filters=filters, known_ids=())
         return self._following.begin(partial(self._export, asked))
 
     def _export(self, asked: ExportRequest, changed: Changed) -> None:
@@ -111,9 +111,9 @@ class SideRequests:
 
             export = asked.prepare(OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
-                if export.takes_known:
+                if export.accepts_known_ids:
                     known = known_numbers(remote.settings, asked.listing, client)
-                    export = export.with_known(known)
+                    export = export.with_known_ids(known)
                 exported = export.run(client, on_progress=tell)
             self._exported[asked.listing] = path
             manifest = exported.manifest()

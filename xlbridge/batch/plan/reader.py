@@ -72,7 +72,7 @@ class StepReader:
             name = mistake.names[0]
             self._document.add_mistake(
                 (*key_path, "filters", name.value) if name in body.get("filters", {}) else key_path,
-                mistake.told(str),
+                mistake.message_with(str),
             )
             return None
         except UsageError as error:

@@ -16,9 +16,9 @@ from xlbridge.resources import Resource
 
 @contextmanager
 def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
-    """Open a Parquet book. Raises ``UsageError`` when the extra ``parquet`` is not installed."""
+    """Open a Parquet output. Raises ``UsageError`` if the extra ``parquet`` is not installed."""
     try:
-        # Here, not above: half a second of start-up, and an extra that few need.
+        # Imported here: pyarrow takes half a second, and is an optional extra.
         module = importlib.import_module("xlbridge.export.formats.parquet")
     except ImportError:
         raise UsageError(
@@ -31,8 +31,8 @@ def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
                 en='Install it with: pip install "xlbridge[parquet]"',
             ),
         ) from None
-    with module.open_parquet(path, sheets) as book:
-        yield book
+    with module.open_parquet(path, sheets) as output:
+        yield output
 
 
 FORMATS: Mapping[str, OpenOutput] = {
@@ -41,44 +41,43 @@ FORMATS: Mapping[str, OpenOutput] = {
     "jsonl": open_jsonl,
     "parquet": open_parquet,
 }
-"""Every format, by its name, which is the file's extension too."""
+"""Formats by name, which is the file's extension too."""
 
 
 def output_opener(
-    form: str, csv_dialect: str | None = None, template: Resource | None = None
+    file_format: str, csv_dialect: str | None = None, template: Resource | None = None
 ) -> OpenOutput:
-    """Return what opens a book of a format, or the import workbook of a resource.
+    """Return the opener of a format, or of the import workbook of a resource.
 
-    Raises ``UsageError`` for a CSV dialect where no CSV is written, a template that is no .xlsx.
+    Raises ``UsageError`` for a CSV dialect with another format, or a template that is not .xlsx.
     """
     if template is not None:
-        if form != "xlsx":
+        if file_format != "xlsx":
             raise UsageError(
                 Text(pt="--as-template só vale para .xlsx.", en="--as-template is for .xlsx only.")
             )
-        # Here, not above: what writes import sheets takes its time to import.
+        # Imported here, as it is slow to import.
         from xlbridge.export.formats.template import template_opener
 
         return template_opener(template)
     if csv_dialect is None:
-        return FORMATS[form]
-    if form != "csv":
+        return FORMATS[file_format]
+    if file_format != "csv":
         raise UsageError(
             Text(pt="--csv-dialect só vale para .csv.", en="--csv-dialect is for .csv only.")
         )
     return csv_opener(CSV_DIALECTS[csv_dialect])
 
 
-def output_paths(output: Path, form: str, sheets: Sequence[Sheet]) -> list[Path]:
+def output_paths(output: Path, file_format: str, sheets: Sequence[Sheet]) -> list[Path]:
     """Return the files that an export writes."""
-    return [output] if form == "xlsx" else sheet_paths(output, sheets)
+    return [output] if file_format == "xlsx" else sheet_paths(output, sheets)
 
 
 def output_format(output: Path, wanted: str | None) -> str:
-    """Return the format of an output file: the one wanted, else the one of its extension.
+    """Return the format of an output file: the wanted one, or else that of its extension.
 
-    Raises ``UsageError`` when none is wanted and the extension is of no format, or when it is of
-    another format than the one wanted.
+    Raises ``UsageError`` if there is neither, or if they differ.
     """
     extension = output.suffix.lower().removeprefix(".")
     if extension in FORMATS and wanted in (None, extension):

@@ -1,4 +1,4 @@
-"""Interface of every output format: tables, the summary for a cover, the writer."""
+"""Interface of all output formats: tables, the summary for a cover, the writer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,11 +15,11 @@ from xlbridge.i18n import Text
 
 @dataclass(frozen=True, slots=True)
 class CoverSummary:
-    """Summary for the cover. ``filters`` are names and values as the user gave them."""
+    """Summary for the cover. ``filters`` are option names and values."""
 
     title: Text
     filters: Sequence[tuple[str, str]]
-    at: datetime
+    exported_at: datetime
     records: int
     sheets: Mapping[str, int]
     complete: bool
@@ -30,10 +30,10 @@ class CoverSummary:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All rows of a sheet: how many, how long each column's longest text is, and the lines.
+    """All rows of a sheet: their number, the length of each column's longest text, the lines.
 
-    ``blocks`` are many lines at a time, as the book's form of the sheet makes them, in UTF-8.
-    ``files`` hold just these lines, none where some of a file are left out.
+    ``blocks`` are many lines at a time, in the writer's ``line_format`` and UTF-8. ``files`` hold
+    exactly these lines; none if records were replaced.
     """
 
     sheet: Sheet
@@ -46,31 +46,28 @@ class Table:
 class OutputWriter(Protocol):
     """Sheets being written."""
 
-    def form(self, sheet: Sheet) -> LineFormat:
-        """Return how a row of a sheet becomes a line, before any is written."""
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        """Return the format of a sheet's lines."""
 
-    def take(self, sheet: int, lines: Path) -> None:
-        """Take a file of lines of a sheet, by its position, before all have come.
+    def add_lines(self, sheet: int, lines: Path) -> None:
+        """Receive a file of a sheet's lines, by its index, while others are being fetched.
 
-        They are those of the sheet's table, unless that leaves out some in the end.
+        ``write`` receives the same lines, without those of replaced records.
         """
         return
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        """Write everything; what the export came to where the format has a place for it."""
+        """Write the tables, and the summary if the format has a place for it."""
 
 
 OpenOutput = Callable[[Path, Sequence[Sheet]], AbstractContextManager[OutputWriter]]
-"""Opens a book for sheets.
-
-The files appear under their names, whole, when the context ends; an exception leaves none.
-"""
+"""Opens an output for sheets. Its files are written when the context ends; none on an exception."""
 
 
 def sheet_paths(path: Path, sheets: Sequence[Sheet]) -> list[Path]:
-    """Return the files of a format that holds one sheet per file.
+    """Return the files of a format with one sheet per file.
 
-    ``pedidos.csv`` holds the records, ``pedidos.parcelas.csv`` beside it the sheet ``parcelas``.
+    ``pedidos.csv`` holds the records, ``pedidos.parcelas.csv`` the sheet ``parcelas``.
     """
     return [
         path if sheet == sheets[0] else path.with_name(f"{path.stem}.{sheet.name}{path.suffix}")

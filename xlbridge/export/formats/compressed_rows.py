@@ -1,4 +1,4 @@
-"""Rows of worksheets, numbered and compressed as they come, before all of a workbook is there."""
+"""Rows of worksheets, numbered and compressed while others are being fetched."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
@@ -14,11 +14,11 @@ from xlbridge.export.lines import line_blocks
 
 try:
     from isal.isal_zlib import compressobj
-except ImportError:  # Some machines have none; the standard library's is slower.
+except ImportError:  # Not available on every platform; the standard library is slower.
     from zlib import compressobj  # type: ignore[assignment]
 
 COMPRESSION_LEVEL = 1
-"""The rows' XML is so repetitive that better compression costs much time and saves little."""
+"""The XML is so repetitive that better compression would take long and save little."""
 
 _FIRST_ROW = 2
 _GZIP, _GZIP_HEADER_LENGTH = 16 + MAX_WBITS, 10
@@ -27,11 +27,11 @@ _COPIED_AT_ONCE = 2**18
 
 _POLYNOMIAL = 0xEDB88320
 _ONE, _BYTE_SHIFT = 1 << 31, 1 << 23
-"""The polynomials 1 and x⁸, with the bits in the order that CRC-32 has them."""
+"""The polynomials 1 and x⁸, in the bit order of CRC-32."""
 
 
 class CompressedRows:
-    """Rows of one worksheet, below its header, in a file of its own."""
+    """Rows of one worksheet, below its header, in a temporary file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.rows = 0
@@ -49,17 +49,17 @@ class CompressedRows:
     def write(
         self, archive: ZipFile, output: IO[bytes], name: str, before: bytes, after: bytes
     ) -> None:
-        """Write a member of an archive in ``output``: the rows between two texts. Once only."""
+        """Write the rows as a member of ``archive`` in ``output``, between two texts; only once."""
         self._file.write(self._compressor.flush(Z_FULL_FLUSH))
-        of_rows = int.from_bytes(self._compressor.flush()[_CHECKSUM], "little")
+        rows_checksum = int.from_bytes(self._compressor.flush()[_CHECKSUM], "little")
         self._file.seek(_GZIP_HEADER_LENGTH)
-        # Archives take no compressed content: it goes in as it is, and is called so afterwards.
+        # ZipFile accepts no compressed content: store it, and correct the header afterwards.
         member = ZipInfo(name, date_time=localtime()[:6])
         with archive.open(member, "w", force_zip64=True) as stored:
             stored.write(_deflated(before, Z_FULL_FLUSH))
             copyfileobj(self._file, stored, _COPIED_AT_ONCE)
             stored.write(_deflated(after, Z_FINISH))
-        member.CRC = crc32(after, _joined_checksum(crc32(before), of_rows, self._size))
+        member.CRC = crc32(after, _joined_checksum(crc32(before), rows_checksum, self._size))
         member.file_size = len(before) + self._size + len(after)
         member.compress_type = ZIP_DEFLATED
         end = output.tell()
@@ -69,36 +69,36 @@ class CompressedRows:
 
 
 class TableRows:
-    """Rows of a table in worksheets of at most ``most`` rows, each begun when one is full.
+    """Rows of a table, in worksheets of at most ``max_rows`` rows.
 
-    ``files`` are those whose lines were taken, in their order.
+    ``files`` are those added, in order.
     """
 
-    def __init__(self, most: int, new_file: Callable[[], IO[bytes]]) -> None:
-        self._most = most
+    def __init__(self, max_rows: int, new_file: Callable[[], IO[bytes]]) -> None:
+        self._max_rows = max_rows
         self._new_file = new_file
-        self._added: list[Future[None]] = []
+        self._pending: list[Future[None]] = []
         self.files: list[Path] = []
         self.sheets = [CompressedRows(new_file())]
 
-    def take(self, lines: Path, beside: Executor) -> None:
-        """Add a file of lines beside what comes next: compressing leaves other threads to run."""
+    def add_file(self, lines: Path, executor: Executor) -> None:
+        """Add a file of lines in the background: compression releases the GIL."""
         self.files.append(lines)
-        self._added.append(beside.submit(self.add, line_blocks(lines)))
+        self._pending.append(executor.submit(self.add, line_blocks(lines)))
 
     def wait(self) -> None:
-        """Wait until all files are added. Raises what adding them raised."""
-        for added in self._added:
-            added.result()
+        """Wait until all files are added, and raise what adding them raised."""
+        for pending in self._pending:
+            pending.result()
 
     def add(self, blocks: Iterable[bytes]) -> None:
         """Add whole lines."""
         for block in blocks:
             lines = block.splitlines()
             while lines:
-                if self.sheets[-1].rows == self._most:
+                if self.sheets[-1].rows == self._max_rows:
                     self.sheets.append(CompressedRows(self._new_file()))
-                room = self._most - self.sheets[-1].rows
+                room = self._max_rows - self.sheets[-1].rows
                 self.sheets[-1].add(lines[:room])
                 lines = lines[room:]
 
@@ -109,7 +109,7 @@ def _deflated(content: bytes, end: int) -> bytes:
 
 
 def _joined_checksum(first: int, second: int, length: int) -> int:
-    """Return the CRC-32 of two texts in a row; the second is so long."""
+    """Return the CRC-32 of two concatenated texts, from theirs and the second's length."""
     shift, power = _ONE, _BYTE_SHIFT
     while length:
         if length & 1:

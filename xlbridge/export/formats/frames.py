@@ -1,4 +1,4 @@
-"""DataFrames in memory, one per sheet: exact money, moments without a time zone, text codes."""
+"""DataFrames in memory, one per sheet: exact money, naive times, codes as text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +15,11 @@ from xlbridge.resources import Kind
 
 
 class FrameOutput(OutputWriter):
-    """Collects an export as DataFrames by sheet; ``open`` stands where a file's format does.
+    """Collects an export as DataFrames by sheet; ``open`` is its ``OpenOutput``.
 
-    Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``,
-    other numbers ``Float64``, yes or no ``boolean``, codes and other text ``str``. A cell of
-    several texts is a list of them. A whole number beyond 64 bits makes its column ``object``.
+    Money is ``Decimal`` (dtype ``object``), dates are ``datetime64[us]``, whole numbers ``Int64``
+    (``object`` beyond 64 bits), other numbers ``Float64``, yes or no ``boolean``, codes and other
+    text ``str``. A cell of several texts is a list of them.
     """
 
     def __init__(self) -> None:
@@ -30,12 +30,12 @@ class FrameOutput(OutputWriter):
         """Open the output; no file is written at ``path``."""
         yield self
 
-    def form(self, sheet: Sheet) -> LineFormat:
-        """Return how a row becomes a line: its cells themselves are needed."""
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        """Return the format of lines: their cells."""
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
-        """Make the DataFrames."""
+        """Build the DataFrames."""
         for table in tables:
             self.frames[table.sheet.name] = _frame(table)
 

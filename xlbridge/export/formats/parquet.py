@@ -42,29 +42,29 @@ _CONVERTERS: dict[Kind, Callable[[Any], Any]] = {
 
 @contextmanager
 def open_parquet(path: Path, sheets: Sequence[Sheet]) -> Iterator[OutputWriter]:
-    """Open a Parquet book."""
+    """Open a Parquet output."""
     with ExitStack() as files:
-        book = _ParquetOutput()
+        output = _ParquetOutput()
         for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
             temporary = files.enter_context(replace_atomically(target, shared=True))
             schema = pa.schema([(column.name, _type(column)) for column in sheet.columns])
-            book.writers[sheet.name] = files.enter_context(
+            output.writers[sheet.name] = files.enter_context(
                 pq.ParquetWriter(str(temporary), schema, compression="zstd")
             )
-        yield book
+        yield output
 
 
 class _ParquetOutput(OutputWriter):
     def __init__(self) -> None:
         self.writers: dict[str, pq.ParquetWriter] = {}
 
-    def form(self, sheet: Sheet) -> LineFormat:
+    def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         for table in tables:
-            writer, waiting = self.writers[table.sheet.name], cells_of(table.blocks)
-            while batch := list(islice(waiting, _ROWS_PER_BATCH)):
+            writer, rows = self.writers[table.sheet.name], cells_of(table.blocks)
+            while batch := list(islice(rows, _ROWS_PER_BATCH)):
                 columns = zip(table.sheet.columns, zip(*batch, strict=True), strict=True)
                 arrays = [_array(table.sheet, column, cells) for column, cells in columns]
                 writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
@@ -75,7 +75,7 @@ def _type(column: ExportColumn) -> pa.DataType:
 
 
 def _rounded(values: Sequence[Any]) -> list[Any]:
-    """Return numbers no finer than the columns are: such digits come of binary arithmetic."""
+    """Return numbers rounded to the columns' scale: finer digits come from binary arithmetic."""
     return [v.quantize(_QUANTUM, context=_EXACT) if isinstance(v, Decimal) else v for v in values]
 
 

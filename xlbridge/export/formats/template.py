@@ -1,4 +1,4 @@
-"""Import workbook filled from a listing: the template's own sheets, checks and instructions."""
+"""Import workbook filled from a listing: the template's sheets, checks and instructions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,11 +22,11 @@ from xlbridge.workbook.write import cell_format, template_sheets
 
 _NUMBER_WIDTH = 24
 _DO_NOT_EDIT = "Preenchida pelo sistema; não edite. Diz de que registro é a linha, e não é enviada."
-"""In Portuguese whatever the language, as all of the template."""
+"""Always in Portuguese, like the whole template."""
 
 
 def template_opener(resource: Resource) -> OpenOutput:
-    """Return what opens an import workbook of a resource."""
+    """Return the opener of a resource's import workbook."""
     return partial(_open_template, resource)
 
 
@@ -43,31 +43,24 @@ def _open_template(
         plain = book.add_format()
         children = {child.sheet: child for child in resource.children}
         writers = []
-        for one, declared in (main, resource), *((s, children[s.name]) for s in lists):
+        for sheet, declared in (main, resource), *((s, children[s.name]) for s in lists):
             formats = [cell_format(book, column) for column in declared.columns]
-            formats += [plain] * (len(one.columns) - len(formats))
-            writers.append(_cell_writers(worksheets[declared.sheet], one, formats))
+            formats += [plain] * (len(sheet.columns) - len(formats))
+            worksheet = worksheets[declared.sheet]
+            cell_writers = [_cell_writer(worksheet, column) for column in sheet.columns]
+            writers.append(list(zip(cell_writers, formats, strict=True)))
         yield _TemplateOutput(writers)
 
 
-_CellWriter = tuple[int, Callable[[int, int, Any, Format], int], Format]
-
-
-def _cell_writers(
-    worksheet: Worksheet, sheet: Sheet, formats: Sequence[Format]
-) -> list[_CellWriter]:
-    """Return what writes the cells of a row, each with its column and its format."""
-    return [
-        (index, _writer(worksheet, column), form)
-        for index, (column, form) in enumerate(zip(sheet.columns, formats, strict=True))
-    ]
+_WriteCell = Callable[[int, int, Any, Format], int]
+_CellWriter = tuple[_WriteCell, Format]
 
 
 class _TemplateOutput(OutputWriter):
     def __init__(self, writers: Sequence[Sequence[_CellWriter]]) -> None:
         self._writers = writers
 
-    def form(self, sheet: Sheet) -> LineFormat:
+    def line_format(self, sheet: Sheet) -> LineFormat:
         return CELLS_AS_JSON
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
@@ -79,13 +72,13 @@ def _write_table(table: Table, writers: Sequence[_CellWriter]) -> None:
     if table.rows >= MAX_ROWS:
         raise UsageError(
             Text(
-                pt="São registros demais para uma planilha de importação.",
-                en="These are too many records for one import sheet.",
+                pt="Há registros demais para uma planilha de importação.",
+                en="There are too many records for one import sheet.",
             )
         )
     for number, row in enumerate(cells_of(table.blocks), start=1):
-        for cell, (index, put, form) in zip(row, writers, strict=True):
-            if cell is not None and put(number, index, cell, form) < 0:
+        for index, (cell, (write, style)) in enumerate(zip(row, writers, strict=True)):
+            if cell is not None and write(number, index, cell, style) < 0:
                 raise UsageError(
                     _TOO_LONG.format(
                         cell=cell_address(number + 1, index),
@@ -96,17 +89,17 @@ def _write_table(table: Table, writers: Sequence[_CellWriter]) -> None:
 
 
 _TOO_LONG = Text(
-    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, que uma célula não guarda.",
-    en="{cell}, field {field}: the text has more than {limit} characters, which no cell holds.",
+    pt="{cell}, campo {field}: o texto tem mais de {limit} caracteres, o máximo de uma célula.",
+    en="{cell}, field {field}: the text has more than {limit} characters, the maximum of a cell.",
 )
 
 
-def _writer(sheet: Worksheet, column: ExportColumn) -> Callable[[int, int, Any, Format], int]:
+def _cell_writer(sheet: Worksheet, column: ExportColumn) -> _WriteCell:
     match column.kind:
         case Kind.BOOLEAN:
             return sheet.write_boolean
         case Kind.INTEGER:
-            return lambda row, index, cell, _form: _write_number(sheet, row, index, cell, None)
+            return lambda row, index, cell, _format: _write_number(sheet, row, index, cell, None)
         case Kind.NUMBER | Kind.MONEY:
             return partial(_write_number, sheet)
         case Kind.DATE:
@@ -115,18 +108,20 @@ def _writer(sheet: Worksheet, column: ExportColumn) -> Callable[[int, int, Any, 
             return sheet.write_string
 
 
-def _write_number(sheet: Worksheet, row: int, index: int, digits: str, form: Format | None) -> int:
-    """Write a number, as text where a cell's number would be another one."""
+def _write_number(
+    sheet: Worksheet, row: int, index: int, digits: str, number_format: Format | None
+) -> int:
+    """Write a number, as text if the cell would hold another one."""
     number, exact = float(digits), Decimal(digits)
-    # Fifteen digits come back from any binary number, sixteen, as they are written, from some.
+    # Binary numbers hold any fifteen digits exactly; xlsxwriter writes sixteen.
     if len(exact.as_tuple().digits) > EXACT_DIGITS and Decimal(f"{number:.16G}") != exact:
         return int(sheet.write_string(row, index, digits))
-    return int(sheet.write_number(row, index, number, form))
+    return int(sheet.write_number(row, index, number, number_format))
 
 
-def _write_day(sheet: Worksheet, row: int, index: int, text: str, form: Format) -> int:
-    """Write a day without its time, which an import sheet has not, as text before March 1900."""
+def _write_day(sheet: Worksheet, row: int, index: int, text: str, date_format: Format) -> int:
+    """Write a date without time, which import sheets do not have; before March 1900 as text."""
     day = naive_moment(text).replace(hour=0, minute=0, second=0, microsecond=0)
     if day.toordinal() < FIRST_SAFE_DAY:
-        return int(sheet.write_string(row, index, text, form))
-    return int(sheet.write_datetime(row, index, day, form))
+        return int(sheet.write_string(row, index, text, date_format))
+    return int(sheet.write_datetime(row, index, day, date_format))

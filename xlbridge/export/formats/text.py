@@ -1,8 +1,8 @@
 """Text formats, one file per sheet: CSV and JSON Lines.
 
-CSV is UTF-8 with a byte-order mark (Excel needs it). The plain dialect has commas, decimal
-points and ISO dates; ``pt-br`` is what Excel in Brazil opens by a double click: semicolons, decimal
-commas, dd/mm/yyyy. JSON Lines has one object per row and every number exact.
+CSV is UTF-8 with a byte-order mark, which Excel needs. The plain dialect has commas, decimal
+points and ISO dates; ``pt-br``, which Brazilian Excel opens by a double click, has semicolons,
+decimal commas and dd/mm/yyyy. JSON Lines has one object per row with exact numbers.
 """
 
 import json
@@ -31,25 +31,25 @@ from xlbridge.resources import Kind
 
 @contextmanager
 def open_text(
-    path: Path, sheets: Sequence[Sheet], form: LineFormat, opening: Callable[[Sheet], str]
+    path: Path, sheets: Sequence[Sheet], line_format: LineFormat, header: Callable[[Sheet], str]
 ) -> Iterator[OutputWriter]:
-    """Open a book of text files; ``opening`` is what a sheet's file begins with."""
+    """Open an output of text files; ``header`` returns the beginning of a sheet's file."""
     with ExitStack() as files:
         streams: dict[str, BinaryIO] = {}
         for target, sheet in zip(sheet_paths(path, sheets), sheets, strict=True):
             temporary = files.enter_context(replace_atomically(target, shared=True))
             streams[sheet.name] = files.enter_context(temporary.open("wb"))
-            streams[sheet.name].write(opening(sheet).encode())
-        yield _TextOutput(streams, form)
+            streams[sheet.name].write(header(sheet).encode())
+        yield _TextOutput(streams, line_format)
 
 
 @dataclass(frozen=True, slots=True)
 class _TextOutput(OutputWriter):
     streams: dict[str, BinaryIO]
-    line_form: LineFormat
+    common_format: LineFormat
 
-    def form(self, sheet: Sheet) -> LineFormat:
-        return self.line_form
+    def line_format(self, sheet: Sheet) -> LineFormat:
+        return self.common_format
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         for table in tables:
@@ -62,7 +62,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class CsvDialect:
-    """Notation of values in CSV; one with zones has fractions of seconds too."""
+    """Notation of values in CSV; with ``has_zones``, times have zones and fractions of seconds."""
 
     delimiter: str
     decimal_point: str
@@ -80,33 +80,33 @@ CSV_DIALECTS: dict[str, CsvDialect] = {
 
 
 def csv_opener(dialect: CsvDialect) -> OpenOutput:
-    """Return what opens a CSV book in a dialect."""
+    """Return the opener of CSV in a dialect."""
     return partial(_open_csv, dialect)
 
 
 def _open_csv(
     dialect: CsvDialect, path: Path, sheets: Sequence[Sheet]
 ) -> AbstractContextManager[OutputWriter]:
-    form = LineFormat(
-        partial(_csv_writer, dialect),
-        around=partial(_csv_around, dialect),
-        between=dialect.delimiter,
-        after="\r\n",
+    line_format = LineFormat(
+        partial(_csv_cell_writer, dialect),
+        affixes=partial(_csv_affixes, dialect),
+        separator=dialect.delimiter,
+        suffix="\r\n",
     )
-    quoted = _csv_quoter(dialect)
+    quote = _csv_quoter(dialect)
 
-    def opening(sheet: Sheet) -> str:
-        names = dialect.delimiter.join(quoted(column.name) for column in sheet.columns)
+    def header(sheet: Sheet) -> str:
+        names = dialect.delimiter.join(quote(column.name) for column in sheet.columns)
         return f"{_BYTE_ORDER_MARK}{names}\r\n"
 
-    return open_text(path, sheets, form, opening)
+    return open_text(path, sheets, line_format, header)
 
 
 def neutralize_formula(text: str) -> str:
-    """Return a text so that no spreadsheet program takes it for a formula.
+    """Return a text that no spreadsheet program evaluates as a formula.
 
-    A text that begins like one, perhaps after spaces or in a compatibility form, gets an
-    apostrophe in front.
+    A text that starts like one, even after spaces or in a compatibility form, gets an apostrophe
+    in front.
     """
     if text.isalnum() and text.isascii():
         return text
@@ -116,12 +116,12 @@ def neutralize_formula(text: str) -> str:
     return text
 
 
-def _csv_writer(dialect: CsvDialect, column: ExportColumn, _place: int) -> WriteValue:
-    quoted, written, read = _csv_quoter(dialect), _csv_text(dialect, column), value_reader(column)
-    return lambda value: quoted(written(read(value)))
+def _csv_cell_writer(dialect: CsvDialect, column: ExportColumn, _index: int) -> WriteValue:
+    quote, to_text, read = _csv_quoter(dialect), _csv_text(dialect, column), value_reader(column)
+    return lambda value: quote(to_text(read(value)))
 
 
-def _csv_around(dialect: CsvDialect, _column: ExportColumn, _place: int) -> tuple[str, str] | None:
+def _csv_affixes(dialect: CsvDialect, _column: ExportColumn, _index: int) -> tuple[str, str] | None:
     return ("", "") if dialect.decimal_point == "." else None
 
 
@@ -143,7 +143,7 @@ def _csv_text(dialect: CsvDialect, column: ExportColumn) -> Callable[[Any], str]
 
 def _csv_moment(dialect: CsvDialect, text: str) -> str:
     moment = naive_moment(text)
-    # Not strftime for the year: before 1000 it drops the leading zeros on some platforms.
+    # strftime drops leading zeros of years before 1000 on some platforms.
     day = dialect.day.replace("%Y", f"{moment.year:04d}")
     suffix = "".join(moment_suffix(text)) if dialect.has_zones else ""
     is_day = not suffix and moment.replace(microsecond=0).time() == datetime.min.time()
@@ -151,7 +151,7 @@ def _csv_moment(dialect: CsvDialect, text: str) -> str:
 
 
 def _csv_quoter(dialect: CsvDialect) -> Callable[[str], str]:
-    """Return what puts a text between quotes where it needs them (RFC 4180)."""
+    """Return a function that quotes a text if it needs to be (RFC 4180)."""
     special = re.compile(f'[{dialect.delimiter}"\r\n]').search
     return lambda text: '"' + text.replace('"', '""') + '"' if special(text) else text
 
@@ -160,31 +160,23 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def open_jsonl(path: Path, sheets: Sequence[Sheet]) -> AbstractContextManager[OutputWriter]:
-    """Open a JSON Lines book."""
+    """Open a JSON Lines output."""
     return open_text(path, sheets, _JSONL_FORMAT, lambda _sheet: "")
 
 
-def _json_member(column: ExportColumn, _place: int) -> WriteValue:
+def _json_member(column: ExportColumn, _index: int) -> WriteValue:
     name, read = _encode(column.name), value_reader(column)
-    # The exact digits of a number are the cell's text; JSON has them bare.
+    # A number's cell is its exact digits, which JSON has without quotes.
     if column.kind.is_number and not column.is_list:
         return lambda value: f"{name}: {read(value)}"
     return lambda value: f"{name}: {_encode(read(value))}"
 
 
-def _json_around(column: ExportColumn, _place: int) -> tuple[str, str]:
-    return f"{_encode(column.name)}: ", ""
-
-
-def _json_null(column: ExportColumn) -> str:
-    return f"{_encode(column.name)}: null"
-
-
 _JSONL_FORMAT = LineFormat(
     _json_member,
-    around=_json_around,
-    nothing=_json_null,
-    before="{",
-    between=", ",
-    after="}\n",
+    affixes=lambda column, _index: (f"{_encode(column.name)}: ", ""),
+    empty_cell=lambda column: f"{_encode(column.name)}: null",
+    prefix="{",
+    separator=", ",
+    suffix="}\n",
 )

@@ -1,7 +1,7 @@
-"""Excel workbooks: a cover, then one table for each sheet; exact numbers, safe texts.
+"""Excel workbooks: a cover, then one table for each sheet, with exact numbers and safe texts.
 
-xlsxwriter makes styles, headers, tables, widths and the cover; the data rows are written as XML
-by ``xlsx_rows`` and put into its file.
+xlsxwriter creates the workbook with styles, headers, tables and cover; the data rows, written as
+XML by ``xlsx_rows``, are inserted into it.
 """
 
 import re
@@ -44,11 +44,9 @@ _TABLE_STYLE = "Table Style Light 9"
 _MIN_WIDTH, _MAX_WIDTH = 8, 50
 _FILTER_BUTTON_WIDTH = 4
 _PAPER_A4 = 9
-"""A key that takes more of a page is not printed on each."""
-
-_USUAL_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
+_MIN_KIND_WIDTHS = {Kind.DATE: 13, Kind.MONEY: 12, Kind.NUMBER: 10}
 _FIRST_STYLE_COLUMN = 40
-"""On the cover, far to the right, columns carry the data's styles: so they are in the file."""
+"""First of the empty columns of the cover that bring the data's styles into the file."""
 
 _COVER_STYLES = re.compile(rb'<col min="(\d+)" max="\d+" width="[^"]*" style="(\d+)"')
 _DATE_FORMATS = {
@@ -67,10 +65,8 @@ _STYLE_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class DataSheet:
-    """One worksheet that holds data: its name, columns, their longest texts, how many rows.
-
-    ``key`` names the columns that say which record a row is of.
-    """
+    """Worksheet with data. ``widths`` are the lengths of the columns' longest texts; ``key`` names
+    the columns that identify a row's record."""
 
     name: str
     columns: Sequence[ExportColumn]
@@ -81,7 +77,7 @@ class DataSheet:
 
 @cache
 def style_ids() -> StyleIds:
-    """Return the number that each style has in the workbooks that ``frame`` makes."""
+    """Return the number of each style in the workbooks of ``workbook_without_rows``."""
     content = BytesIO()
     with new_workbook(content) as book:
         _add_styles(book, book.add_worksheet())
@@ -91,7 +87,7 @@ def style_ids() -> StyleIds:
 def workbook_without_rows(
     listing: str, summary: CoverSummary, data: Sequence[DataSheet]
 ) -> BytesIO:
-    """Return a workbook with the cover and, for each data sheet, its header over no rows."""
+    """Return a workbook with the cover and, for each data sheet, a header without rows."""
     content = BytesIO()
     with new_workbook(
         content,
@@ -107,17 +103,18 @@ def workbook_without_rows(
             _add_data_sheet(book, sheet, number, header)
         _fill_cover(book, cover, summary)
     if _styles_in(content) != style_ids():
-        raise AssertionError("the styles are numbered otherwise than the rows were written with")
+        raise AssertionError("the styles' numbers differ from those in the rows")
     return content
 
 
 def _add_styles(book: xlsxwriter.Workbook, cover: Worksheet) -> None:
-    forms: Mapping[CellStyle, str] = {
+    number_formats: Mapping[CellStyle, str] = {
         **{cell: style.NUMBER_FORMATS[kind] for cell, kind in _STYLE_KINDS.items()},
         **_DATE_FORMATS,
     }
     for index, cell in enumerate(CellStyle, start=_FIRST_STYLE_COLUMN):
-        form = {"num_format": forms[cell], "valign": "top", "text_wrap": cell is CellStyle.LINES}
+        wraps = cell is CellStyle.LINES
+        form = {"num_format": number_formats[cell], "valign": "top", "text_wrap": wraps}
         cover.set_column(index, index, None, book.add_format(form))
 
 
@@ -141,7 +138,7 @@ def _add_data_sheet(
     worksheet.add_table(
         0,
         0,
-        1,  # xlsxwriter keeps something for each row; the rows' file tells how many there are
+        1,  # corrected by _with_range, as xlsxwriter stores data for each row
         len(sheet.columns) - 1,
         {
             "name": f"tabela_{number}_{re.sub(r'[^A-Za-z0-9]', '_', sheet.name)}",
@@ -154,14 +151,14 @@ def _add_data_sheet(
 
 
 def _width(column: ExportColumn, longest: int) -> int:
-    usual = _USUAL_WIDTHS.get(column.kind, _MIN_WIDTH)
-    return min(max(usual, longest, len(column.name)), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
+    least = _MIN_KIND_WIDTHS.get(column.kind, _MIN_WIDTH)
+    return min(max(least, longest, len(column.name)), _MAX_WIDTH) + _FILTER_BUTTON_WIDTH
 
 
 def _set_up_printing(worksheet: Worksheet, sheet: DataSheet, widths: Sequence[int]) -> None:
-    """Print as many pages wide as can be read, with header and key on each."""
-    places = [place for place, column in enumerate(sheet.columns) if column.name in sheet.key]
-    key = (places[0], places[-1]) if places else None
+    """Print across several pages in a readable size, with header and key on each."""
+    indexes = [index for index, column in enumerate(sheet.columns) if column.name in sheet.key]
+    key = (indexes[0], indexes[-1]) if indexes else None
     print_across_pages(worksheet, sheet.name, widths, key, translated=True)
     worksheet.repeat_rows(0)
 
@@ -173,18 +170,16 @@ class _CoverWriter:
         self._sheet = sheet
         self._row = 0
         self._title = book.add_format({"bold": True, "font_size": 16, "font_color": style.STRONG})
-        self._head = book.add_format({"bold": True, "font_color": style.STRONG, "bottom": 1})
-        self._figure_head = book.add_format(
+        self._heading = book.add_format({"bold": True, "font_color": style.STRONG, "bottom": 1})
+        self._number_heading = book.add_format(
             {"bold": True, "font_color": style.STRONG, "bottom": 1, "align": "right"}
         )
         self._label = book.add_format({"font_color": style.QUIET, "valign": "top"})
         self._text = book.add_format({"text_wrap": True, "valign": "top"})
-        self._kinds = {
-            int: book.add_format({"num_format": "#,##0", "align": "left"}),
-            datetime: book.add_format(
-                {"num_format": _DATE_FORMATS[CellStyle.MOMENT], "align": "left"}
-            ),
-        }
+        self._integer = book.add_format({"num_format": "#,##0", "align": "left"})
+        self._moment = book.add_format(
+            {"num_format": _DATE_FORMATS[CellStyle.MOMENT], "align": "left"}
+        )
         self._count = book.add_format({"num_format": "#,##0"})
         self._money = book.add_format({"num_format": style.NUMBER_FORMATS[Kind.MONEY]})
 
@@ -192,20 +187,19 @@ class _CoverWriter:
         self._sheet.write_string(0, 0, str(text), self._title)
         self._row = 2
 
-    def heading(self, text: object, *figures: object) -> None:
-        """Write what stands over labels and, to the right, over figures."""
+    def heading(self, text: object, *number_headings: object) -> None:
         self._row += 1
-        self._sheet.write_string(self._row, 0, str(text), self._head)
-        for column, figure in enumerate(figures, start=1):
-            self._sheet.write_string(self._row, column, str(figure), self._figure_head)
+        self._sheet.write_string(self._row, 0, str(text), self._heading)
+        for column, heading in enumerate(number_headings, start=1):
+            self._sheet.write_string(self._row, column, str(heading), self._number_heading)
         self._row += 1
 
     def line(self, label: object, value: Any) -> None:
         self._sheet.write_string(self._row, 0, str(label), self._label)
         if isinstance(value, datetime):
-            self._sheet.write_datetime(self._row, 1, value, self._kinds[datetime])
+            self._sheet.write_datetime(self._row, 1, value, self._moment)
         elif isinstance(value, int):
-            self._sheet.write_number(self._row, 1, value, self._kinds[int])
+            self._sheet.write_number(self._row, 1, value, self._integer)
         else:
             self._sheet.write_string(self._row, 1, str(value), self._text)
         self._row += 1
@@ -221,7 +215,7 @@ class _CoverWriter:
 def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSummary) -> None:
     cover = _CoverWriter(book, sheet)
     cover.title(summary.title)
-    cover.line(COVER_MOMENT, summary.at.replace(microsecond=0))
+    cover.line(COVER_MOMENT, summary.exported_at.replace(microsecond=0))
     yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
     cover.line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
     cover.line(Text(pt="Registros", en="Records"), summary.records)
@@ -258,7 +252,7 @@ _END_OF_ROWS = b"</sheetData>"
 def open_xlsx(
     path: Path, sheets: Sequence[Sheet], rows_per_sheet: int = MAX_ROWS
 ) -> Iterator[OutputWriter]:
-    """Open a workbook. A sheet that outgrows ``rows_per_sheet`` goes on in ``name (2)``.
+    """Open a workbook; rows beyond ``rows_per_sheet`` go to ``name (2)``, ``name (3)`` and so on.
 
     Memory does not grow with the rows.
     """
@@ -270,7 +264,7 @@ def open_xlsx(
             )
 
         output = _XlsxOutput(temporary, sheets, lambda: TableRows(rows_per_sheet - 1, new_file))
-        # Files are closed after what writes to them.
+        # Entered last, so that the thread ends before its files are closed.
         opened.enter_context(closing(output))
         yield output
 
@@ -283,31 +277,31 @@ class _XlsxOutput(OutputWriter):
         self._listing = sheets[0].name
         self._new_rows = new_rows
         self._rows = [new_rows() for _ in sheets]
-        self._beside = ThreadPoolExecutor(1)
+        self._executor = ThreadPoolExecutor(1)
 
-    def form(self, sheet: Sheet) -> LineFormat:
+    def line_format(self, sheet: Sheet) -> LineFormat:
         return row_format(style_ids())
 
-    def take(self, sheet: int, lines: Path) -> None:
-        self._rows[sheet].take(lines, self._beside)
+    def add_lines(self, sheet: int, lines: Path) -> None:
+        self._rows[sheet].add_file(lines, self._executor)
 
     def close(self) -> None:
-        self._beside.shutdown(cancel_futures=True)
+        self._executor.shutdown(cancel_futures=True)
 
     def write(self, tables: Sequence[Table], summary: CoverSummary) -> None:
         parts = [
             part
             for rows, table in zip(self._rows, tables, strict=True)
-            for part in _worksheets(table, self._all(rows, table))
+            for part in _worksheets(table, self._final_rows(rows, table))
         ]
         data = [sheet for sheet, _ in parts]
         with (
-            ZipFile(workbook_without_rows(self._listing, summary, data)) as made,
+            ZipFile(workbook_without_rows(self._listing, summary, data)) as frame,
             self._path.open("wb") as output,
             ZipFile(output, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL) as archive,
         ):
-            for name in made.namelist():
-                content = made.read(name)
+            for name in frame.namelist():
+                content = frame.read(name)
                 match = _DATA_MEMBER.fullmatch(name)
                 if match is None or match["sheet"] == "1":
                     archive.writestr(name, content)
@@ -318,14 +312,14 @@ class _XlsxOutput(OutputWriter):
                     before, after = _with_range(content, sheet).split(_END_OF_ROWS)
                     rows.write(archive, output, name, before, _END_OF_ROWS + after)
 
-    def _all(self, rows: TableRows, table: Table) -> TableRows:
-        """Return a table's rows: those of the lines that were taken, unless it lacks some now."""
+    def _final_rows(self, rows: TableRows, table: Table) -> TableRows:
+        """Return a table's rows: those already compressed, unless some were replaced since."""
         if rows.files and rows.files == table.files:
             rows.wait()
             return rows
-        others = self._new_rows()
-        others.add(table.blocks)
-        return others
+        final = self._new_rows()
+        final.add(table.blocks)
+        return final
 
 
 def _worksheets(table: Table, rows: TableRows) -> Iterator[tuple[DataSheet, CompressedRows]]:
