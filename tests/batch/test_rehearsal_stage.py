@@ -106,12 +106,14 @@ def test_stand_ins_are_made_once_and_what_is_there_is_made_usable(
         stand_ins = StandIns(connection, datetime(2026, 11, 2))
         row = {"codigoDoCliente": 5000, "codigoDaFilial": 1, "codigoDaContaCorrente": 9}
         for _ in range(2):
-            stand_ins.for_row(receivable, {**row, "codigoDaCarteira": 1})
-            stand_ins.for_row(payable, {"codigoDoFornecedor": inactive, "codigoDaFilial": 70})
-        stand_ins.named("cliente", "seuCodigo", "K-1")
-        stand_ins.named("cliente", "seuCodigo", "K-1")
-        stand_ins.finish()
-        assert stand_ins.made == {
+            stand_ins.create_for_row(receivable, {**row, "codigoDaCarteira": 1})
+            stand_ins.create_for_row(
+                payable, {"codigoDoFornecedor": inactive, "codigoDaFilial": 70}
+            )
+        stand_ins.create_by_field("cliente", "seuCodigo", "K-1")
+        stand_ins.create_by_field("cliente", "seuCodigo", "K-1")
+        stand_ins.advance_counters()
+        assert stand_ins.counts == {
             "clients": 2, "accounts": 1, "portfolios": 1, "suppliers": 1, "branches": 1
         }  # fmt: skip
         assert connection.scalar(select(suppliers.c.active).where(suppliers.c.code == inactive))

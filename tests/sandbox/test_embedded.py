@@ -124,8 +124,8 @@ def test_a_missing_extra_is_told_with_what_to_install(
     [
         (["--expose", "127.0.0.1"], "XLBRIDGE_PASSWORD"),
         (["--expose", "no such address"], "Cannot listen"),
-        (["--db", "nothing://here"], "not understood"),
-        (["--db", "://"], "not understood"),
+        (["--db", "nothing://here"], "address is invalid"),
+        (["--db", "://"], "address is invalid"),
         (["--seed", "other"], "--seed"),
         (["--scale", "0"], "--scale"),
     ],

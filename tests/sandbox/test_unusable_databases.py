@@ -50,7 +50,7 @@ def test_a_database_of_another_version_is_told_with_that_version(tmp_path: Path)
 def test_a_database_from_before_layouts_were_told_is_another_versions(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         connection.execute(text("drop table sandbox_layout"))
-    assert "of another version of the sandbox:" in str(refused(tmp_path))
+    assert "from another version of the sandbox:" in str(refused(tmp_path))
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Pa
     ("path", "told"),
     [
         ("/proc/sandbox.db", "unable to open"),
-        ("/proc/no/such/sandbox.db", "does not open"),
-        ("{file}/sandbox.db", "does not open"),
+        ("/proc/no/such/sandbox.db", "could not be opened"),
+        ("{file}/sandbox.db", "could not be opened"),
         ("{file}", "damaged"),
         ("{broken}", "damaged"),
     ],

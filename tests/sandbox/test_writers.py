@@ -105,7 +105,7 @@ def test_those_who_wait_to_write_hold_up_no_reader(tmp_path: Path) -> None:
 def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "LINES_AT_ONCE", 2)
+    monkeypatch.setattr(handlers, "LINES_PER_TRANSACTION", 2)
     rows = [[f"Client {number}", "J" if number % 10 else "X"] for number in range(LINES)]
     path = write_rows(tmp_path / "c.xlsx", ["nomeComercial", "natureza"], rows)
     with closing(open_storage(tmp_path)) as storage:

@@ -1,4 +1,4 @@
-"""Table columns: exact decimals, columns derived from the fields of wire models."""
+"""Column types of the tables, and columns derived from the fields of wire models."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ metadata = MetaData()
 
 
 def registry_table(name: str, code: type[Integer] | type[Text], *extra: Column[Any]) -> Table:
-    """Return the table of a supporting registry: a code, a name, and what else it knows."""
+    """Return the table of a supporting registry: code, name and extra columns."""
     return Table(
         name,
         metadata,
@@ -57,10 +57,7 @@ class Amount(TypeDecorator[Decimal]):
 
 
 class IsoDateTime(TypeDecorator[Any]):
-    """A moment that is written as a datetime and read as ISO 8601 text.
-
-    Source: the spec, whose ``ultimaAtualizacao`` is a string.
-    """
+    """A datetime that is read as ISO 8601 text: ``ultimaAtualizacao`` is a string in the spec."""
 
     impl = DateTime
     cache_ok = True
@@ -79,11 +76,11 @@ _TYPES: dict[Any, type[TypeEngine[Any]] | type[TypeDecorator[Any]]] = {
 
 
 def derived_columns(
-    model: type[WireModel], *, keys: Collection[str] = (), leave_out: Collection[str] = ()
+    model: type[WireModel], *, keys: Collection[str] = (), exclude: Collection[str] = ()
 ) -> Iterator[Column[Any]]:
-    """Yield a column for each field of a wire model, under the field's own name."""
+    """Yield a column for each field of a wire model, named like the field."""
     for name, field in model.model_fields.items():
-        if name in leave_out:
+        if name in exclude:
             continue
         optional = type(None) in get_args(field.annotation)
         plain = plain_type(field.annotation)
@@ -97,18 +94,18 @@ def derived_columns(
 
 
 def to_row(record: WireModel, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a record as a row of a table that has names of its own for the record's fields."""
+    """Return a record as a row of a table; ``columns`` maps fields to column names."""
     return {columns[name]: value for name, value in record.model_dump().items()}
 
 
 def labelled_columns(table: Table, columns: Mapping[str, str]) -> Iterator[Label[Any]]:
-    """Yield such a table's columns under the names of the record's fields."""
+    """Yield the columns of such a table, labelled with the names of the fields."""
     for name, column in columns.items():
         yield table.c[column].label(name)
 
 
 def plain_type(annotation: Any) -> Any:
-    """Return the annotation without ``| None`` and without ``Annotated``'s extras."""
+    """Return the annotation without ``| None`` and without the metadata of ``Annotated``."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (part for part in get_args(annotation) if part is not type(None))
     return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation

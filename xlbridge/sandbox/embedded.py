@@ -1,7 +1,6 @@
-"""The embedded sandbox: a process of its own that a command starts and ends.
+"""The embedded sandbox: a server process that a command starts and stops.
 
-The ready file tells where it listens and who may log in. Nothing of the server is imported
-here.
+Its ready file has the address and the credentials. This module does not import the server.
 """
 
 import http.client
@@ -29,7 +28,7 @@ from xlbridge.wire.authentication import AUTHENTICATE
 class RunningSandbox:
     """Address and credentials of a running sandbox.
 
-    ``system`` is the id that its database keeps, whatever port it listens on.
+    ``system`` is the id stored in its database, independent of the port.
     """
 
     base_url: str
@@ -40,12 +39,12 @@ class RunningSandbox:
 
 
 def write_ready_file(path: Path, running: RunningSandbox) -> None:
-    """Write the ready file, whole, for its owner only."""
+    """Write the ready file atomically, readable only by its owner."""
     write_private(path, json.dumps(asdict(running)))
 
 
 def read_ready_file(path: Path) -> RunningSandbox | None:
-    """Read a ready file, None where there is no readable one."""
+    """Read a ready file; return None if it is missing or unreadable."""
     try:
         return RunningSandbox(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -66,21 +65,21 @@ _CREDENTIAL_VARIABLES = (
 
 
 def default_database(settings: Settings) -> Path:
-    """Return the database that a sandbox uses by default."""
+    """Return the default database of a sandbox."""
     return settings.home / "sandbox.db"
 
 
 def default_ready_file(settings: Settings) -> Path:
-    """Return the ready file by which commands find a sandbox that runs on that database."""
+    """Return the ready file by which commands find a sandbox on the default database."""
     return settings.home / "sandbox.json"
 
 
 @contextmanager
 def embedded_sandbox(settings: Settings) -> Iterator[RunningSandbox]:
-    """Run a sandbox on the default database for as long as the context lasts.
+    """Run a sandbox on the default database while the context lasts.
 
-    One that the user runs already on it is used, and left running. Raises ``ConfigError`` when
-    the ``sandbox`` extra is not installed, ``TransportError`` when it does not come up.
+    If the user already runs one on it, that one is used and left running. Raises ``ConfigError``
+    if the ``sandbox`` extra is not installed, ``TransportError`` if the sandbox does not start.
     """
     running = read_ready_file(default_ready_file(settings))
     if running is not None and _is_answering(running):
@@ -98,19 +97,19 @@ def sandbox_process(
     program: Sequence[str] = (),
     schemas: Path | None = None,
 ) -> Iterator[RunningSandbox]:
-    """Run ``xlbridge sandbox`` in a process of its own, and end it afterwards.
+    """Run ``xlbridge sandbox`` in a process, and stop it afterwards.
 
-    ``options`` are further ones of the command line; ``environment`` replaces this process's, and
-    the user's own address and credentials never pass. ``program`` begins the command line of
-    another xlbridge than this one; ``schemas`` is the folder of the sandbox's own resources. Raises
-    like ``embedded_sandbox``.
+    ``options``: additional command-line options. ``environment``: replaces the current one; the
+    user's address and credentials are never passed on. ``program``: start of the command line of
+    a different xlbridge. ``schemas``: folder of the sandbox's own resources. Raises like
+    ``embedded_sandbox``.
     """
     require_extra()
     log = home / "sandbox.log"
     with report_write_errors(log):
         make_private_folder(home)
         log.touch(0o600)
-        already = log.stat().st_size
+        log_start = log.stat().st_size
     with tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
         ready_file = Path(folder) / "ready.json"
         command = [*(program or command_line()), "sandbox", "--while-stdin-open", *options]
@@ -126,21 +125,21 @@ def sandbox_process(
                 **NEW_PROCESS_GROUP,
             )
         try:
-            yield _wait_until_ready(process, ready_file, log, already)
+            yield _wait_until_ready(process, ready_file, log, log_start)
         finally:
             _stop(process)
 
 
 def sandbox_environment(home: Path, base: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the environment of a sandbox with a home, made of this process's or of ``base``."""
-    spoken = {"XLBRIDGE_LANG": active_language()}
-    passed = {**os.environ, **spoken} if base is None else base
-    inherited = {name: value for name, value in passed.items() if name not in _CREDENTIAL_VARIABLES}
+    """Return the environment of a sandbox, from ``base`` or the current one."""
+    if base is None:
+        base = {**os.environ, "XLBRIDGE_LANG": active_language()}
+    inherited = {name: value for name, value in base.items() if name not in _CREDENTIAL_VARIABLES}
     return inherited | {"XLBRIDGE_HOME": str(home)}
 
 
 def require_extra() -> None:
-    """Raise ``ConfigError`` where the ``sandbox`` extra is not installed."""
+    """Raise ``ConfigError`` if the ``sandbox`` extra is not installed."""
     if all(importlib.util.find_spec(name) for name in _REQUIRED_PACKAGES):
         return
     raise ConfigError(
@@ -156,7 +155,7 @@ def require_extra() -> None:
 
 
 def _wait_until_ready(
-    process: "subprocess.Popen[bytes]", ready_file: Path, log: Path, already: int
+    process: "subprocess.Popen[bytes]", ready_file: Path, log: Path, log_start: int
 ) -> RunningSandbox:
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -164,8 +163,8 @@ def _wait_until_ready(
         if running is not None:
             return running
         time.sleep(_POLL_SECONDS)
-    written = log.read_bytes()[already:].decode("utf-8", "replace").strip().splitlines()
-    last = "\n".join(written[-_LOG_LINES_SHOWN:])
+    lines = log.read_bytes()[log_start:].decode("utf-8", "replace").strip().splitlines()
+    last = "\n".join(lines[-_LOG_LINES_SHOWN:])
     raise TransportError(
         Text(
             pt="O sistema de ensaio embutido não iniciou; veja {log}",
@@ -177,7 +176,7 @@ def _wait_until_ready(
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
     if os.name == "nt" and process.stdin:
-        # Windows ends no process but at once; this one ends by itself with its input.
+        # Windows can only kill a process; this one stops by itself when its input closes.
         process.stdin.close()
     else:
         process.terminate()
@@ -192,7 +191,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _is_answering(running: RunningSandbox) -> bool:
-    """Tell whether a sandbox listens there and knows these credentials."""
+    """Return whether a sandbox listens there and accepts these credentials."""
     address = urlsplit(running.base_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2)
     body = json.dumps({"email": running.email, "password": running.password})

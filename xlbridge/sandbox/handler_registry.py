@@ -1,7 +1,4 @@
-"""One call as a handler sees it, the sandbox behind it, and the registry of handlers.
-
-Also what handlers share: update windows of listings, lines of documents.
-"""
+"""Registry of handlers, the call that a handler gets, and queries that handlers share."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,10 +28,10 @@ from xlbridge.wire import DAY_FORMAT, Attachment, Operation, WireModel
 
 
 @dataclass(slots=True)
-class LastUpload:
-    """The workbook that was read last, as what tells it from others, and what was read."""
+class UploadCache:
+    """The last workbook that was read: its digest and its lines."""
 
-    kept: tuple[bytes, Any] | None = None
+    entry: tuple[bytes, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Sandbox:
     behaviour: Behaviour = field(default_factory=Behaviour)
     clock: Callable[[], datetime] = datetime.now
     wake_worker: Callable[[], None] = field(default=lambda: None)
-    last_upload: LastUpload = field(default_factory=LastUpload)
+    upload_cache: UploadCache = field(default_factory=UploadCache)
 
 
 Model = TypeVar("Model", bound=WireModel)
@@ -55,7 +52,7 @@ Model = TypeVar("Model", bound=WireModel)
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The workbook of a multipart request; the name is reported, never used as a path."""
+    """Workbook of a multipart request; the name is reported, never used as a path."""
 
     filename: str
     content: bytes
@@ -65,9 +62,9 @@ class UploadedFile:
 class Call:
     """A request whose parameters have the declared types.
 
-    ``query_text`` are the query's parameters as they were sent. ``user_id`` is the integration
-    user that the token belongs to, None where the operation needs no token. ``origin`` is the
-    address that the caller used, up to the path.
+    ``query_text``: query parameters as sent. ``user_id``: the token's user, None if the operation
+    needs no token. ``origin``: scheme and host of the request. ``on_commit``: functions to call
+    after the transaction is committed.
     """
 
     operation: Operation
@@ -80,16 +77,16 @@ class Call:
     upload: UploadedFile | None = None
     user_id: int | None = None
     origin: str = ""
-    later: list[Callable[[], None]] = field(default_factory=list)
+    on_commit: list[Callable[[], None]] = field(default_factory=list)
     _connection: Connection | None = None
 
     @property
     def connection(self) -> Connection:
-        """The call's one transaction, begun when it is first used.
+        """The call's only transaction, begun at first use.
 
-        It ends with the call: committed when the handler returns, undone when it raises.
+        Committed when the handler returns, rolled back when it raises.
         """
-        # Until Python 3.12 a cached property lets all calls wait for one that waits for its turn.
+        # Before Python 3.12 a cached_property holds a lock that would block all other calls.
         if self._connection is None:
             transaction = self.sandbox.storage.transaction(writing=self.writing)
             self._connection = self.stack.enter_context(transaction)
@@ -97,35 +94,28 @@ class Call:
 
     @property
     def writing(self) -> bool:
-        """True when the call may change something."""
+        """True if the call may change something."""
         return self.operation.method != "GET"
 
     @property
-    def owner(self) -> int:
-        """The user that the token belongs to, of an operation that needs one."""
+    def authenticated_user_id(self) -> int:
+        """The token's user, for an operation that needs a token."""
         if self.user_id is None:
             raise TypeError(f"{self.operation.name} needs no token")
         return self.user_id
 
-    def after_commit(self, action: Callable[[], None]) -> None:
-        """Run a function once the transaction is committed, and only then."""
-        self.later.append(action)
-
     def read(self, model: type[Model], statement: Select[Any]) -> list[Model]:
-        """Return what a statement finds, its columns as the model's fields.
-
-        What comes from our own tables is not validated again.
-        """
+        """Return the rows of a statement as models, unvalidated: they are from our own tables."""
         construct = cast("Callable[..., Model]", model.model_construct)
         return [construct(**row) for row in self.connection.execute(statement).mappings()]
 
     def require_row(self, condition: ColumnElement[bool], key: str, message: str) -> None:
-        """Raise ``RequestError`` (404) where no row meets a condition."""
+        """Raise ``RequestError`` (404) if no row meets a condition."""
         if not self.connection.scalar(select(exists().where(condition))):
             raise not_found(key, message)
 
-    def attached(self, statement: Select[Any]) -> list[Attachment]:
-        """Return the attachments that a statement finds, under addresses of this sandbox."""
+    def read_attachments(self, statement: Select[Any]) -> list[Attachment]:
+        """Return the attachments that a statement finds, with URLs of this sandbox."""
         return [
             attachment.model_copy(update={"Url": f"{self.origin}{attachment.Url}"})
             for attachment in self.read(Attachment, statement)
@@ -133,7 +123,7 @@ class Call:
 
     @cached_property
     def now(self) -> datetime:
-        """The moment of the call, to the second."""
+        """Time of the call, to the second."""
         return self.sandbox.clock().replace(microsecond=0)
 
     def query_as(self, model: type[Model]) -> Model:
@@ -158,7 +148,7 @@ def _declared(value: WireModel | None, model: type[Model]) -> Model:
 
 
 HandlerFunction = Callable[[Call], Any]
-Handling = TypeVar("Handling", bound=HandlerFunction)
+Function = TypeVar("Function", bound=HandlerFunction)
 Fallback = Callable[[Sequence[Problem]], Any]
 
 
@@ -166,9 +156,9 @@ Fallback = Callable[[Sequence[Problem]], Any]
 class Handler:
     """Function that answers an operation.
 
-    ``on_invalid``, where there is one, turns a bad request into data that is answered with 200:
-    for operations whose failures the spec puts into a successful answer. ``source`` is what a
-    reader looks for: the function itself, or what it is made of where several are made alike.
+    ``on_invalid`` turns a bad request into data of a 200 response, for operations that report
+    failures there. ``source`` is the code to show in the documentation: the function itself, or
+    the class or function that a generated handler calls.
     """
 
     handle: HandlerFunction
@@ -177,7 +167,7 @@ class Handler:
 
 
 HANDLERS: dict[str, Handler] = {}
-"""The handler of each operation, by the operation's name."""
+"""Handlers by the names of their operations."""
 
 
 def handles(
@@ -185,12 +175,12 @@ def handles(
     *,
     on_invalid: Fallback | None = None,
     source: Callable[..., Any] | None = None,
-) -> Callable[[Handling], Handling]:
-    """Register the decorated function as the operation's one handler."""
+) -> Callable[[Function], Function]:
+    """Register the decorated function as the operation's only handler."""
 
-    def register(handle: Handling) -> Handling:
+    def register(handle: Function) -> Function:
         if operation.name in HANDLERS:
-            raise ValueError(f"{operation.name} has a handler already")
+            raise ValueError(f"{operation.name} already has a handler")
         HANDLERS[operation.name] = Handler(handle, source or handle, on_invalid)
         return handle
 
@@ -198,22 +188,23 @@ def handles(
 
 
 MakeRegistration = Callable[[Connection, datetime], Registration[Any, Any]]
-"""Makes the registration of a kind of records, for a transaction and the moment of a call."""
+"""Constructor of a registration, from a transaction and the time of the call."""
 
 
 def handle_creation(
     operation: Operation,
-    registration: MakeRegistration,
+    make_registration: MakeRegistration,
     source: Callable[..., Any] | None = None,
 ) -> None:
-    """Register the handler of an operation that registers its body as a new record."""
-    handles(operation, source=source or registration)(
-        lambda call: register_one(registration(call.connection, call.now), call.body)
+    """Register a handler that registers the request body as a new record."""
+    handles(operation, source=source or make_registration)(
+        lambda call: register_one(make_registration(call.connection, call.now), call.body)
     )
 
 
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
+_LATEST = datetime(9999, 12, 30)  # a day after it can still be represented
 
 
 def window_conditions(
@@ -221,7 +212,7 @@ def window_conditions(
 ) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions of the query's ``dataInferior`` and ``dataSuperior``.
 
-    An upper end takes in all that it names: the whole day, or with a time the whole minute.
+    The upper bound includes the whole day, or the whole minute if it has a time.
     Source: the spec, Sales and billing (``dd/MM/yyyy``, optionally followed by ``HH:mm``).
     """
     query: Any = call.query
@@ -229,23 +220,13 @@ def window_conditions(
     if lower is not None:
         yield updated >= lower
     if upper is not None:
-        yield updated < _end_of_window(upper, _DAY if _is_whole_day(call, upper) else _MINUTE)
-
-
-def _end_of_window(moment: datetime, span: timedelta) -> datetime:
-    try:
-        return moment + span
-    except OverflowError:
-        return moment
-
-
-def _is_whole_day(call: Call, upper: datetime) -> bool:
-    texts = {name.lower(): value.strip() for name, value in call.query_text.items()}
-    return texts.get("datasuperior") == upper.strftime(DAY_FORMAT)
+        texts = {name.lower(): value.strip() for name, value in call.query_text.items()}
+        span = _DAY if texts.get("datasuperior") == upper.strftime(DAY_FORMAT) else _MINUTE
+        yield updated < min(upper, _LATEST) + span
 
 
 def equal_conditions(table: Table, query: WireModel, *names: str) -> Iterator[ColumnElement[bool]]:
-    """Yield the conditions that columns equal the parameters of their names, where given."""
+    """Yield the conditions that columns equal the query parameters of the same names, if given."""
     for name in names:
         value = getattr(query, name)
         if value is not None:
@@ -258,26 +239,26 @@ def document_lines(
     number: Column[int],
     numbers: Select[tuple[int]] | Sequence[int],
 ) -> defaultdict[int, list[Model]]:
-    """Return the lines of documents, by the documents' numbers, in order.
+    """Return the lines of documents in order, by document number.
 
-    ``number`` is the column of the lines' table that has the document's. What comes from our own
-    tables is not validated again.
+    ``number`` is the column of document numbers in the table of lines. Rows of our own tables are
+    not validated again.
     """
     construct = cast("Callable[..., Model]", model.model_construct)
     grouped: defaultdict[int, list[Any]] = defaultdict(list)
     if isinstance(numbers, Select):
-        found = connection.execute(_lines(number, number.in_(numbers)))
+        rows = connection.execute(_select_lines(number, number.in_(numbers)))
     else:
-        found = connection.execute(_lines_of_numbers(number), {"numbers": numbers})
-    for row in found.mappings():
+        rows = connection.execute(_select_lines_of_numbers(number), {"numbers": numbers})
+    for row in rows.mappings():
         grouped[row[number.name]].append(construct(**row))
     return grouped
 
 
-def _lines(number: Column[int], condition: ColumnElement[bool]) -> Select[Any]:
+def _select_lines(number: Column[int], condition: ColumnElement[bool]) -> Select[Any]:
     return select(number.table).where(condition).order_by(*number.table.primary_key)
 
 
 @cache
-def _lines_of_numbers(number: Column[int]) -> Select[Any]:
-    return _lines(number, number.in_(bindparam("numbers", expanding=True)))
+def _select_lines_of_numbers(number: Column[int]) -> Select[Any]:
+    return _select_lines(number, number.in_(bindparam("numbers", expanding=True)))

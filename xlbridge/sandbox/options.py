@@ -1,4 +1,4 @@
-"""Options of a sandbox: its seed, its planned faults, its behaviour."""
+"""Options of a sandbox: seed, planned faults, behaviour."""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ _SEED_KEY = "seed"
 class FaultKind(StrEnum):
     """Kinds of faults of a request.
 
-    ``delay`` waits, ``throttle`` answers 429 with that ``Retry-After``, ``slow-queue`` makes each
-    queued file wait; these three take a value in seconds. ``error`` is a 500, ``cut`` a connection
-    closed without an answer, each before the request is executed or after it was. ``expire``
-    answers 401, then and whenever the same token comes again.
+    Three have a value in seconds: ``delay`` waits, ``throttle`` responds 429 with that
+    ``Retry-After``, ``slow-queue`` delays each queued file. ``error`` is a 500, ``cut`` a
+    connection closed without a response, before or after the request is executed. ``expire``
+    responds 401, now and to every later request with the same token.
     """
 
     DELAY = "delay"
@@ -37,7 +37,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Fault of one kind: its seconds, and the share of requests that it applies to."""
+    """Fault of one kind: its seconds, and the share of requests affected."""
 
     kind: FaultKind
     value: float = 1.0
@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """Faults of a run, and the seed that decides which requests they apply to."""
+    """Faults of a run, and the random seed that selects the requests affected."""
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0
@@ -57,7 +57,7 @@ class FaultPlan:
         return sum(fault.value for fault in self.faults if fault.kind is FaultKind.SLOW_QUEUE)
 
     def faults_of(self, number: int) -> Iterator[Fault]:
-        """Yield the faults that apply to the request of that number."""
+        """Yield the faults of the request with this number."""
         chance = Random(f"{self.seed}:{number}")  # noqa: S311 - repeatable on purpose
         for fault in self.faults:
             if chance.random() < fault.share:
@@ -65,24 +65,24 @@ class FaultPlan:
 
 
 def parse_faults(text: str) -> FaultPlan:
-    """Read a plan such as ``delay=0.5@0.2,cut-after@0.05,seed=7``.
+    """Parse a plan such as ``delay=0.5@0.2,cut-after@0.05,seed=7``.
 
-    Each part is a kind, ``=`` its seconds, ``@`` the share of requests (from 0 to 1) that it
-    applies to; without them one second, and every request. Raises ``UsageError``.
+    Each part is a kind, ``=`` seconds (default 1) and ``@`` share of requests (0 to 1, default 1).
+    Raises ``UsageError``.
     """
     faults, seed = [], 0
     for part in filter(None, map(str.strip, text.split(","))):
-        found = _FAULT_PATTERN.fullmatch(part)
-        if found and found["kind"] == _SEED_KEY and found["value"]:
-            seed = int(float(found["value"]))
-        elif found and found["kind"] in tuple(FaultKind):
-            value, share = float(found["value"] or 1), float(found["share"] or 1)
-            faults.append(Fault(FaultKind(found["kind"]), value, share))
+        match = _FAULT_PATTERN.fullmatch(part)
+        if match and match["kind"] == _SEED_KEY and match["value"]:
+            seed = int(float(match["value"]))
+        elif match and match["kind"] in tuple(FaultKind):
+            value, share = float(match["value"] or 1), float(match["share"] or 1)
+            faults.append(Fault(FaultKind(match["kind"]), value, share))
         else:
             raise UsageError(
                 Text(
-                    pt="--faults: {part!r} não é uma falha. Existem: {kinds}, seed=N.",
-                    en="--faults: {part!r} is not a fault. There are: {kinds}, seed=N.",
+                    pt="--faults: {part!r} não é uma falha. Use: {kinds}, seed=N.",
+                    en="--faults: {part!r} is not a fault. Use: {kinds}, seed=N.",
                 ).format(part=part, kinds=", ".join(FaultKind)),
                 Text(
                     pt="Por exemplo: delay=0.5@0.2,cut-after@0.05,seed=7",
@@ -93,7 +93,7 @@ def parse_faults(text: str) -> FaultPlan:
 
 
 class SeedKind(StrEnum):
-    """``empty`` has the supporting registries only, ``demo`` a small company's records too."""
+    """``empty``: supporting registries only; ``demo``: also the records of a small company."""
 
     EMPTY = "empty"
     DEMO = "demo"
@@ -103,10 +103,9 @@ class SeedKind(StrEnum):
 class Behaviour:
     """Behaviour of the sandbox.
 
-    ``faults`` is what goes wrong on purpose, None for nothing. ``exposed`` says that it listens
-    beyond loopback; it is then reached under ``host_names`` too. A connection whose client stands
-    still in the middle of a request ends after ``request_timeout``. ``strict`` has requests spelled
-    and formed exactly as the spec's samples.
+    ``faults``: planned faults. ``exposed``: it listens beyond loopback, also under
+    ``host_names``. ``request_timeout``: time after which a stalled request is closed.
+    ``strict``: names and values must be written exactly as in the spec's samples.
     """
 
     token_lifetime: timedelta = timedelta(hours=1)
@@ -118,5 +117,5 @@ class Behaviour:
 
     @property
     def slow_queue(self) -> float:
-        """Seconds that a queued file is running before it is processed."""
+        """Seconds that a queued file waits before it is processed."""
         return self.faults.slow_queue if self.faults else 0.0

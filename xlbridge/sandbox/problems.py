@@ -1,9 +1,9 @@
-"""Problems of a request: the errors that report them, the limits of every value; and registrations.
+"""Problems of a request: errors that report them, limits of values, registration of new records.
 
-What passes the limits is stored alike by every database. The spec shows no such limits; these
-are this project's choice (``docs/assumptions.md``). The strict sandbox demands more: names and
-dates as in the spec's samples, which is how our client sends them, and the form of texts that have
-one. Source: the spec, "Field names are exact and case-sensitive".
+Values within the limits are stored alike by every database. The spec gives no such limits; these
+are this project's choice (``docs/assumptions.md``). The strict sandbox also requires names and
+dates as in the spec's samples, which is how our client sends them, and checks the format of texts
+such as e-mails. Source: the spec, "Field names are exact and case-sensitive".
 """
 
 import re
@@ -30,11 +30,11 @@ _PYDANTIC_MESSAGES: Mapping[str, str] = {
 
 Found = TypeVar("Found")
 Problem = tuple[str, str]
-"""The field concerned, and what is wrong with it."""
+"""Field concerned, and message."""
 
 
 def validation_problems(error: ValidationError) -> list[Problem]:
-    """Return the problems of a failed validation: each field's path, and a message."""
+    """Return the problems of a failed validation: path of the field, and message."""
     return [
         (
             ".".join(str(part) for part in item["loc"]) or "body",
@@ -45,7 +45,7 @@ def validation_problems(error: ValidationError) -> list[Problem]:
 
 
 class RequestError(Exception):
-    """A request that is answered with an error: the HTTP status, and what is wrong."""
+    """A request that is answered with an error: HTTP status and problems."""
 
     def __init__(self, status: int, problems: Sequence[Problem]) -> None:
         super().__init__(status, *problems)
@@ -54,7 +54,7 @@ class RequestError(Exception):
 
 
 class InvalidParameterError(Exception):
-    """A read whose parameter cannot be read: answered with a bare message string."""
+    """A GET with an invalid parameter, answered with a bare message string."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -71,24 +71,21 @@ def not_found(key: str, message: str) -> RequestError:
     return RequestError(404, [(key, message)])
 
 
-def first_found(records: Sequence[Found], key: str, message: str) -> Found:
-    """Return the first of the records found; raise ``RequestError`` (404) where there is none."""
+def first_or_404(records: Sequence[Found], key: str, message: str) -> Found:
+    """Return the first record; raise ``RequestError`` (404) if there is none."""
     if not records:
         raise not_found(key, message)
     return records[0]
 
 
 PRICE_PLACES = 6
-"""Decimal places of a price per unit: with two, cheap articles in great numbers are mispriced."""
+"""Decimal places of a unit price: two would misprice large quantities of cheap products."""
 
 _AMOUNT_LIMIT = Decimal(10) ** 12
 
 
 def amount_problems(key: str, amount: Decimal | None, places: int = 2) -> list[Problem]:
-    """Return the problem of an amount that is negative, too great or too fine.
-
-    ``places`` are its decimal places at most: two for reais and cents.
-    """
+    """Return the problem of an amount that is negative, too large or has too many ``places``."""
     if amount is None:
         return []
     if not 0 <= amount < _AMOUNT_LIMIT:
@@ -103,29 +100,26 @@ Record = TypeVar("Record", covariant=True)
 
 
 class Registration(Protocol[Input, Record]):
-    """Registration of the new records of one kind, within one transaction."""
+    """Registration of new records of one kind, within one transaction."""
 
     def problems(self, data: Input) -> list[Problem]:
-        """Return the rules that a new record breaks, given those accepted before it."""
+        """Return the problems of a new record, considering those accepted before it."""
 
     def accept(self, data: Input) -> Record:
-        """Accept a record without problems: number it and keep it for ``write``."""
+        """Number a record without problems and keep it for ``write``."""
 
     def write(self) -> None:
         """Write all accepted records."""
 
 
 def require_no_problems(problems: Sequence[Problem]) -> None:
-    """Raise ``RequestError`` (400) where there are problems."""
+    """Raise ``RequestError`` (400) if there are problems."""
     if problems:
         raise RequestError(400, problems)
 
 
 def register_one(registration: Registration[Input, Record], data: Input) -> Record:
-    """Register a single record.
-
-    Raises ``RequestError`` (400) with every rule that it breaks.
-    """
+    """Register a single record. Raises ``RequestError`` (400) with all its problems."""
     require_no_problems(registration.problems(data))
     record = registration.accept(data)
     registration.write()
@@ -140,20 +134,20 @@ ISO_8601 = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-"""Spelling of a date in a body, as a regular expression."""
+"""Regular expression of a date in a body."""
 
 OUT_OF_RANGE = "Valor inválido: número fora do intervalo."
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def limit_problem(name: str, value: Any) -> str | None:
-    """Return which limit the value of a field passes, None where it passes none."""
+    """Return the message about the limit that a field's value exceeds, None if none."""
     if isinstance(value, str):
-        longest = MAX_LENGTHS.get(name)
+        max_length = MAX_LENGTHS.get(name)
         if not is_storable(value):
             return "Valor inválido: texto com caracteres não permitidos."
-        if longest is not None and len(value) > longest:
-            return f"Valor inválido: texto com mais de {longest} caracteres."
+        if max_length is not None and len(value) > max_length:
+            return f"Valor inválido: texto com mais de {max_length} caracteres."
         return None
     if isinstance(value, datetime):
         return None if value.year in YEARS else "Data fora do intervalo permitido."
@@ -169,7 +163,7 @@ def limit_problem(name: str, value: Any) -> str | None:
 
 
 def record_problems(record: WireModel) -> Iterator[Problem]:
-    """Yield the fields of a record without lists that pass a limit."""
+    """Yield the fields of a record without lists that exceed a limit."""
     for name, value in record:
         if value is None:
             continue
@@ -179,9 +173,9 @@ def record_problems(record: WireModel) -> Iterator[Problem]:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether every database can keep a text.
+    """Return whether every database can store a text.
 
-    Half a surrogate pair cannot be encoded, and no database but SQLite keeps a NUL.
+    Half a surrogate pair cannot be encoded, and only SQLite stores NUL.
     """
     return _NOT_STORABLE.search(text) is None
 
@@ -201,7 +195,7 @@ def _is_masked_cnpj(text: str) -> bool:
     return DOCUMENTS["cnpj"].is_valid(bare_document(text))
 
 
-_FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {
+_FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "cep": (is_cep, "um CEP"),
     "entregaCEP": (is_cep, "um CEP"),
     "cnpjcpf": (_is_document, "um CNPJ ou CPF"),
@@ -212,28 +206,27 @@ _FORMS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "transportadoraPlacaUF": (is_uf, "a sigla de um estado"),
     "email": (is_email, "um e-mail"),
 }
-"""Form of a text by its field's name: the test, and the form's name in messages."""
+"""Format of a text by its field's name: test, and description for messages."""
 
 
 def misspelled_names(model: type[WireModel], names: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the names that are a field's in another spelling than that in which it is sent."""
-    known = spellings(model)
+    """Yield the field names whose spelling differs from the one used in requests."""
+    accepted = spellings(model)
     for name in names:
-        if name in known:
-            field = model.model_fields[known[name]]
-            sent = field.serialization_alias or known[name]
-            if name != sent:
-                yield name, f"{MISSPELLED} {sent}."
+        if name in accepted:
+            alias = model.model_fields[accepted[name]].serialization_alias
+            if name != alias:
+                yield name, f"{MISSPELLED} {alias}."
 
 
-def form_problem(name: str, text: str) -> str | None:
-    """Return what is wrong with a text that has a form; blank ones say nothing."""
-    if name not in _FORMS or not text.strip():
+def format_problem(name: str, text: str) -> str | None:
+    """Return the message about a field's text in the wrong format; blank text is accepted."""
+    if name not in _FORMATS or not text.strip():
         return None
-    fits, called = _FORMS[name]
-    return None if fits(text) else f"Valor inválido: informe {called}."
+    is_valid, description = _FORMATS[name]
+    return None if is_valid(text) else f"Valor inválido: informe {description}."
 
 
-def is_date_as_shown(text: str) -> bool:
-    """Tell whether a date is as in the samples: a T before the time, no zone."""
+def is_spec_date(text: str) -> bool:
+    """Return whether a date is written as in the spec's samples: T before the time, no zone."""
     return _DATE.fullmatch(text) is not None

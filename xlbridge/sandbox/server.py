@@ -1,7 +1,7 @@
-"""The server in the foreground: serves one database until it is interrupted.
+"""Foreground server: serves one database until it is interrupted.
 
-Connections end when their client stands still in the middle of a request or an answer; uvicorn
-itself ends only those that are idle between two requests.
+Connections are closed if their client stalls in the middle of a request or response; uvicorn
+itself closes only those that are idle between requests.
 """
 
 import os
@@ -41,81 +41,76 @@ from xlbridge.settings import Settings
 _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
-class _TimedProtocol(H11Protocol):
-    """Ends a connection after ``patience`` seconds without progress.
+class _TimeoutProtocol(H11Protocol):
+    """Closes a connection after ``seconds`` without progress.
 
-    A request's head has as much time in all; its body as much for each further part; an answer as
-    much for each part that is taken.
+    The limit applies to the whole head of a request, to each part of its body, and to each part
+    of a response that the client reads.
     """
 
-    patience: float
+    seconds: float
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._receiving: TimerHandle | None = None
-        self._sending: TimerHandle | None = None
+        self._receive_timer: TimerHandle | None = None
+        self._send_timer: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """Begin to wait for the first request."""
+        """Start the timer of the first request."""
         super().connection_made(transport)  # type: ignore[arg-type]
-        self._expect_rest()
+        self._start_receive_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request, and wait for the rest of it."""
+        """Receive a part of a request, and restart the timer."""
         super().data_received(data)
-        self._expect_rest()
+        self._start_receive_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
-        for timer in (self._receiving, self._sending):
+        """Cancel the timers."""
+        for timer in (self._receive_timer, self._send_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Begin to wait for the client to take what is sent."""
+        """Start the timer of a response that the client does not read fast enough."""
         super().pause_writing()
-        self._expect_taking()
+        self._start_send_timer()
 
     def resume_writing(self) -> None:
-        """End to wait for the client to take what is sent."""
-        if self._sending is not None:
-            self._sending.cancel()
+        """Cancel the timer of the response."""
+        if self._send_timer is not None:
+            self._send_timer.cancel()
         super().resume_writing()
 
-    def _expect_rest(self) -> None:
+    def _start_receive_timer(self) -> None:
         state = self.conn.their_state
-        if self._receiving is not None:
+        if self._receive_timer is not None:
             if state is h11.IDLE:
-                # Whoever sends a head letter by letter gains no time by it.
+                # The head has one limit in all, however slowly it arrives.
                 return
-            self._receiving.cancel()
-            self._receiving = None
+            self._receive_timer.cancel()
+            self._receive_timer = None
         if state in _INCOMPLETE and self.timeout_keep_alive_task is None:
-            self._receiving = self.loop.call_later(self.patience, self._end_incomplete)
+            self._receive_timer = self.loop.call_later(self.seconds, self._close_stalled_request)
 
-    def _end_incomplete(self) -> None:
-        self._receiving = None
+    def _close_stalled_request(self) -> None:
+        self._receive_timer = None
         if self.flow.read_paused:
-            # Not the client stands still: what it sent before waits to be read.
-            self._expect_rest()
+            # The client has not stalled: data that it sent are waiting to be read.
+            self._start_receive_timer()
         elif self.conn.their_state in _INCOMPLETE and self.timeout_keep_alive_task is None:
             self.transport.close()
 
-    def _expect_taking(self) -> None:
-        waiting = self.transport.get_write_buffer_size()
-        self._sending = self.loop.call_later(self.patience, self._end_untaken, waiting)
+    def _start_send_timer(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        self._send_timer = self.loop.call_later(self.seconds, self._close_stalled_response, unsent)
 
-    def _end_untaken(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() < before:
-            self._expect_taking()
+    def _close_stalled_response(self, unsent_before: int) -> None:
+        if self.transport.get_write_buffer_size() < unsent_before:
+            self._start_send_timer()
         else:
             self.transport.abort()
-
-
-def timed_protocol(patience: float) -> type[H11Protocol]:
-    """Return the protocol of connections that end after so many seconds without progress."""
-    return type("TimedProtocol", (_TimedProtocol,), {"patience": patience})
 
 
 _STOP_SECONDS = 3
@@ -123,11 +118,11 @@ _STOP_SECONDS = 3
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Options of a server: what to serve, and where.
+    """Options of a server.
 
-    ``port`` 0 is any free one. ``database`` is a path or an SQLAlchemy URL, None for the default
-    under the home folder. ``expose`` is an address to listen on instead of loopback.
-    ``while_stdin_open`` ends it when standard input closes.
+    ``port``: 0 for any free one. ``database``: path or SQLAlchemy URL, None for the default in the
+    home folder. ``expose``: address to listen on instead of loopback. ``while_stdin_open``: stop
+    when standard input closes.
     """
 
     port: int = 0
@@ -141,64 +136,64 @@ class ServeOptions:
 
 
 def serve(
-    plan: ServeOptions,
+    options: ServeOptions,
     settings: Settings,
-    announce: Callable[[RunningSandbox], None],
-    watch: ProgressCallback,
+    on_ready: Callable[[RunningSandbox], None],
+    on_progress: ProgressCallback,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; ``announce`` is called once it answers.
+    """Serve until SIGINT or SIGTERM; ``on_ready`` is called when the server accepts requests.
 
-    ``watch`` is called with the progress of filling a new database.
+    ``on_progress`` is called while a new database is seeded.
 
-    Raises ``UsageError`` when it would be exposed without a password of the user's own or the
-    address cannot be listened on, ``ConfigError`` when the database does not open or be used.
+    Raises ``UsageError`` if it would be exposed without a password set by the user, or if it
+    cannot listen on the address; ``ConfigError`` if the database cannot be opened or used.
     """
-    if plan.expose and not settings.password:
+    if options.expose and not settings.password:
         raise UsageError(
             Text(
-                pt="--expose exige uma senha sua em XLBRIDGE_PASSWORD.",
+                pt="--expose exige uma senha definida por você em XLBRIDGE_PASSWORD.",
                 en="--expose needs a password of your own in XLBRIDGE_PASSWORD.",
             )
         )
     with ExitStack() as stack:
-        if plan.while_stdin_open:
-            stop_when_stdin_closes()
-        listener = stack.enter_context(listen(plan.expose or LOOPBACK, plan.port))
-        storage = open_database(database_url(plan.database or str(default_database(settings))))
+        if options.while_stdin_open:
+            _stop_when_stdin_closes()
+        listener = stack.enter_context(listen(options.expose or LOOPBACK, options.port))
+        storage = open_database(database_url(options.database or str(default_database(settings))))
         stack.callback(storage.close)
         with translate_database_errors(storage.url):
-            # One transaction: what is interrupted while it is filled stays empty.
+            # One transaction, so that interrupted seeding leaves the database empty.
             with storage.transaction(writing=True) as connection:
-                seed_database(connection, plan.seed, plan.scale, watch)
+                seed_database(connection, options.seed, options.scale, on_progress)
             account = prepare_account(storage, settings)
-        worker, sandbox = _build_sandbox(plan, settings, storage)
+        worker, sandbox = _build_sandbox(options, settings, storage)
         worker.start()
         stack.callback(worker.stop)
         running = RunningSandbox(
             _base_url(listener), account.email, account.password, os.getpid(), storage.system
         )
 
-        def ready() -> None:
-            # The second is how commands find a sandbox on their own database.
-            wanted = [plan.ready_file] if plan.ready_file else []
-            for path in (
-                wanted if plan.database or plan.ready_file else [default_ready_file(settings)]
-            ):
-                write_ready_file(path, running)
-                stack.callback(path.unlink, missing_ok=True)
-            announce(running)
+        def report_ready() -> None:
+            ready_file = options.ready_file
+            if ready_file is None and options.database is None:
+                # Commands look here for a sandbox on their database.
+                ready_file = default_ready_file(settings)
+            if ready_file is not None:
+                write_ready_file(ready_file, running)
+                stack.callback(ready_file.unlink, missing_ok=True)
+            on_ready(running)
 
-        _run_server(sandbox, listener, ready)
+        _run_server(sandbox, listener, report_ready)
 
 
 def _build_sandbox(
-    plan: ServeOptions, settings: Settings, storage: Storage
+    options: ServeOptions, settings: Settings, storage: Storage
 ) -> tuple[ImportWorker, Sandbox]:
     sandbox = Sandbox(
         storage=storage,
         catalogue=load_catalogue(settings.schemas),
         limits=settings.limits,
-        behaviour=replace(plan.behaviour, exposed=plan.expose is not None),
+        behaviour=replace(options.behaviour, exposed=options.expose is not None),
     )
     worker = ImportWorker(sandbox)
     return worker, replace(sandbox, wake_worker=worker.wake)
@@ -209,11 +204,12 @@ def _base_url(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], None]) -> None:
+def _run_server(sandbox: Sandbox, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+    seconds = sandbox.behaviour.request_timeout.total_seconds()
     server = Server(
         build_app(sandbox),
-        ready,
-        http=timed_protocol(sandbox.behaviour.request_timeout.total_seconds()),
+        on_ready,
+        http=type("TimeoutProtocol", (_TimeoutProtocol,), {"seconds": seconds}),
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server.run(sockets=[listener])
@@ -223,13 +219,13 @@ def _run_server(sandbox: Sandbox, listener: socket.socket, ready: Callable[[], N
         )
 
 
-def stop_when_stdin_closes() -> None:
-    """End this process when its standard input closes, as its parent process has ended."""
-    Thread(target=_wait_for_end_of_input, name="end-with-stdin", daemon=True).start()
+def _stop_when_stdin_closes() -> None:
+    """Stop this process when its standard input closes, because its parent has ended."""
 
+    def wait() -> None:
+        # Unbuffered: the lock of a buffer, held here forever, would block interpreter shutdown.
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        signal.raise_signal(signal.SIGTERM)
 
-def _wait_for_end_of_input() -> None:
-    # Not through a buffer: its lock, held here for ever, would break the interpreter's own end.
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    signal.raise_signal(signal.SIGTERM)
+    Thread(target=wait, name="stop-with-stdin", daemon=True).start()

@@ -1,6 +1,6 @@
 """Users: passwords and tokens, login and system info, and the integration user's account.
 
-Neither a password nor a token is ever stored as it is. Source: the spec, Authentication.
+Only hashes of passwords and tokens are stored. Source: the spec, Authentication.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ _SALT_BYTES = 16
 
 
 class HashCost(NamedTuple):
-    """Cost of scrypt: its work, block size and parallelism."""
+    """Cost of scrypt: work factor, block size and parallelism."""
 
     n: int
     r: int
@@ -46,12 +46,12 @@ class HashCost(NamedTuple):
 
 
 STANDARD_COST = HashCost(n=2**14, r=8, p=1)
-"""A twentieth of a second for each password that is tried."""
+"""Takes a twentieth of a second per password."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A new token. Its text is returned once, to its owner."""
+    """A new token. Its text is returned only once, to its owner."""
 
     text: str = field(repr=False)
     created: datetime
@@ -66,28 +66,28 @@ def hash_password(password: str, cost: HashCost = STANDARD_COST) -> str:
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Tell, in constant time, whether a password has the stored hash."""
+    """Return, in constant time, whether a password has the stored hash."""
     *cost_text, salt, digest = stored.split("$")
-    # Earlier databases do not tell the cost.
+    # Earlier databases do not store the cost.
     cost = HashCost(*map(int, cost_text)) if cost_text else STANDARD_COST
-    found = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
-    return hmac.compare_digest(found, b64decode(digest))
+    actual = hashlib.scrypt(password.encode(), salt=b64decode(salt), **cost._asdict())
+    return hmac.compare_digest(actual, b64decode(digest))
 
 
 def find_user(connection: Connection, email: str, password: str) -> int | None:
-    """Return the id of the active user with these credentials, None where there is none."""
+    """Return the id of the active user with these credentials, None if there is none."""
     row = connection.execute(
         select(users.c.id, users.c.password).where(
             users.c.email == email.strip().lower(), users.c.active
         )
     ).one_or_none()
-    # An unknown user costs as much time as a wrong password, so that timing reveals neither.
+    # Hash a password for unknown users too, so that timing does not reveal who exists.
     matches = password_matches(password, row.password if row else _dummy_hash())
     return row.id if row and matches else None
 
 
 def create_token(connection: Connection, user_id: int, now: datetime, lifetime: timedelta) -> Token:
-    """Give a user a new token, and forget those that have expired."""
+    """Create a token for a user, and delete expired tokens."""
     token = Token(secrets.token_urlsafe(48), now, now + lifetime)
     connection.execute(delete(tokens).where(tokens.c.expiration <= now))
     connection.execute(
@@ -101,8 +101,8 @@ def create_token(connection: Connection, user_id: int, now: datetime, lifetime: 
     return token
 
 
-# Made once, as each call needs it.
-_TOKEN = (
+# Built once: every call needs it.
+_SELECT_TOKEN = (
     select(tokens.c.digest, tokens.c.user_id, tokens.c.expiration)
     .join(users)
     .where(tokens.c.digest == bindparam("digest"), users.c.active)
@@ -110,9 +110,9 @@ _TOKEN = (
 
 
 def find_token_owner(connection: Connection, text: str, now: datetime) -> int | None:
-    """Return the id of the active user whose valid token this is, None where it is no such."""
+    """Return the id of the active user of a token, None if the token is not valid."""
     digest = _token_digest(text)
-    row = connection.execute(_TOKEN, {"digest": digest}).one_or_none()
+    row = connection.execute(_SELECT_TOKEN, {"digest": digest}).one_or_none()
     if row is None or not hmac.compare_digest(row.digest, digest) or row.expiration <= now:
         return None
     return int(row.user_id)
@@ -142,18 +142,18 @@ class Account:
 def prepare_account(
     storage: Storage, settings: Settings, cost: HashCost = STANDARD_COST
 ) -> Account:
-    """Return the credentials that the database accepts from here on.
+    """Return the integration user's credentials, creating or updating the user if necessary.
 
-    Those of the environment win; else those of an earlier run are reused; else new ones are made.
-    ``cost`` is what each later try of a password that is new here takes.
-    Raises ``ConfigError`` when the database has a user whose password none of these gives.
+    Credentials of the environment take precedence over those of an earlier run; if there are
+    none, a password is generated. ``cost`` is the cost of hashing a new password. Raises
+    ``ConfigError`` if the user exists and its password is unknown.
     """
     url = storage.url
     if url.get_backend_name() == "sqlite" and url.database:
         url = url.set(database=str(Path(url.database).resolve()))
     address = url.render_as_string(hide_password=True)
     path = settings.home / f"sandbox-user-{hashlib.sha256(address.encode()).hexdigest()[:12]}.json"
-    # Under the lock of a transaction, so that two that start at once agree on a new password.
+    # Locked by the transaction: two sandboxes that start at once must agree on a new password.
     with storage.transaction(writing=True) as connection:
         saved = _read_saved_account(path)
         email = settings.email or (saved.email if saved else _DEFAULT_EMAIL)
@@ -161,8 +161,8 @@ def prepare_account(
         email = email.strip().lower()
         if password and find_user(connection, email, password) is not None:
             return Account(email, password)
-        found = connection.execute(select(users.c.id).where(users.c.email == email))
-        if not (found.one_or_none() is not None):
+        user_id = connection.scalar(select(users.c.id).where(users.c.email == email))
+        if user_id is None:
             account = Account(email, password or secrets.token_urlsafe(_PASSWORD_BYTES))
             _insert_user(connection, account, cost)
         elif settings.password:
@@ -205,8 +205,8 @@ def _change_password(connection: Connection, account: Account, cost: HashCost) -
 def _unknown_password(url: URL, email: str) -> ConfigError:
     return ConfigError(
         Text(
-            pt="O banco de dados {url} já tem o usuário {email}, e a senha dele não está aqui.",
-            en="The database {url} has the user {email} already, whose password is not kept here.",
+            pt="O banco de dados {url} já tem o usuário {email}, e a senha dele não é conhecida.",
+            en="The database {url} already has the user {email}, whose password is unknown.",
         ).format(url=redacted_url(url), email=email),
         Text(
             pt="Defina XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD, ou apague o banco de dados.",
@@ -215,12 +215,12 @@ def _unknown_password(url: URL, email: str) -> ConfigError:
     )
 
 
-def _incomplete_credentials(problems: Sequence[Problem]) -> Authentication:
+def _reject_credentials(problems: Sequence[Problem]) -> Authentication:
     details = " ".join(f"{key}: {message}" for key, message in problems)
     return Authentication(authenticated=False, message=f"Informe e-mail e senha. {details}")
 
 
-@handles(AUTHENTICATE, on_invalid=_incomplete_credentials)
+@handles(AUTHENTICATE, on_invalid=_reject_credentials)
 def authenticate(call: Call) -> Authentication:
     credentials = call.body_as(Credentials)
     user_id = find_user(call.connection, credentials.email, credentials.password)

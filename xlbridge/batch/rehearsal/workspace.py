@@ -289,12 +289,12 @@ class RequiredRecords:
             stand_ins = StandIns(connection, datetime.now().replace(microsecond=0))
             for resource, rows in self._rows:
                 for row in rows:
-                    stand_ins.for_row(resource, row)
+                    stand_ins.create_for_row(resource, row)
             for registry, by, listed, value in sorted(self._named):
                 if (registry, by, value) not in self._brought:
-                    stand_ins.named(registry, listed, value)
-            stand_ins.finish()
-        return stand_ins.made
+                    stand_ins.create_by_field(registry, listed, value)
+            stand_ins.advance_counters()
+        return stand_ins.counts
 
 
 def _distinct_rows(sheet: ValidatedSheet, resource: Resource) -> Iterator[dict[str, Any]]:

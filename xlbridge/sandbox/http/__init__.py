@@ -1,1 +1,1 @@
-"""HTTP side of the sandbox: routes, requests and answers, OpenAPI document."""
+"""HTTP side of the sandbox: routes, requests and responses, OpenAPI document."""

@@ -1,7 +1,6 @@
-"""The ASGI application, and the way of a request through it.
+"""The ASGI application, whose routes are the declared operations.
 
-Planned faults, host check, route, token, parameters, handler, response. The routes come from
-the declared operations.
+A request passes through planned faults, host check, route, token, parameters, handler, response.
 """
 
 import asyncio
@@ -38,7 +37,7 @@ from xlbridge.sandbox.http.messages import (
     parse_body,
     parse_path,
     parse_query,
-    uploaded_workbook,
+    read_uploaded_workbook,
 )
 from xlbridge.sandbox.http.openapi import docs_page, openapi_content
 from xlbridge.sandbox.imports import handlers as imports
@@ -57,17 +56,17 @@ JSON_LIMIT = 10 * 2**20
 
 
 def build_app(sandbox: Sandbox) -> ASGIApp:
-    """Return the application that answers every declared operation, and describes itself."""
+    """Return the application with all declared operations and its OpenAPI description."""
     threads = RequestThreads()
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in OPERATIONS.values():
         by_path[operation.path][operation.method] = operation
-    tokens = GoodTokens()
+    tokens = TokenCache()
     app = Starlette(
         routes=[
             *[
                 Route(path, Endpoint(sandbox, by_path[path], threads, tokens))
-                for path in sorted(by_path, key=_parameters_last)
+                for path in sorted(by_path, key=_route_order)
             ],
             *_description_routes(),
             _attachment_route(sandbox, threads),
@@ -76,17 +75,17 @@ def build_app(sandbox: Sandbox) -> ASGIApp:
     )
     app.router.redirect_slashes = False
     behaviour = sandbox.behaviour
-    checked = HostCheck(app, exposed=behaviour.exposed, further=behaviour.host_names)
+    checked = HostCheck(app, exposed=behaviour.exposed, extra_names=behaviour.host_names)
     return FaultInjection(checked, behaviour.faults) if behaviour.faults else checked
 
 
-def _parameters_last(path: str) -> list[bool]:
-    """Sorts a path with a fixed segment before one with a parameter there."""
+def _route_order(path: str) -> list[bool]:
+    """Sort key of a path: fixed segments before parameters."""
     return [segment.startswith("{") for segment in path.split("/")]
 
 
 def _description_routes() -> list[BaseRoute]:
-    # Building takes a second: once, by one thread, while the event loop serves others.
+    # Building takes a second, so it runs once, in one thread outside the event loop.
     one_at_a_time = CapacityLimiter(1)
 
     async def openapi(_request: Request) -> Response:
@@ -130,30 +129,30 @@ _WRITER_THREADS = 32
 
 
 class RequestThreads:
-    """The threads that requests run in: those that wait for their turn to write hold up no reader.
+    """Threads of requests, separate for reads so that waiting writes do not block them.
 
-    Of the pool's connections the writing transaction and the worker have one each.
+    Two connections of the pool are reserved: for the writing transaction and for the worker.
     """
 
     def __init__(self) -> None:
-        self._reading = CapacityLimiter(POOL_SIZE - 2)
-        self._writing = CapacityLimiter(_WRITER_THREADS)
+        self._readers = CapacityLimiter(POOL_SIZE - 2)
+        self._writers = CapacityLimiter(_WRITER_THREADS)
 
     async def run(self, function: Any, *arguments: Any, writing: bool = False) -> Any:
-        """Run a function in a thread, as soon as there is one."""
-        limiter = self._writing if writing else self._reading
+        """Run a function in the next free thread."""
+        limiter = self._writers if writing else self._readers
         return await to_thread.run_sync(function, *arguments, limiter=limiter)
 
 
 class Endpoint:
-    """The ASGI application of one path: one operation for each of its methods."""
+    """ASGI application of one path, with one operation for each method."""
 
     def __init__(
         self,
         sandbox: Sandbox,
         operations: Mapping[str, Operation],
         threads: RequestThreads,
-        tokens: "GoodTokens",
+        tokens: "TokenCache",
     ) -> None:
         self._sandbox = sandbox
         self._operations = operations
@@ -162,14 +161,16 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        response = await self._answer(scope, receive)
+        response = await self._respond(scope, receive)
         await response(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+    async def _respond(self, scope: Scope, receive: Receive) -> Response:
         operation = self._operations.get(scope["method"])
         if operation is None:
             return messages.method_not_allowed(self._operations)
-        request = bounded_request(scope, receive, _size_limit(self._sandbox, operation))
+        upload_limit = self._sandbox.limits.file_size + _MULTIPART_OVERHEAD
+        limit = upload_limit if operation.upload else JSON_LIMIT
+        request = bounded_request(scope, receive, limit)
         try:
             return await self._serve(operation, request)
         except InvalidParameterError as error:
@@ -188,13 +189,13 @@ class Endpoint:
     async def _serve(self, operation: Operation, request: Request) -> Response:
         origin = str(request.base_url).rstrip("/")
         call = Call(operation, self._sandbox, ExitStack(), origin=origin)
-        if operation.authenticated and (operation.upload or not self._tokens.holds(request)):
-            # Nobody else's body is read, and nobody else waits for a turn to write.
+        if operation.authenticated and (operation.upload or request not in self._tokens):
+            # Check the token before reading the body or queueing for a write.
             call.user_id = await self._threads.run(self._authorise, request)
             self._tokens.add(request)
         content = b"" if operation.body is None else await request.body()
         if operation.upload:
-            call.upload = await uploaded_workbook(request)
+            call.upload = await read_uploaded_workbook(request)
         response: Response = await self._threads.run(
             _run_handler, call, request, content, writing=call.writing
         )
@@ -205,27 +206,26 @@ class Endpoint:
             return _token_owner(connection, request, self._sandbox.clock())
 
 
-class GoodTokens:
-    """Tokens that were good when they came last; the transaction of a call tells if one still is.
+class TokenCache:
+    """Tokens that were valid in an earlier request; the transaction of the call checks them again.
 
-    So a call takes one thread and one transaction. With a second for its token, calls at the same
-    time interrupt each other in many more places, which costs processor time.
+    With the cache a call needs one thread and one transaction. A separate transaction to check
+    the token would cost processor time under load, as concurrent calls would switch more often.
     """
 
-    _MOST = 1_000
+    _MAX_SIZE = 1_000
 
     def __init__(self) -> None:
-        self._texts: set[str] = set()
+        self._tokens: set[str] = set()
 
-    def holds(self, request: Request) -> bool:
-        """Tell whether the token of a request was good."""
-        return _bearer_token(request) in self._texts
+    def __contains__(self, request: Request) -> bool:
+        return _bearer_token(request) in self._tokens
 
     def add(self, request: Request) -> None:
-        """Remember the token of a request, which is good."""
-        if len(self._texts) >= self._MOST:
-            self._texts.clear()
-        self._texts.add(_bearer_token(request))
+        """Add the token of a request that was authorised."""
+        if len(self._tokens) >= self._MAX_SIZE:
+            self._tokens.clear()
+        self._tokens.add(_bearer_token(request))
 
 
 def _bearer_token(request: Request) -> str:
@@ -234,15 +234,11 @@ def _bearer_token(request: Request) -> str:
 
 
 def _token_owner(connection: Connection, request: Request, now: datetime) -> int:
-    """Return the user of a request's token. Raises ``RequestError`` (401) where it is not good."""
+    """Return the user of a request's token. Raises ``RequestError`` (401) if it is not valid."""
     owner = users.find_token_owner(connection, _bearer_token(request), now)
     if owner is None:
         raise RequestError(401, [_UNAUTHORISED])
     return owner
-
-
-def _size_limit(sandbox: Sandbox, operation: Operation) -> int:
-    return sandbox.limits.file_size + _MULTIPART_OVERHEAD if operation.upload else JSON_LIMIT
 
 
 def _run_handler(call: Call, request: Request, content: bytes) -> Response:
@@ -256,10 +252,10 @@ def _run_handler(call: Call, request: Request, content: bytes) -> Response:
             if handler.on_invalid is not None and error.status == 400:
                 return messages.success_response(call.operation, handler.on_invalid(error.problems))
             raise
-        # The answer is made inside the transaction: what cannot be answered is not committed.
+        # Serialised inside the transaction, so that a failure here rolls it back.
         response = messages.success_response(call.operation, handler.handle(call))
-    for action in call.later:
-        action()
+    for callback in call.on_commit:
+        callback()
     return response
 
 
@@ -269,8 +265,8 @@ def _read_request(call: Call, request: Request, content: bytes) -> None:
         call.path = parse_path(operation.path_parameters, request.path_params)
         if operation.query is not None:
             call.query = parse_query(operation.query, request.query_params, strict=strict)
-            given = nonblank_parameters(request.query_params)
-            call.query_text = {name: values[-1] for name, values in given.items()}
+            texts = nonblank_parameters(request.query_params)
+            call.query_text = {name: values[-1] for name, values in texts.items()}
     except RequestError as error:
         if operation.method == "GET":
             raise InvalidParameterError(error.problems[0][0]) from error
@@ -284,17 +280,16 @@ LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class HostCheck:
-    """Refuses requests under other host names (400).
+    """Refuses requests with unknown host names (400).
 
-    ``exposed`` also lets any address pass that is written in numbers, which needs no resolving,
-    this computer's own name, and the ``further`` names.
+    If ``exposed``, any IP address, the name of this computer and ``extra_names`` are accepted too.
     """
 
-    def __init__(self, app: ASGIApp, *, exposed: bool, further: Iterable[str] = ()) -> None:
-        own = {socket.gethostname(), *further} if exposed else set()
+    def __init__(self, app: ASGIApp, *, exposed: bool, extra_names: Iterable[str] = ()) -> None:
+        exposed_names = {socket.gethostname(), *extra_names} if exposed else set()
         self._app = app
         self._exposed = exposed
-        self._names = LOOPBACK_NAMES | {name.lower() for name in own}
+        self._names = LOOPBACK_NAMES | {name.lower() for name in exposed_names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -323,7 +318,7 @@ def _is_address(host: str) -> bool:
 
 
 class FaultInjection:
-    """Applies a plan's faults to the requests for an application's operations."""
+    """Middleware that applies planned faults to requests for operations."""
 
     def __init__(self, app: ASGIApp, plan: FaultPlan) -> None:
         self._app = app
@@ -337,26 +332,26 @@ class FaultInjection:
             return
         faults = list(self._plan.faults_of(next(self._numbers)))
         await asyncio.sleep(sum(f.value for f in faults if f.kind is FaultKind.DELAY))
-        disturbing = [f for f in faults if f.kind not in _DELAYING]
-        if disturbing:
-            await self._disturb(disturbing[0], scope, receive, send)
+        failures = [f for f in faults if f.kind not in _DELAYS]
+        if failures:
+            await self._fail(failures[0], scope, receive, send)
         elif Request(scope).headers.get("authorization") in self._expired:
             await self._expire(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    async def _disturb(self, fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _fail(self, fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
         if fault.kind in _AFTER_EXECUTION:
             await self._app(scope, receive, _discard)
-        if fault.kind in _CUTTING:
-            # Only the server's own ``send`` leads to the connection.
+        if fault.kind in _CUTS:
+            # ASGI has no way to abort a connection except through the server's ``send``.
             send.__self__.transport.abort()  # type: ignore[attr-defined]
         elif fault.kind is FaultKind.EXPIRE:
             await self._expire(scope, receive, send)
         elif fault.kind is FaultKind.THROTTLE:
-            wait = {"Retry-After": f"{fault.value:.0f}"}
+            headers = {"Retry-After": f"{fault.value:.0f}"}
             problem = ("", "Muitas chamadas; tente mais tarde.")
-            await messages.failure_response(429, [problem], wait)(scope, receive, send)
+            await messages.failure_response(429, [problem], headers)(scope, receive, send)
         else:
             await messages.failure_response(500, [("", "Erro interno (falha de ensaio).")])(
                 scope, receive, send
@@ -367,17 +362,17 @@ class FaultInjection:
         if authorization is None:
             await self._app(scope, receive, send)
             return
-        # As a token that has expired, it is refused from now on.
+        # An expired token stays expired.
         self._expired.add(authorization)
         await messages.failure_response(401, [("Authorization", "Token expirado.")])(
             scope, receive, send
         )
 
 
-_DELAYING = frozenset({FaultKind.DELAY, FaultKind.SLOW_QUEUE})
+_DELAYS = frozenset({FaultKind.DELAY, FaultKind.SLOW_QUEUE})
 _AFTER_EXECUTION = frozenset({FaultKind.ERROR_AFTER, FaultKind.CUT_AFTER})
-_CUTTING = frozenset({FaultKind.CUT_BEFORE, FaultKind.CUT_AFTER})
+_CUTS = frozenset({FaultKind.CUT_BEFORE, FaultKind.CUT_AFTER})
 
 
 async def _discard(_message: Message) -> None:
-    """Take an answer that is lost on the way."""
+    """Drop a response."""

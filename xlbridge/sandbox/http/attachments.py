@@ -1,7 +1,7 @@
-"""Downloads of attached files: each under the address that its record tells, token included.
+"""Downloads of attached files under the URL in their record, token included.
 
-The spec shows addresses with a token and no file. What is sent here is a small page that says
-which file it stands for, so that downloading can be rehearsed.
+The spec shows URLs with a token but no file. The response is a small file with the attachment's
+name, so that downloads can be rehearsed.
 """
 
 import re
@@ -24,17 +24,17 @@ _MEDIA_TYPES = {"pdf": _PDF, "xml": "application/xml"}
 
 
 def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
-    """Answer with the file of a name and token; 404 where there is none."""
+    """Return the file with this name and token, or a 404 response."""
     with sandbox.storage.transaction(writing=False) as connection:
-        found = _find_file(connection, name, token)
-    if found is None:
+        file = _find_file(connection, name, token)
+    if file is None:
         return failure_response(404, [("", "Arquivo não encontrado.")])
     media_type = _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), _PDF)
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "X-Content-Type-Options": "nosniff",
     }
-    text = f"{name} - {found.Observacao or 'arquivo de ensaio'}"
+    text = f"{name} - {file.Observacao or 'arquivo de ensaio'}"
     content = _pdf_page(text) if media_type == _PDF else _xml_document(text)
     return Response(content, media_type=media_type, headers=headers)
 
@@ -43,10 +43,10 @@ def _find_file(connection: Connection, name: str, token: str) -> Row[tuple[str |
     if not _TOKEN.fullmatch(token):
         return None
     for files in (payable_files, purchase_order_files):
-        this = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
-        found = connection.execute(select(files.c.Observacao).where(this)).first()
-        if found is not None:
-            return found
+        condition = files.c.Url.endswith(f"token={token}") & (files.c.NomeDoArquivo == name)
+        file = connection.execute(select(files.c.Observacao).where(condition)).first()
+        if file is not None:
+            return file
     return None
 
 
@@ -55,7 +55,7 @@ def _xml_document(text: str) -> bytes:
 
 
 def _pdf_page(text: str) -> bytes:
-    """A PDF of one page with one line."""
+    """Return a PDF of one page with one line."""
     line = re.sub(r"([\\()])", r"\\\1", text).encode("latin-1", "replace")
     drawing = b"BT /F1 12 Tf 60 760 Td (" + line + b") Tj ET"
     objects = [
@@ -66,13 +66,13 @@ def _pdf_page(text: str) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         b"<< /Font << /F1 5 0 R >> >>",
     ]
-    page, places = b"%PDF-1.4\n", []
+    document, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, start=1):
-        places.append(len(page))
-        page += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+        offsets.append(len(document))
+        document += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     size = len(objects) + 1
-    return page + (
+    return document + (
         b"xref\n0 %d\n0000000000 65535 f \n%btrailer\n<< /Size %d /Root 1 0 R >>\n"
-        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(page))
+        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(document))
     )

@@ -1,6 +1,6 @@
-"""Requests read by what their operation declares, and responses in the envelope.
+"""Parsing of requests by the declaration of their operation, and responses in the envelope.
 
-Whatever is wrong with a request is reported by field, in Portuguese as the remote system does.
+Problems of a request are reported by field, in Portuguese like the remote system's.
 Source: the spec, Response envelope, Errors, Limits.
 """
 
@@ -29,9 +29,9 @@ from xlbridge.sandbox.problems import (
     InvalidParameterError,
     Problem,
     RequestError,
-    form_problem,
+    format_problem,
     invalid,
-    is_date_as_shown,
+    is_spec_date,
     is_storable,
     limit_problem,
     misspelled_names,
@@ -54,16 +54,16 @@ _TEXT_PATTERNS: Mapping[Any, re.Pattern[str]] = {
     int: re.compile(r"-?[0-9]{1,10}"),
     bool: re.compile(r"true|false", re.IGNORECASE),
 }
-"""Spelling of values in a path or a query, where all are text."""
+"""Spelling of values in a path or query, where all are text."""
 
 
 def parse_body(
     model: type[WireModel], raw: bytes, media_type: str | None, *, strict: bool
 ) -> WireModel:
-    """Read a JSON body; ``strict`` asks for the spelling and the forms of the spec's samples.
+    """Parse a JSON body; ``strict`` requires the spelling and formats of the spec's samples.
 
-    Raises ``RequestError`` (400): missing, declared as something else, not JSON, wrong types,
-    missing or invalid fields.
+    Raises ``RequestError`` (400) if the body is missing, has another media type, is not JSON, or
+    has missing or invalid fields.
     """
     if not raw.strip():
         raise invalid(("body", "O corpo da requisição não foi informado."))
@@ -71,39 +71,38 @@ def parse_body(
         raise invalid(("Content-Type", "O corpo da requisição deve ser application/json."))
     try:
         document = json.loads(
-            raw, parse_float=_number, parse_int=_whole_number, parse_constant=_refuse_constant
+            raw, parse_float=_parse_decimal, parse_int=_parse_int, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError) as error:
         raise invalid(("body", "O corpo da requisição não é um JSON válido.")) from error
     if not isinstance(document, dict):
         raise invalid(("body", "O corpo da requisição deve ser um objeto JSON."))
-    wrong = dict(_object_problems(model, document, "", strict=strict))
+    problems = dict(_object_problems(model, document, "", strict=strict))
     try:
         parsed = model.model_validate(document)
     except ValidationError as error:
-        raise invalid(*(dict(validation_problems(error)) | wrong).items()) from error
-    if wrong:
-        raise invalid(*wrong.items())
+        raise invalid(*(dict(validation_problems(error)) | problems).items()) from error
+    if problems:
+        raise invalid(*problems.items())
     return parsed
 
 
 def parse_query(model: type[WireModel], query: QueryParams, *, strict: bool) -> WireModel:
-    """Read the query; a blank parameter counts as not given.
+    """Parse the query; blank parameters are ignored.
 
-    A repeated one is all of a list; of any other the last counts.
-
-    Raises ``RequestError`` (400) naming the parameters that cannot be read.
+    Repeated parameters form a list if the field is one; otherwise the last one counts.
+    Raises ``RequestError`` (400) with the invalid parameters.
     """
-    kinds = _fields(model)
+    types = _field_types(model)
     document: dict[str, Any] = {}
     misspelled = list(misspelled_names(model, query)) if strict else []
     if misspelled:
         raise invalid(*misspelled)
     for spelling, values in nonblank_parameters(query).items():
         name = spellings(model).get(spelling, spelling)
-        kind = kinds.get(name)
+        kind = types.get(name)
         document[name] = values if get_origin(kind) is list else values[-1]
-        problem = _text_problem(kind, document[name])
+        problem = _spelling_problem(kind, document[name])
         if problem is not None:
             raise invalid((name, problem))
     try:
@@ -117,19 +116,16 @@ def parse_query(model: type[WireModel], query: QueryParams, *, strict: bool) -> 
 
 
 def nonblank_parameters(query: QueryParams) -> dict[str, list[str]]:
-    """Return the values of each parameter of the query that are not blank."""
-    given = {name: [value for value in query.getlist(name) if value.strip()] for name in query}
-    return {name: values for name, values in given.items() if values}
+    """Return the values of the query's parameters that are not blank."""
+    nonblank = {name: [value for value in query.getlist(name) if value.strip()] for name in query}
+    return {name: values for name, values in nonblank.items() if values}
 
 
 def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Read the path's parameters.
-
-    Raises ``RequestError`` (400) naming the first that cannot be read.
-    """
+    """Parse the path parameters. Raises ``RequestError`` (400) with the first invalid one."""
     values: dict[str, Any] = {}
     for name, kind in types.items():
-        problem = _text_problem(kind, texts[name])
+        problem = _spelling_problem(kind, texts[name])
         if problem is None:
             values[name] = kind(texts[name])
             problem = limit_problem(name, values[name])
@@ -138,39 +134,37 @@ def parse_path(types: Mapping[str, type], texts: Mapping[str, str]) -> dict[str,
     return values
 
 
-_NUMBER_LENGTH, _NUMBER_EXPONENT = 400, 400
-"""Limits of a number: length, and power of ten. A few characters may name a number that takes hours
-to write out."""
-_BEYOND = math.inf
-"""Value read for a number beyond these limits; it suits no field."""
+_MAX_NUMBER_LENGTH, _MAX_EXPONENT = 400, 400
+"""Limits of a number: an exponent of a few characters can mean millions of digits."""
+_TOO_LARGE = math.inf
+"""Value of numbers beyond these limits; valid in no field."""
 
 
-def _number(text: str) -> Decimal | float:
-    if len(text) > _NUMBER_LENGTH:
-        return _BEYOND
+def _parse_decimal(text: str) -> Decimal | float:
+    if len(text) > _MAX_NUMBER_LENGTH:
+        return _TOO_LARGE
     try:
         number = Decimal(text)
     except InvalidOperation:
-        return _BEYOND
-    return number if abs(number.adjusted()) <= _NUMBER_EXPONENT else _BEYOND
+        return _TOO_LARGE
+    return number if abs(number.adjusted()) <= _MAX_EXPONENT else _TOO_LARGE
 
 
-def _whole_number(text: str) -> int | float:
-    return int(text) if len(text) <= _NUMBER_LENGTH else _BEYOND
+def _parse_int(text: str) -> int | float:
+    return int(text) if len(text) <= _MAX_NUMBER_LENGTH else _TOO_LARGE
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(name)
 
 
 @cache
-def _fields(model: type[WireModel]) -> Mapping[str, Any]:
-    """The fields' names and plain types; a list of models stays as it is annotated."""
+def _field_types(model: type[WireModel]) -> Mapping[str, Any]:
     return {name: plain_type(field.annotation) for name, field in model.model_fields.items()}
 
 
-def _text_problem(kind: Any, text: Any) -> str | None:
-    """Return spellings that pydantic reads and the interface does not: 1_000, yes for true."""
+def _spelling_problem(kind: Any, text: Any) -> str | None:
+    """Detect spellings that pydantic accepts and the interface does not: 1_000, yes for true."""
     pattern = _TEXT_PATTERNS.get(kind)
     if pattern is None or pattern.fullmatch(text):
         return None
@@ -180,7 +174,7 @@ def _text_problem(kind: Any, text: Any) -> str | None:
 def _parameter_problems(query: WireModel) -> Iterator[Problem]:
     for name, value in query:
         for item in value if isinstance(value, list) else [value]:
-            # A day that lies beyond all records bounds a window as well as any other.
+            # Any date can bound a window, even one beyond the limits of records.
             problem = None if isinstance(item, datetime) else limit_problem(name, item)
             if problem is not None:
                 yield name, problem
@@ -189,17 +183,17 @@ def _parameter_problems(query: WireModel) -> Iterator[Problem]:
 def _object_problems(
     model: type[WireModel], document: Mapping[str, Any], path: str, *, strict: bool
 ) -> Iterator[Problem]:
-    """Return values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
+    """Yield values that pydantic accepts and the interface does not: "12" for 12, a blank name."""
     if strict:
-        yield from ((path + name, told) for name, told in misspelled_names(model, document))
-    kinds, known = _fields(model), spellings(model)
-    given = {known[name]: value for name, value in document.items() if name in known}
-    for name, value in given.items():
+        yield from ((path + name, message) for name, message in misspelled_names(model, document))
+    types, names = _field_types(model), spellings(model)
+    fields = {names[key]: value for key, value in document.items() if key in names}
+    for name, value in fields.items():
         is_blank = isinstance(value, str) and not value.strip()
         if is_blank and model.model_fields[name].is_required():
             yield path + name, REQUIRED_MESSAGE
         elif value is not None:
-            yield from _value_problems(kinds[name], name, value, path + name, strict=strict)
+            yield from _value_problems(types[name], name, value, path + name, strict=strict)
 
 
 def _value_problems(
@@ -209,30 +203,30 @@ def _value_problems(
     if isinstance(kind, type) and issubclass(kind, WireModel):
         kind = dict
     expected, message = _JSON_TYPES.get(kind, ((object,), ""))
-    if value is _BEYOND:
+    if value is _TOO_LARGE:
         yield path, OUT_OF_RANGE
     elif not isinstance(value, expected) or (isinstance(value, bool) and kind in (int, Decimal)):
         yield path, f"Valor inválido: {message}."
     elif kind is list:
         (item,) = get_args(annotation)
         for index, element in enumerate(value):
-            place = f"{path}.{index}"
-            yield from _value_problems(plain_type(item), name, element, place, strict=strict)
+            item_path = f"{path}.{index}"
+            yield from _value_problems(plain_type(item), name, element, item_path, strict=strict)
     elif kind is dict and isinstance(annotation, type):
         yield from _object_problems(annotation, value, f"{path}.", strict=strict)
     else:
-        problem = _leaf_problem(kind, name, value, strict=strict)
+        problem = _scalar_problem(kind, name, value, strict=strict)
         if problem is not None:
             yield path, problem
 
 
-def _leaf_problem(kind: Any, name: str, value: Any, *, strict: bool) -> str | None:
+def _scalar_problem(kind: Any, name: str, value: Any, *, strict: bool) -> str | None:
     if kind is Decimal:
         return limit_problem(name, Decimal(value))
     if kind is not datetime:
-        formed = form_problem(name, value) if strict and kind is str else None
-        return limit_problem(name, value) or formed
-    if not re.fullmatch(ISO_8601, value) or (strict and not is_date_as_shown(value)):
+        wrong_format = format_problem(name, value) if strict and kind is str else None
+        return limit_problem(name, value) or wrong_format
+    if not re.fullmatch(ISO_8601, value) or (strict and not is_spec_date(value)):
         return f"Valor inválido: {_JSON_TYPES[datetime][1]}."
     try:
         return limit_problem(name, datetime.fromisoformat(value[: len("2026-10-31")]))
@@ -241,28 +235,25 @@ def _leaf_problem(kind: Any, name: str, value: Any, *, strict: bool) -> str | No
 
 
 _EXTENSION = ".xlsx"
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 _SEPARATORS = re.compile(r"[/\\]")
 
 
-async def uploaded_workbook(request: Request) -> UploadedFile:
-    """Read the workbook of a form.
-
-    Raises ``RequestError`` (400) when there is none, or its name is not that of an .xlsx.
-    """
+async def read_uploaded_workbook(request: Request) -> UploadedFile:
+    """Read the workbook of a form. Raises ``RequestError`` (400) if there is no .xlsx file."""
     try:
         async with request.form(max_files=1, max_fields=10) as form:
             file = form.get(UPLOAD_FIELD)
             if not isinstance(file, UploadFile):
                 raise _invalid_upload("O arquivo Excel não foi informado.")
-            # Some callers send folders along.
+            # Some clients send the path.
             name = _SEPARATORS.split(file.filename or "")[-1]
             if not name.lower().endswith(_EXTENSION):
                 raise _invalid_upload("O arquivo deve ser .xlsx.")
-            if not is_storable(name) or len(name) > _LONGEST_NAME:
+            if not is_storable(name) or len(name) > _MAX_NAME_LENGTH:
                 raise _invalid_upload("O nome do arquivo não é permitido.")
             return UploadedFile(name, await file.read())
-    # An encoding that the form's header makes up ends in other errors than a broken form.
+    # An unknown encoding in the form's header raises ValueError.
     except (HTTPException, ValueError) as error:
         raise _invalid_upload("O formulário multipart não pôde ser lido.") from error
 
@@ -272,35 +263,30 @@ def _invalid_upload(message: str) -> RequestError:
 
 
 def bounded_request(scope: Scope, receive: Receive, limit: int) -> Request:
-    """Return a request whose body is read up to ``limit`` bytes.
+    """Return a request whose body may have up to ``limit`` bytes.
 
-    Reading more raises ``RequestError`` (413), when the length is declared before the first byte.
-    No byte beyond the limit is kept.
+    Reading a larger one raises ``RequestError`` (413), before the first byte if its length is
+    declared.
     """
     declared = Request(scope).headers.get("Content-Length", "0")
-    taken = 0
+    received = 0
 
-    async def receive_within() -> Message:
-        nonlocal taken
-        _check_size(int(declared), limit)
-        message = await receive()
-        taken += len(message.get("body", b""))
-        _check_size(taken, limit)
+    async def receive_limited() -> Message:
+        nonlocal received
+        message: Message = {} if int(declared) > limit else await receive()
+        received += len(message.get("body", b""))
+        if max(int(declared), received) > limit:
+            raise RequestError(413, [("", "O conteúdo enviado é maior que o permitido.")])
         return message
 
-    return Request(scope, receive_within)
-
-
-def _check_size(size: int, limit: int) -> None:
-    if size > limit:
-        raise RequestError(413, [("", "O conteúdo enviado é maior que o permitido.")])
+    return Request(scope, receive_limited)
 
 
 JSON_TYPE = "application/json"
 
 
 def success_response(operation: Operation, data: Any) -> Response:
-    """Answer with an operation's data, in the envelope where the operation has one."""
+    """Return a response with an operation's data, in the envelope if the operation has one."""
     content = _data_adapter(operation.name).dump_json(data, exclude_none=not operation.enveloped)
     if operation.enveloped:
         content = b'{"success":true,"data":' + content + b"}"
@@ -310,7 +296,7 @@ def success_response(operation: Operation, data: Any) -> Response:
 def failure_response(
     status: int, problems: Sequence[Problem], headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer with the error envelope."""
+    """Return a response with the error envelope."""
     now = datetime.now().replace(microsecond=0)
     items = [ErrorItem(key=key, value=value, dateOccurred=now) for key, value in problems]
     content = Envelope(success=False, errors=items).model_dump_json(exclude_none=True)
@@ -318,16 +304,15 @@ def failure_response(
 
 
 def method_not_allowed(allowed: Iterable[str]) -> Response:
-    """Answer 405 to a method that the path does not have, naming those that it has."""
+    """Return a 405 response with the methods that the path allows."""
     headers = {"Allow": ", ".join(sorted(allowed))}
     return failure_response(405, [("", "Método não permitido.")], headers)
 
 
 def bare_message_response(error: InvalidParameterError) -> Response:
-    """Answer 400 with nothing but a message.
+    """Return a 400 response with a bare message string.
 
-    Source: the spec, Errors ("for some reads with an invalid parameter the body shown is a bare
-    message string").
+    Source: the spec, Errors ("for some reads with an invalid parameter").
     """
     content = json.dumps(error.message, ensure_ascii=False)
     return Response(content, status_code=400, media_type=JSON_TYPE)

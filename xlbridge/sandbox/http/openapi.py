@@ -1,9 +1,9 @@
-"""The OpenAPI document of the sandbox, made from the declared operations and wire models."""
+"""OpenAPI document of the sandbox, generated from the declared operations and wire models."""
 
 import html
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -21,24 +21,23 @@ _ERROR = {"$ref": "#/components/responses/Error"}
 _MODULES = re.compile(r"\b[a-z_]+\.")
 
 Schema = dict[str, Any]
-WHOLE_NUMBER: Schema = {
+INTEGER: Schema = {
     "type": "integer",
     "minimum": -INTEGER_LIMIT,
     "maximum": INTEGER_LIMIT - 1,
 }
-_PATH_TYPES = {int: WHOLE_NUMBER, str: {"type": "string"}}
+_PATH_TYPES = {int: INTEGER, str: {"type": "string"}}
 
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS.values():
-        described = _describe(operation)
-        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation)
     # An object used in both requests and responses has the limits of requests.
-    _, schemas = answer_schemas(ErrorItem)
+    _, schemas = response_schemas(ErrorItem)
     for operation in OPERATIONS.values():
-        schemas |= answer_schemas(operation.data)[1]
+        schemas |= response_schemas(operation.data)[1]
     for operation in OPERATIONS.values():
         schemas |= request_schemas(operation.body) if operation.body else {}
     items = {"type": "array", "items": {"$ref": REFERENCE.format(model=ErrorItem.__name__)}}
@@ -75,7 +74,7 @@ def docs_page() -> str:
     rows = "".join(
         f"<tr><td><code>{operation.method}</code></td>"
         f"<td><code>{html.escape(operation.path)}</code></td>"
-        f"<td>{html.escape(operation.section)}</td><td>{html.escape(_parameters(operation))}</td>"
+        f"<td>{html.escape(operation.section)}</td><td>{html.escape(_parameter_names(operation))}</td>"
         f"<td>{html.escape(_type_name(operation.data))}</td></tr>"
         for operation in OPERATIONS.values()
     )
@@ -83,14 +82,14 @@ def docs_page() -> str:
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{_TITLE}</title>"
         "<style>body{font:1rem/1.4 sans-serif;margin:2rem}td,th{padding:.3rem .8rem;"
         "text-align:left;border-bottom:1px solid #ddd}</style>"
-        f"<h1>{_TITLE}</h1><p>Described for programs in <a href=/openapi.json>openapi.json</a>."
-        "</p><table><tr><th>Method<th>Path<th>Section<th>Takes<th>Data</tr>"
+        f"<h1>{_TITLE}</h1><p>OpenAPI document: <a href=/openapi.json>openapi.json</a>."
+        "</p><table><tr><th>Method<th>Path<th>Section<th>Parameters<th>Data</tr>"
         f"{rows}</table></html>"
     )
 
 
 def _describe(operation: Operation) -> dict[str, Any]:
-    data, _ = answer_schemas(operation.data)
+    data, _ = response_schemas(operation.data)
     if operation.enveloped:
         properties = {"success": {"const": True}, "data": data}
         data = {"type": "object", "required": ["success", "data"], "properties": properties}
@@ -104,7 +103,7 @@ def _describe(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.section],
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "parameters": list(_parameters(operation)),
         "responses": {"200": ({"description": "Success"} | _content("application/json", data))}
         | dict.fromkeys(sorted(statuses), _ERROR),
     }
@@ -121,29 +120,21 @@ def _describe(operation: Operation) -> dict[str, Any]:
     return described
 
 
-def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
-        for name, kind in operation.path_parameters.items()
-    ]
-
-
-def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
-    if operation.query is None:
-        return []
-    query = query_schema(operation.query)
-    required = query.get("required", ())
-    return [
-        {"name": name, "in": "query", "required": name in required, "schema": schema}
-        for name, schema in query["properties"].items()
-    ]
+def _parameters(operation: Operation) -> Iterator[dict[str, Any]]:
+    for name, kind in operation.path_parameters.items():
+        yield {"name": name, "in": "path", "required": True, "schema": _PATH_TYPES[kind]}
+    if operation.query is not None:
+        query = query_schema(operation.query)
+        for name, schema in query["properties"].items():
+            required = name in query.get("required", ())
+            yield {"name": name, "in": "query", "required": required, "schema": schema}
 
 
 def _content(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"content": {media_type: {"schema": schema}}}
 
 
-def _parameters(operation: Operation) -> str:
+def _parameter_names(operation: Operation) -> str:
     query = list(operation.query.model_fields) if operation.query else []
     body = [operation.body.__name__] if operation.body else []
     upload = [f"{UPLOAD_FIELD} (.xlsx)"] if operation.upload else []
@@ -158,11 +149,11 @@ REFERENCE = "#/components/schemas/{model}"
 
 _NOT_BLANK = r"\S"
 _BLANK: Schema = {"const": ""}
-"""A parameter that is there and empty: it counts as not given."""
+"""An empty parameter, which is ignored."""
 
 
 class _Generator(GenerateJsonSchema):
-    """Numbers are JSON numbers, never texts; moments have no zone, so they are no ``date-time``."""
+    """Generates JSON numbers for decimals, and a pattern for datetimes, which have no zone."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -178,24 +169,24 @@ class _Generator(GenerateJsonSchema):
 
 
 def request_schemas(model: type[BaseModel]) -> Schema:
-    """Return the schemas of a body and of the objects in it, by name, with all limits."""
+    """Return the schemas of a body and its nested objects, by name, with all limits."""
     generated = TypeAdapter(list[model]).json_schema(  # type: ignore[valid-type]
         ref_template=REFERENCE, mode="validation", schema_generator=_Generator
     )
     schemas: Schema = generated["$defs"]
     for schema in schemas.values():
-        _limit(schema.get("properties", {}), schema.get("required", ()))
+        _add_limits(schema.get("properties", {}), schema.get("required", ()))
     return schemas
 
 
 def query_schema(model: type[WireModel]) -> Schema:
-    """Return the schema of a query, as one object, with all limits."""
+    """Return the schema of a query as one object, with all limits."""
     schema = model.model_json_schema(
         by_alias=False, mode="serialization", schema_generator=_Generator
     )
     required = schema.get("required", ())
-    properties = {name: _given(kind) for name, kind in schema["properties"].items()}
-    _limit(properties, required)
+    properties = {name: _without_null(kind) for name, kind in schema["properties"].items()}
+    _add_limits(properties, required)
     for name in properties.keys() - set(required):
         if (
             properties[name].keys() & {"pattern", "minimum"}
@@ -205,8 +196,8 @@ def query_schema(model: type[WireModel]) -> Schema:
     return schema | {"properties": properties}
 
 
-def answer_schemas(data: Any) -> tuple[Schema, Schema]:
-    """Return the schema of an operation's data, and of the objects in it, by name."""
+def response_schemas(data: Any) -> tuple[Schema, Schema]:
+    """Return the schema of an operation's data, and those of its nested objects by name."""
     schema = TypeAdapter(data).json_schema(
         ref_template=REFERENCE, mode="serialization", schema_generator=_Generator
     )
@@ -217,24 +208,25 @@ def answer_schemas(data: Any) -> tuple[Schema, Schema]:
     return schema, schemas
 
 
-def _given(schema: Schema) -> Schema:
-    """The schema of a parameter when it is given: a query has no null."""
+def _without_null(schema: Schema) -> Schema:
+    """Return the schema of a query parameter, which cannot be null."""
     kind, *_ = schema.get("anyOf", [schema])
     return {name: value for name, value in kind.items() if (name, value) != ("default", None)}
 
 
-def _limit(properties: Schema, required: Collection[str]) -> None:
+def _add_limits(properties: Schema, required: Collection[str]) -> None:
     for name, schema in properties.items():
         for kind in schema.get("anyOf", [schema]):
-            _limit_kind(kind.get("items", kind), name, is_required=name in required)
+            _add_value_limits(kind.get("items", kind), name, is_required=name in required)
 
 
-def _limit_kind(kind: Schema, name: str, *, is_required: bool) -> None:
-    if kind.get("type") == "integer":
-        kind.update(WHOLE_NUMBER | kind)
-    elif kind.get("type") == "number":
-        kind.update({"exclusiveMinimum": -NUMBER_LIMIT, "exclusiveMaximum": NUMBER_LIMIT} | kind)
-    elif kind.get("type") == "string" and name in MAX_LENGTHS:
-        kind["maxLength"] = MAX_LENGTHS[name]
+def _add_value_limits(schema: Schema, name: str, *, is_required: bool) -> None:
+    if schema.get("type") == "integer":
+        schema.update(INTEGER | schema)
+    elif schema.get("type") == "number":
+        limits = {"exclusiveMinimum": -NUMBER_LIMIT, "exclusiveMaximum": NUMBER_LIMIT}
+        schema.update(limits | schema)
+    elif schema.get("type") == "string" and name in MAX_LENGTHS:
+        schema["maxLength"] = MAX_LENGTHS[name]
         if is_required:
-            kind["pattern"] = _NOT_BLANK
+            schema["pattern"] = _NOT_BLANK

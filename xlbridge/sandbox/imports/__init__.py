@@ -1,1 +1,1 @@
-"""Imports of the sandbox: workbooks to records, directly or through the queue."""
+"""Imports of workbooks in the sandbox, directly or through the queue."""

@@ -1,4 +1,4 @@
-"""Imports of uploaded workbooks, at once or by a background thread that works through the queue.
+"""Imports of uploaded workbooks, directly or by a background thread that processes the queue.
 
 Source: the spec, Import, and Authentication and utilities.
 """
@@ -37,7 +37,7 @@ from xlbridge.sandbox.problems import (
 )
 from xlbridge.sandbox.storage import TRANSIENT_ERRORS
 from xlbridge.settings import WorkbookLimits
-from xlbridge.wire import Operation, WireModel
+from xlbridge.wire import WireModel
 from xlbridge.wire.financial import PayableInput, ReceivableInput
 from xlbridge.wire.imports import (
     IMPORT,
@@ -71,23 +71,23 @@ IMPORTED_RESOURCES: Mapping[
     ServiceInvoiceInput: ServiceInvoiceRegistration,
     AddressingInput: AddressingRegistration,
 }
-"""The rules of the area that judge and write the rows of a resource, by the resource's model."""
+"""Registration that validates and writes the rows of a resource, by the resource's model."""
 
 
 _CENTS = Decimal("0.01")
-_COMPARED_IN_COLUMN = frozenset({"code-shape", "code-decimals"})
-"""Findings that depend on the other codes of the column, of which a file may have a part only."""
+_WHOLE_COLUMN_FINDINGS = frozenset({"code-shape", "code-decimals"})
+"""Findings that depend on the other codes of the column; a file may have only part of them."""
 
 
 def read_upload(
     content: bytes, resource: Resource, catalogue: Catalogue, limits: WorkbookLimits
 ) -> list[UploadedLine]:
-    """Read an uploaded workbook; its lines carry what the resource's schema finds wrong.
+    """Read an uploaded workbook; its lines have the problems found by the resource's schema.
 
-    Raises ``RequestError`` (400) when it is not a readable .xlsx, it is unclear which of its
-    sheets is meant, or its layout is wrong.
+    Raises ``RequestError`` (400) if it is not a readable .xlsx, its sheet is ambiguous, or its
+    layout is wrong.
     """
-    # pandas and pandera cost most of a second: they are loaded when the first file comes.
+    # Loads pandas and pandera, which takes most of a second, only when needed.
     from xlbridge.validation import validate_workbook
 
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
@@ -102,11 +102,11 @@ def read_upload(
     by_row = {line.row: line for line in lines}
     layout: list[Problem] = []
     for finding in validated.error_findings():
-        if finding.kind.code not in _COMPARED_IN_COLUMN:
+        if finding.kind.code not in _WHOLE_COLUMN_FINDINGS:
             line = None if finding.row is None else by_row.get(finding.row)
-            # A message may quote its cell, and no database but SQLite keeps a NUL.
-            told = finding.message.pt.replace("\0", "\N{REPLACEMENT CHARACTER}")
-            (layout if line is None else line.problems).append((finding.column or "", told))
+            # A message may quote its cell, and only SQLite stores NUL.
+            message = finding.message.pt.replace("\0", "\N{REPLACEMENT CHARACTER}")
+            (layout if line is None else line.problems).append((finding.column or "", message))
     if layout:
         raise invalid(*layout)
     return lines
@@ -123,47 +123,47 @@ def _lines(validated: "ValidatedSheet", resource: Resource) -> Iterator[Uploaded
 def _plain_values(values: "pd.Series[Any]", column: Column) -> list[Any]:
     if values.isna().all():
         return [None] * len(values)
-    plain = _PLAIN.get(column.kind, str)
+    convert = _CONVERTERS.get(column.kind, str)
     return [
-        None if missing else plain(value)
+        None if missing else convert(value)
         for value, missing in zip(values.array, values.isna(), strict=True)
     ]
 
 
-_PLAIN: Mapping[Kind, Callable[[Any], Any]] = {
+_CONVERTERS: Mapping[Kind, Callable[[Any], Any]] = {
     Kind.INTEGER: int,
     Kind.MONEY: lambda value: Decimal(str(value)).quantize(_CENTS),
     Kind.NUMBER: lambda value: Decimal(str(value)),
     Kind.DATE: lambda value: value.to_pydatetime(),
     Kind.BOOLEAN: bool,
 }
-"""Converters from values of a frame to plain ones, by kind; any other kind becomes a text."""
+"""Converters from values of a frame to plain ones, by kind; other kinds become text."""
 
 
-_MOST_LINES_KEPT = 50_000
-"""Most lines of a sheet that is kept: some 50 MB."""
+_MAX_CACHED_LINES = 50_000
+"""Maximum lines of a sheet in the cache: some 50 MB."""
 
 
-def read_again(content: bytes, resource: Resource, sandbox: Sandbox) -> list[UploadedLine]:
-    """Read an uploaded workbook, which mostly comes again: previewed, queued, processed.
+def read_cached(content: bytes, resource: Resource, sandbox: Sandbox) -> list[UploadedLine]:
+    """Read an uploaded workbook through the cache: most are previewed, queued and processed.
 
-    The one that came last is kept as it was read. Raises as ``read_upload``.
+    Raises like ``read_upload``.
     """
     key = hashlib.sha256(b"\0".join((resource.name.encode(), content))).digest()
-    last = sandbox.last_upload
-    # Several calls read and write this at a time: each sees one pair or another.
-    kept = last.kept
-    if kept is not None and kept[0] == key:
-        read: list[UploadedLine] = kept[1]
+    cache = sandbox.upload_cache
+    # Read once: another thread may replace the entry.
+    entry = cache.entry
+    if entry is not None and entry[0] == key:
+        lines: list[UploadedLine] = entry[1]
     else:
-        read = read_upload(content, resource, sandbox.catalogue, sandbox.limits)
-    last.kept = (key, read) if len(read) <= _MOST_LINES_KEPT else None
-    # Problems are added to them that may be none the next time.
-    return [replace(line, problems=[*line.problems]) for line in read]
+        lines = read_upload(content, resource, sandbox.catalogue, sandbox.limits)
+    cache.entry = (key, lines) if len(lines) <= _MAX_CACHED_LINES else None
+    # Copies: callers add problems that may not apply the next time.
+    return [replace(line, problems=[*line.problems]) for line in lines]
 
 
 def require_no_failed_lines(lines: Iterable[UploadedLine]) -> None:
-    """Raise ``RequestError`` (400) naming every failed line, if there is one."""
+    """Raise ``RequestError`` (400) with the problems of all lines, if there are any."""
     problems = [
         (key, f"Linha {line.row}: {message}") for line in lines for key, message in line.problems
     ]
@@ -174,7 +174,7 @@ def require_no_failed_lines(lines: Iterable[UploadedLine]) -> None:
 def import_lines(
     lines: Iterable[UploadedLine], resource: Resource, connection: Connection, now: datetime
 ) -> None:
-    """Write the lines that break no rule; the others are given their problems."""
+    """Write the valid lines; add their problems to the others."""
     registration = new_registration(resource, connection, now)
     for line in lines:
         if line.problems:
@@ -186,7 +186,7 @@ def import_lines(
             continue
         if isinstance(data, WireModel):
             line.problems.extend(record_problems(data))
-        # A number beyond the limits cannot even be looked up in every database.
+        # Not every database can look up a number beyond the limits.
         if not line.problems:
             line.problems.extend(registration.problems(data))
         if not line.problems:
@@ -205,17 +205,11 @@ def new_registration(
 
 
 def line_input(line: UploadedLine, resource: Resource) -> Any:
-    """Return a line as the record that its resource's rules judge. Raises ``ValidationError``."""
+    """Return a line as input of its resource's registration. Raises ``ValidationError``."""
     model = resource.row_model
     if model is None:
         return {name: _as_json_value(value) for name, value in line.record.items()}
     return model.model_validate(line.record)
-
-
-def _as_json(data: Any) -> dict[str, Any]:
-    if isinstance(data, WireModel):
-        return data.model_dump(mode="json", exclude_none=True)
-    return dict(data)
 
 
 def _as_json_value(value: Any) -> Any:
@@ -226,13 +220,13 @@ def _as_json_value(value: Any) -> Any:
 
 @handles(IMPORT)
 def import_directly(call: Call) -> ImportRecords:
-    records = _import(call, _resource(call, IMPORT))
+    records = _import(call)
     return ImportRecords(totalDeRegistros=len(records), registros=records)
 
 
 @handles(IMPORT_ADDRESSING)
 def import_addressing(call: Call) -> AddressingRecords:
-    records = _import(call, _resource(call, IMPORT_ADDRESSING))
+    records = _import(call)
     return AddressingRecords(
         totalDeRegistros=len(records),
         produtoMapeamentoEstoque=[AddressingRecord.model_validate(record) for record in records],
@@ -240,108 +234,111 @@ def import_addressing(call: Call) -> AddressingRecords:
 
 
 @handles(IMPORT_QUEUE)
-def import_later(call: Call) -> int:
-    resource = _resource(call, IMPORT_QUEUE)
+def queue_import(call: Call) -> int:
+    resource = _resource(call)
     file = call.workbook()
-    read_again(file.content, resource, call.sandbox)
-    released = not resource.paths.needs_processar
+    read_cached(file.content, resource, call.sandbox)
     log_id = queue.enqueue(
         call.connection,
         resource=resource.name,
         filename=file.filename,
         content=file.content,
-        user_id=call.owner,
-        released=released,
+        user_id=call.authenticated_user_id,
+        released=not resource.paths.needs_processar,
         now=call.now,
     )
-    call.after_commit(call.sandbox.wake_worker)
+    call.on_commit.append(call.sandbox.wake_worker)
     return log_id
 
 
 @handles(IMPORT_PROCESS)
 def process(call: Call) -> ImportLog:
     released = queue.release(call.connection, call.path["id"])
-    log = _log(call)
+    log = show_log(call)
     if not released:
         raise invalid(("id", f"O arquivo {log.id} já foi liberado (situação: {log.situacao})."))
-    call.after_commit(call.sandbox.wake_worker)
+    call.on_commit.append(call.sandbox.wake_worker)
     return log
 
 
 @handles(IMPORT_LOG)
 def show_log(call: Call) -> ImportLog:
-    return _log(call)
-
-
-def _log(call: Call) -> ImportLog:
     log = queue.read_log(call.connection, call.path["id"])
     if log is None:
         raise not_found("id", "Log de importação não encontrado.")
     return log
 
 
-def _resource(call: Call, operation: Operation) -> Resource:
-    """The resource whose sheets the operation takes, by the path or as its only one.
+def _resource(call: Call) -> Resource:
+    """Return the resource of an import, from the path or as the only one of its operation.
 
-    Raises ``RequestError`` (404) where there is none.
+    Raises ``RequestError`` (404) if there is none.
     """
+    operation = call.operation.name
     for resource in call.sandbox.catalogue.values():
-        takes = operation.name in (resource.paths.direct_name, resource.paths.queue_name)
-        if takes and call.path.get("resource", resource.name) == resource.name:
+        accepted = operation in (resource.paths.direct_name, resource.paths.queue_name)
+        if accepted and call.path.get("resource", resource.name) == resource.name:
             return resource
     raise not_found("resource", "Não há importação deste recurso.")
 
 
-def _import(call: Call, resource: Resource) -> list[dict[str, Any]]:
-    lines = read_again(call.workbook().content, resource, call.sandbox)
+def _import(call: Call) -> list[dict[str, Any]]:
+    resource = _resource(call)
+    lines = read_cached(call.workbook().content, resource, call.sandbox)
     require_no_failed_lines(lines)
     if not call.query_as(ImportQuery).preview:
         import_lines(lines, resource, call.connection, call.now)
         require_no_failed_lines(lines)
-    return [_as_json(line_input(line, resource)) for line in lines]
+    records = (line_input(line, resource) for line in lines)
+    return [
+        record.model_dump(mode="json", exclude_none=True)
+        if isinstance(record, WireModel)
+        else record
+        for record in records
+    ]
 
 
 _logger = logging.getLogger(__name__)
 
-LINES_AT_ONCE = 20_000
-"""Number of lines that one transaction imports: a few seconds' work."""
+LINES_PER_TRANSACTION = 20_000
+"""Lines that one transaction imports: a few seconds' work."""
 
 _IDLE_SECONDS = 5.0
 
 
 class ImportWorker:
-    """A thread that processes released files until it is stopped."""
+    """Thread that processes released files until it is stopped."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._waiting = Event()
+        self._wake = Event()
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="import-worker", daemon=True)
 
     def start(self) -> None:
-        """Begin with what an earlier run left."""
+        """Start with files left by an earlier run."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Tell that a file was released."""
-        self._waiting.set()
+        """Signal that a file was released."""
+        self._wake.set()
 
     def stop(self) -> None:
-        """Stop; a file that is being processed is left for the next run."""
+        """Stop; a file in progress is left for the next run."""
         self._stopping.set()
-        self._waiting.set()
+        self._wake.set()
         self._thread.join(timeout=_IDLE_SECONDS)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._waiting.clear()
+            self._wake.clear()
             try:
-                busy = self._process_next()
+                has_worked = self._process_next()
             except Exception:
                 _logger.exception("the import worker failed")
-                busy = False
-            if not busy:
-                self._waiting.wait(_IDLE_SECONDS)
+                has_worked = False
+            if not has_worked:
+                self._wake.wait(_IDLE_SECONDS)
 
     def _process_next(self) -> bool:
         with self._sandbox.storage.transaction(writing=True) as connection:
@@ -353,12 +350,12 @@ class ImportWorker:
         try:
             sandbox = self._sandbox
             resource = sandbox.catalogue[file.resource]
-            lines = read_again(file.content, resource, sandbox)
-            sandbox.last_upload.kept = None
+            lines = read_cached(file.content, resource, sandbox)
+            sandbox.upload_cache.entry = None
             while not self._stopping.is_set() and self._import_next(file.id, lines, resource):
                 pass
         except TRANSIENT_ERRORS:
-            # It may pass; the file is still running, and taken up again.
+            # The file is still marked as running, and will be resumed.
             raise
         except Exception as error:
             message = "O arquivo não pôde ser processado."
@@ -367,22 +364,22 @@ class ImportWorker:
             else:
                 _logger.exception("file %s could not be processed", file.id)
             with self._sandbox.storage.transaction(writing=True) as connection:
-                queue.end_file(connection, file.id, self._now(), message)
+                queue.finish_file(connection, file.id, self._now(), message)
         return True
 
     def _import_next(self, log_id: int, lines: list[UploadedLine], resource: Resource) -> bool:
-        """Import the next lines, and say whether there are more; others may write in between."""
+        """Import the next lines in one transaction, and return whether more are left."""
         with self._sandbox.storage.transaction(writing=True) as connection:
-            done = queue.lines_done(connection, log_id)
+            done = queue.count_done_lines(connection, log_id)
             if done is None:
                 return False
-            piece = lines[done : done + LINES_AT_ONCE]
-            import_lines(piece, resource, connection, self._now())
-            queue.record_lines(connection, log_id, piece, len(lines))
-            more = done + len(piece) < len(lines)
-            if not more:
-                queue.end_file(connection, log_id, self._now())
-        return more
+            batch = lines[done : done + LINES_PER_TRANSACTION]
+            import_lines(batch, resource, connection, self._now())
+            queue.record_lines(connection, log_id, batch, len(lines))
+            has_more = done + len(batch) < len(lines)
+            if not has_more:
+                queue.finish_file(connection, log_id, self._now())
+        return has_more
 
     def _now(self) -> datetime:
         return self._sandbox.clock().replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""The queue of uploaded files, their lines and logs; records of resources without a wire model.
+"""Queue of uploaded files, their lines and logs; records of resources without a wire model.
 
 Source: the spec, Import and States (import log).
 """
@@ -46,7 +46,7 @@ own_records = Table(
 
 @dataclass(slots=True)
 class UploadedLine:
-    """One line: its row as Excel counts it, its filled cells by column, what is wrong with it."""
+    """One line: Excel row number, filled cells by column, problems."""
 
     row: int
     record: dict[str, Any]
@@ -54,7 +54,7 @@ class UploadedLine:
 
 
 class OwnRecordRegistration:
-    """Registration of records as they are; their resource's schema has judged them already."""
+    """Registration of records that only their resource's schema validates."""
 
     def __init__(self, connection: Connection, resource: str) -> None:
         self._connection = connection
@@ -62,7 +62,7 @@ class OwnRecordRegistration:
         self._rows: list[dict[str, Any]] = []
 
     def problems(self, data: dict[str, Any]) -> list[Problem]:
-        """Return nothing: there are no rules beyond the schema's."""
+        """Return no problems: there are no rules beyond the schema."""
         return []
 
     def accept(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def enqueue(
     connection: Connection, *, resource: str, filename: str, content: bytes, user_id: int,
     released: bool, now: datetime,
 ) -> int:  # fmt: skip
-    """Store a file; ``released`` lets the worker process it. Return the log's id."""
+    """Store a file and return the id of its log; the worker processes it once ``released``."""
     statement = insert(import_logs).values(
         resource=resource,
         filename=filename,
@@ -133,13 +133,13 @@ def enqueue(
 
 
 def release(connection: Connection, log_id: int) -> bool:
-    """Release a waiting file to the worker. Return False when it was released already."""
+    """Release a waiting file to the worker. Return False if it already was."""
     statement = update(import_logs).where(import_logs.c.id == log_id, ~import_logs.c.released)
     return connection.execute(statement.values(released=True)).rowcount == 1
 
 
 def read_log(connection: Connection, log_id: int) -> ImportLog | None:
-    """Return a file's log, None where there is none."""
+    """Return a file's log, None if there is none."""
     log = connection.execute(select(*_LOG_COLUMNS).where(import_logs.c.id == log_id)).one_or_none()
     if log is None:
         return None
@@ -168,16 +168,16 @@ def read_log(connection: Connection, log_id: int) -> ImportLog | None:
 
 
 def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
-    """Mark the oldest file that may be processed as running, and return it; None without one.
+    """Mark the oldest unfinished file as running, and return it; None if there is none.
 
-    One that is running already was left by a process that died: it is taken up where that was,
-    since lines and what became of them are only ever committed together.
+    A file already running was left by a process that died. It can be resumed, since lines and
+    their outcome are committed together.
     """
-    waiting = or_(
+    unfinished = or_(
         import_logs.c.state == ImportState.RUNNING,
         (import_logs.c.state == ImportState.PENDING) & import_logs.c.released,
     )
-    oldest = select(import_logs).where(waiting).order_by(import_logs.c.id).limit(1)
+    oldest = select(import_logs).where(unfinished).order_by(import_logs.c.id).limit(1)
     file = connection.execute(oldest).one_or_none()
     if file is not None:
         connection.execute(
@@ -189,15 +189,14 @@ def start_next_file(connection: Connection, now: datetime) -> Row[Any] | None:
 
 
 def has_unfinished_files(connection: Connection) -> bool:
-    """Return whether a released file is still unfinished."""
-    unended = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
-    return bool(connection.scalar(select(exists().where(unended))))
+    """Return whether a released file is not finished."""
+    unfinished = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
+    return bool(connection.scalar(select(exists().where(unfinished))))
 
 
-def lines_done(connection: Connection, log_id: int) -> int | None:
-    """Return how many lines of a running file are done; None when another process has ended it."""
-    running = select(import_logs.c.imported).where(_is_running(log_id))
-    imported = connection.scalar(running)
+def count_done_lines(connection: Connection, log_id: int) -> int | None:
+    """Return how many lines of a running file are done; None if another process finished it."""
+    imported = connection.scalar(select(import_logs.c.imported).where(_is_running(log_id)))
     if imported is None:
         return None
     rejected = select(func.count()).where(rejected_lines.c.log_id == log_id)
@@ -205,11 +204,11 @@ def lines_done(connection: Connection, log_id: int) -> int | None:
 
 
 def record_lines(
-    connection: Connection, log_id: int, piece: Sequence[UploadedLine], total: int
+    connection: Connection, log_id: int, lines: Sequence[UploadedLine], total: int
 ) -> None:
-    """Write what became of the next lines of a file, which has so many in ``total``."""
-    failed = [line for line in piece if line.problems]
-    imported = import_logs.c.imported + len(piece) - len(failed)
+    """Record the outcome of the next lines of a file with ``total`` lines."""
+    failed = [line for line in lines if line.problems]
+    imported = import_logs.c.imported + len(lines) - len(failed)
     statement = update(import_logs).where(_is_running(log_id))
     connection.execute(statement.values(total=total, imported=imported))
     if failed:
@@ -220,19 +219,18 @@ def _is_running(log_id: int) -> ColumnElement[bool]:
     return (import_logs.c.id == log_id) & (import_logs.c.state == ImportState.RUNNING)
 
 
-def end_file(
+def finish_file(
     connection: Connection, log_id: int, now: datetime, message: str | None = None
 ) -> None:
-    """Write the end of a file's processing; ``message`` says why it could not be processed."""
-    ending = update(import_logs).where(_is_running(log_id))
+    """Mark a file as finished and notify its user; ``message`` is why processing failed."""
     values = {"state": ImportState.FINISHED, "finished": now, "message": message}
-    ended = connection.execute(ending.values(values))
-    if ended.rowcount != 1:
+    finished = connection.execute(update(import_logs).where(_is_running(log_id)).values(values))
+    if finished.rowcount != 1:
         return
-    owner = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)
+    email = select(users.c.email).join(import_logs).where(import_logs.c.id == log_id)
     notification = {
         "log_id": log_id,
-        "recipient": connection.scalar(owner),
+        "recipient": connection.scalar(email),
         "subject": f"Importação {log_id} concluída",
     }
     connection.execute(insert(outbox).values(notification))

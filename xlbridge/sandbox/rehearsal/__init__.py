@@ -1,4 +1,4 @@
-"""Support of rehearsals: missing codes made up, stored rows counted."""
+"""Support for rehearsals: placeholders for missing codes, and comparison of stored rows."""
 
 import lazy_loader
 

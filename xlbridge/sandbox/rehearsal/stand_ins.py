@@ -1,7 +1,7 @@
-"""Stand-ins for codes that real workbooks name and a practice database lacks.
+"""Stand-ins for codes that real workbooks refer to and the rehearsal database lacks.
 
-The schema's ``references`` tell in which registry a code must exist; for columns without one,
-it is the registry that the rules of the record look in.
+The registry of a code comes from the ``references`` of its column in the schema, or from the rules
+of the record.
 """
 
 from collections import Counter
@@ -54,12 +54,12 @@ REGISTRY_TITLES: Mapping[str, Text] = {
     abc_costs.name: Text(pt="custos ABC", en="ABC costs"),
     services.name: Text(pt="serviços", en="services"),
 }
-"""Names of the registries in which stand-ins are made."""
+"""Titles of the registries in which stand-ins are created."""
 
-_NAMED_BY: Mapping[str, frozenset[str]] = {
+_ALTERNATIVE_KEYS: Mapping[str, frozenset[str]] = {
     "cliente": frozenset({"cnpjcpf", "seuCodigo", "idws", "nomeComercial"}),
 }
-"""The fields by which a record of a registry can be made that is named otherwise than by code."""
+"""Fields other than the code by which rows refer to a record of a registry."""
 
 _BY_CODE = (
     "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDoVendedor",
@@ -69,7 +69,7 @@ _WAREHOUSE_FIELDS = ("codigoDaFilial", "codigoDoAlmoxarifado")
 _SECTION_WAREHOUSE_FIELDS = ("codigoDaFilialSecao", "codigoDoAlmoxarifadoSecao")
 _REVENUE = {ReceivableInput: True, PayableInput: False}
 _SCOPE_OF_REGISTRY = {clients: "client", suppliers: "supplier", products: "product"}
-"""The registries whose codes the system gives out, with the scope that it counts them in."""
+"""Registries whose codes the system generates, with the scope of their counter."""
 
 CODE_COLUMNS = frozenset(
     {
@@ -81,150 +81,151 @@ CODE_COLUMNS = frozenset(
         "codigoDaSecao",
     }
 )
-"""The columns without a reference whose values must exist all the same."""
+"""Columns without a reference whose values must exist in a registry."""
 
 
 class StandIns:
-    """Makes what rows name and the database lacks, within one transaction.
+    """Creates records that rows refer to and the database lacks, within one transaction.
 
-    ``made`` counts them by the table that they are in; what was there and inactive, or belonged
-    elsewhere, is made usable and counted too.
+    ``counts`` are the records created by table, including existing ones that had to be activated
+    or reassigned.
     """
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         self._connection = connection
         self._now = now
-        self._known: dict[str, dict[object, Mapping[str, Any]]] = {}
-        self.made: Counter[str] = Counter()
-        self._by_reference: Mapping[str, Callable[[Any], None]] = {
-            "cliente": self._client,
-            "fornecedor": lambda code: self._need(suppliers, code, active=True),
-            "produto": lambda code: self._need(products, code, {"price": 0, "weight": 0}),
-            "centro-de-custo": lambda code: self._need(cost_centres, code),
-            "tipo-de-cliente": lambda code: self._need(client_types, code),
-            "tipo-de-produto": lambda code: self._need(product_types, code),
-            "filial": self._branch,
+        self._existing: dict[str, dict[object, Mapping[str, Any]]] = {}
+        self.counts: Counter[str] = Counter()
+        self._ensure_by_reference: Mapping[str, Callable[[Any], None]] = {
+            "cliente": self._ensure_client,
+            "fornecedor": lambda code: self._ensure(suppliers, code, active=True),
+            "produto": lambda code: self._ensure(products, code, {"price": 0, "weight": 0}),
+            "centro-de-custo": lambda code: self._ensure(cost_centres, code),
+            "tipo-de-cliente": lambda code: self._ensure(client_types, code),
+            "tipo-de-produto": lambda code: self._ensure(product_types, code),
+            "filial": self._ensure_branch,
         }
 
-    def for_row(self, resource: Resource, row: Mapping[str, Any]) -> None:
-        """Make what one row names; ``row`` holds its filled cells in the columns concerned."""
+    def create_for_row(self, resource: Resource, row: Mapping[str, Any]) -> None:
+        """Create what one row refers to; ``row`` has its filled cells in columns of codes."""
         for column in resource.columns:
             if column.references is not None and column.name in row:
-                self._by_reference[column.references](row[column.name])
+                self._ensure_by_reference[column.references](row[column.name])
         model = resource.row_model
         if model is None:
             return
         for name in _BY_CODE:
             if name in row:
-                self._need(REGISTRIES[name][0], row[name])
+                self._ensure(REGISTRIES[name][0], row[name])
         if (code := row.get("codigoDoItemDeLancamento")) is not None and model in _REVENUE:
-            self._need(categories, code, revenue=_REVENUE[model])
+            self._ensure(categories, code, revenue=_REVENUE[model])
         if (code := row.get("codigoDaCarteira")) is not None:
-            self._need(portfolios, code, account=row["codigoDaContaCorrente"])
+            self._ensure(portfolios, code, account=row["codigoDaContaCorrente"])
         branch, warehouse = (row.get(name) for name in _WAREHOUSE_FIELDS)
         if branch is None or warehouse is None:
             return
-        self._need_place(branch, warehouse)
-        theirs, there = (row.get(name) for name in _SECTION_WAREHOUSE_FIELDS)
-        place = (theirs or branch, there or warehouse)
-        if (code := row.get("codigoDaSecao")) is not None:
-            self._need_place(*place)
-            self._need_row(sections, branch=place[0], warehouse=place[1], code=code)
+        self._ensure_warehouse(branch, warehouse)
+        section = row.get("codigoDaSecao")
+        if section is not None:
+            section_branch, section_warehouse = (row.get(n) for n in _SECTION_WAREHOUSE_FIELDS)
+            branch, warehouse = section_branch or branch, section_warehouse or warehouse
+            self._ensure_warehouse(branch, warehouse)
+            self._ensure_row(sections, branch=branch, warehouse=warehouse, code=section)
 
-    def named(self, registry: str, field: str, value: str) -> None:
-        """Make a record of a registry that is named by a field of its listing, if there is none."""
-        if field not in _NAMED_BY.get(registry, ()):
+    def create_by_field(self, registry: str, field: str, value: str) -> None:
+        """Create a record with this value of a field, if the registry has none."""
+        if field not in _ALTERNATIVE_KEYS.get(registry, ()):
             return
-        found = select(clients.c.codigoDoCliente).where(clients.c[field] == value)
-        if self._connection.execute(found).first() is None:
-            self._move_on(clients)
+        matching = select(clients.c.codigoDoCliente).where(clients.c[field] == value)
+        if self._connection.execute(matching).first() is None:
+            self._advance_counter(clients)
             numbers = Numbers(self._connection)
             code = numbers.next(_SCOPE_OF_REGISTRY[clients])
             numbers.write()
             self._insert_client(code, {field: value})
 
-    def finish(self) -> None:
-        """Advance the system's own codes past those that were made."""
+    def advance_counters(self) -> None:
+        """Advance the counters of generated codes past those that were created."""
         for table in _SCOPE_OF_REGISTRY:
-            self._move_on(table)
+            self._advance_counter(table)
 
-    def _move_on(self, table: Table) -> None:
+    def _advance_counter(self, table: Table) -> None:
         (key,) = table.primary_key
         last = self._connection.scalar(select(func.max(key))) or 0
-        outrun = (counters.c.scope == _SCOPE_OF_REGISTRY[table]) & (counters.c.last < last)
-        self._connection.execute(update(counters).where(outrun).values(last=last))
+        is_behind = (counters.c.scope == _SCOPE_OF_REGISTRY[table]) & (counters.c.last < last)
+        self._connection.execute(update(counters).where(is_behind).values(last=last))
 
-    def _need(
-        self, table: Table, code: Any, fresh: Mapping[str, Any] | None = None, **wanted: Any
+    def _ensure(
+        self, table: Table, code: Any, defaults: Mapping[str, Any] | None = None, **required: Any
     ) -> None:
-        """Insert a code that is missing, and give its columns the ``wanted`` values."""
-        known = self._rows(table, "code")
-        there = known.get(code)
-        if there is None:
-            row = {"code": code, "name": _stand_in_name(code), **(fresh or {}), **wanted}
+        """Insert a missing code with ``defaults``, and set the ``required`` values."""
+        existing = self._rows(table, "code")
+        row = existing.get(code)
+        if row is None:
+            row = {"code": code, "name": _stand_in_name(code), **(defaults or {}), **required}
             self._connection.execute(insert(table).values(row))
-        elif any(there[name] != value for name, value in wanted.items()):
-            self._connection.execute(update(table).where(table.c.code == code).values(wanted))
+        elif any(row[name] != value for name, value in required.items()):
+            self._connection.execute(update(table).where(table.c.code == code).values(required))
         else:
             return
-        known[code] = {**(there or {}), "code": code, **wanted}
-        self.made[table.name] += 1
+        existing[code] = {**row, **required}
+        self.counts[table.name] += 1
 
-    def _client(self, code: int) -> None:
-        known = self._rows(clients, "codigoDoCliente")
-        there = known.get(code)
-        if there is None:
+    def _ensure_client(self, code: int) -> None:
+        existing = self._rows(clients, "codigoDoCliente")
+        client = existing.get(code)
+        if client is None:
             self._insert_client(code, {})
-        elif not there["ativo"]:
-            of_code = clients.c.codigoDoCliente == code
-            self._connection.execute(update(clients).where(of_code).values(ativo=True))
-            known[code] = {**there, "ativo": True}
-            self.made[clients.name] += 1
+        elif not client["ativo"]:
+            by_code = clients.c.codigoDoCliente == code
+            self._connection.execute(update(clients).where(by_code).values(ativo=True))
+            existing[code] = {**client, "ativo": True}
+            self.counts[clients.name] += 1
 
-    def _insert_client(self, code: int, said: Mapping[str, Any]) -> None:
+    def _insert_client(self, code: int, values: Mapping[str, Any]) -> None:
         client = Client(
             codigoDoCliente=code,
             nomeComercial=_stand_in_name(code),
             natureza="J",
             ativo=True,
             ultimaAtualizacao=self._now,
-            **said,
+            **values,
         )
         self._connection.execute(insert(clients).values(client.model_dump()))
         self._rows(clients, "codigoDoCliente")[code] = client.model_dump()
-        self.made[clients.name] += 1
+        self.counts[clients.name] += 1
 
-    def _branch(self, code: int) -> None:
-        """A branch that bills, as the first of those that do."""
-        self._need(branches, code)
-        known = self._rows(issuers, "code")
-        if code not in known and known:
-            like = known[min(known)]  # type: ignore[type-var]
-            row = {**like, "code": code, "name": _stand_in_name(code)}
+    def _ensure_branch(self, code: int) -> None:
+        """Ensure a branch that can bill, with the billing defaults of the first issuer."""
+        self._ensure(branches, code)
+        existing = self._rows(issuers, "code")
+        if code not in existing and existing:
+            first = existing[min(existing)]  # type: ignore[type-var]
+            row = {**first, "code": code, "name": _stand_in_name(code)}
             self._connection.execute(insert(issuers).values(row))
-            known[code] = row
+            existing[code] = row
 
-    def _need_place(self, branch: int, warehouse: int) -> None:
-        self._branch(branch)
-        self._need_row(warehouses, branch=branch, code=warehouse)
+    def _ensure_warehouse(self, branch: int, warehouse: int) -> None:
+        self._ensure_branch(branch)
+        self._ensure_row(warehouses, branch=branch, code=warehouse)
 
-    def _need_row(self, table: Table, **key: Any) -> None:
-        """Make a row that a code alone does not name."""
-        if table.name not in self._known:
+    def _ensure_row(self, table: Table, **key: Any) -> None:
+        """Insert a missing row of a table with a composite key."""
+        if table.name not in self._existing:
             columns = [table.c[name] for name in key]
-            found = self._connection.execute(select(*columns))
-            self._known[table.name] = {tuple(row): {} for row in found}
-        place = tuple(key.values())
-        if place not in self._known[table.name]:
+            rows = self._connection.execute(select(*columns))
+            self._existing[table.name] = {tuple(row): {} for row in rows}
+        key_values = tuple(key.values())
+        if key_values not in self._existing[table.name]:
             self._connection.execute(insert(table).values(**key, name=_stand_in_name(key["code"])))
-            self._known[table.name][place] = {}
-            self.made[table.name] += 1
+            self._existing[table.name][key_values] = {}
+            self.counts[table.name] += 1
 
-    def _rows(self, table: Table, code: str) -> dict[object, Mapping[str, Any]]:
-        if table.name not in self._known:
-            found = self._connection.execute(select(table)).mappings()
-            self._known[table.name] = {row[code]: dict(row) for row in found}
-        return self._known[table.name]
+    def _rows(self, table: Table, key: str) -> dict[object, Mapping[str, Any]]:
+        if table.name not in self._existing:
+            rows = self._connection.execute(select(table)).mappings()
+            self._existing[table.name] = {row[key]: dict(row) for row in rows}
+        return self._existing[table.name]
 
 
 def _stand_in_name(code: object) -> str:

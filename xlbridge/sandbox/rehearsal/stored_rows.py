@@ -1,7 +1,4 @@
-"""Rows as the database stores them, to prove that an import did what its answers said.
-
-The tables themselves are read, and compared with the rows that a workbook should become.
-"""
+"""Digests of stored rows, to compare the tables with the rows that a workbook should produce."""
 
 import hashlib
 import json
@@ -35,10 +32,7 @@ _PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class RowDigest:
-    """A row as a table holds it: the digest of all that was said of it, and that of its key.
-
-    The key is of use where a row replaces the one with its key; elsewhere it is the same digest.
-    """
+    """Digests of a stored row's key and content; equal if rows never replace each other."""
 
     key: bytes
     content: bytes
@@ -46,7 +40,7 @@ class RowDigest:
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """The rows of a table, by their forms. ``replaces`` says that each key is there once."""
+    """Rows of a table by digest. ``replaces``: a row replaces the one with the same key."""
 
     table: str
     rows: Counter[RowDigest]
@@ -55,18 +49,18 @@ class StoredRows:
 
 @dataclass(frozen=True, slots=True)
 class _TableSpec:
-    """The table of a resource's rows; ``generated`` are the columns that the system fills in."""
+    """Table of a resource's rows; ``generated`` are the columns that the system fills in."""
 
     table: Table
     generated: frozenset[str]
     replaces: bool = False
 
     @property
-    def names(self) -> list[str]:
+    def column_names(self) -> list[str]:
         return [column.name for column in self.table.columns if column.name not in self.generated]
 
-    def form(self, values: Mapping[str, Any]) -> RowDigest:
-        content = _digest(_canonical_value(values[name]) for name in self.names)
+    def row_digest(self, values: Mapping[str, Any]) -> RowDigest:
+        content = _digest(_canonical_value(values[name]) for name in self.column_names)
         if not self.replaces:
             return RowDigest(content, content)
         keys = (column.name for column in self.table.primary_key)
@@ -94,7 +88,7 @@ _TITLES: Mapping[str, Text] = {
 
 
 def table_name_of(resource: Resource) -> str:
-    """Return what the table of a resource's rows is called."""
+    """Return the name of the table of a resource's rows."""
     model = resource.row_model
     return (
         f"{own_records.name}:{resource.name}" if model is None else _TABLE_SPECS[model].table.name
@@ -102,21 +96,22 @@ def table_name_of(resource: Resource) -> str:
 
 
 def table_title(name: str) -> Text | str:
-    """Return what reports call a table; the records of an own resource by the resource's name."""
+    """Return the title of a table in reports: for own resources, the resource's name."""
     return _TITLES.get(name, name.removeprefix(f"{own_records.name}:"))
 
 
 def read_stored_rows(connection: Connection, resource: Resource) -> StoredRows:
-    """Return all rows of the table that a resource's rows are in."""
+    """Return all rows of the table of a resource."""
     model = resource.row_model
     if model is None:
-        found = select(own_records.c.record).where(own_records.c.resource == resource.name)
-        own = Counter(_own_record_digest(record) for record in connection.scalars(found))
-        return StoredRows(table_name_of(resource), own)
-    home = _TABLE_SPECS[model]
-    columns = {*home.names, *(column.name for column in home.table.primary_key)}
-    rows = connection.execute(select(*(home.table.c[name] for name in sorted(columns)))).mappings()
-    return StoredRows(home.table.name, Counter(home.form(dict(row)) for row in rows), home.replaces)
+        records = select(own_records.c.record).where(own_records.c.resource == resource.name)
+        digests = Counter(_own_record_digest(record) for record in connection.scalars(records))
+        return StoredRows(table_name_of(resource), digests)
+    spec = _TABLE_SPECS[model]
+    columns = {*spec.column_names, *(column.name for column in spec.table.primary_key)}
+    rows = connection.execute(select(*(spec.table.c[name] for name in sorted(columns)))).mappings()
+    digests = Counter(spec.row_digest(dict(row)) for row in rows)
+    return StoredRows(spec.table.name, digests, spec.replaces)
 
 
 def expected_row_digests(
@@ -126,28 +121,27 @@ def expected_row_digests(
     catalogue: Catalogue,
     limits: WorkbookLimits,
 ) -> list[RowDigest | None]:
-    """Return the form in which each line of an uploaded workbook would be stored.
+    """Return the digest of each line of an uploaded workbook as it would be stored.
 
-    None is for a line that cannot be stored at all. Nothing is written.
+    Lines that cannot be stored have None. Nothing is written.
     """
-    # What would be generated is left out of a form, so any moment will do.
+    # Digests leave out generated columns, so any time will do.
     registration = new_registration(resource, connection, datetime.now())
     lines = read_upload(content, resource, catalogue, limits)
     model = resource.row_model
-    found: list[RowDigest | None] = []
+    digests: list[RowDigest | None] = []
     for line in lines:
         try:
             record = registration.accept(line_input(line, resource))
         except ValidationError:
-            found.append(None)
+            digests.append(None)
             continue
-        stored = (
+        digests.append(
             _own_record_digest(record)
             if model is None
-            else _TABLE_SPECS[model].form(record.model_dump())
+            else _TABLE_SPECS[model].row_digest(record.model_dump())
         )
-        found.append(stored)
-    return found
+    return digests
 
 
 def _own_record_digest(record: Mapping[str, Any]) -> RowDigest:
@@ -166,5 +160,5 @@ def _canonical_value(value: object) -> object:
 
 
 def one_resource_per_table(resources: Iterable[Resource]) -> Iterator[Resource]:
-    """Yield one resource of each table that any of them is stored in."""
+    """Yield one of the resources for each table."""
     yield from {table_name_of(resource): resource for resource in resources}.values()

@@ -1,6 +1,6 @@
-"""The sandbox's database: opened, its tables created or recognised, used by transactions.
+"""The sandbox's database: opening, creating or checking its tables, transactions.
 
-Writing transactions take turns in the order in which they came.
+Writing transactions run one at a time, in order of arrival.
 """
 
 import hashlib
@@ -38,10 +38,10 @@ from xlbridge.sandbox.storage.engines import (
 
 
 class Storage:
-    """A database with given tables.
+    """A database with given tables, which are created if it is empty.
 
-    Opening an empty one makes them. ``system`` is the id of the system that lives in it, which no
-    other database has. Raises ``ConfigError`` when it cannot be opened, or has other tables.
+    ``system`` is the unique id of the system in it. Raises ``ConfigError`` if the database cannot
+    be opened or has other tables.
     """
 
     system: str
@@ -53,17 +53,18 @@ class Storage:
         with translate_database_errors(url):
             self._engines = open_sqlite(url) if url.drivername == SQLITE else open_postgresql(url)
             try:
-                self._make_ready()
+                self._prepare()
             except BaseException:
                 self.close()
                 raise
 
     @contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Connection]:
-        """Open one transaction: committed at the end, undone when an exception passes.
+        """Run a transaction, committed at the end or rolled back on an exception.
 
-        A writing one waits for those before it, so that what it reads stays true until it ends.
-        Raises ``Busy`` where they take too long; of another process's, the database's own error.
+        A writing one waits for earlier ones, so that what it reads stays valid until it ends.
+        Raises ``Busy`` if it waits too long, or the database's own error if another process holds
+        the lock.
         """
         with ExitStack() as stack:
             if writing:
@@ -75,44 +76,44 @@ class Storage:
         """Close all connections."""
         self._engines.writing.dispose()
 
-    def _make_ready(self) -> None:
+    def _prepare(self) -> None:
         with self.transaction(writing=False) as connection:
-            found = check_layout(connection, self._tables)
-        if found.empty:
-            # Looked at again under the lock: of two that open a new database, one makes it.
+            layout = check_layout(connection, self._tables)
+        if layout.is_empty:
+            # Checked again under the lock: two processes may open a new database at once.
             with self.transaction(writing=True) as connection:
-                found = check_layout(connection, self._tables)
-                if found.empty:
+                layout = check_layout(connection, self._tables)
+                if layout.is_empty:
                     create_tables(connection, self._tables)
-                    found = check_layout(connection, self._tables)
-        if found.extendable:
+                    layout = check_layout(connection, self._tables)
+        if layout.is_upgradable:
             with self.transaction(writing=True) as connection:
                 add_columns(connection, self._tables)
-                found = check_layout(connection, self._tables)
-        if not found.fits:
-            raise layout_error(self.url, found.maker)
+                layout = check_layout(connection, self._tables)
+        if not layout.is_current:
+            raise layout_error(self.url, layout.version)
         with self.transaction(writing=False) as connection:
-            known = read_system_id(connection)
-        if known is None:
+            system = read_system_id(connection)
+        if system is None:
             with self.transaction(writing=True) as connection:
-                known = read_system_id(connection) or give_system_id(connection)
-        self.system = known
+                system = read_system_id(connection) or assign_system_id(connection)
+        self.system = system
 
 
 TURN_SECONDS = 50.0
-"""Seconds that a writing transaction waits for those before it: less than the minute that clients
-commonly wait for an answer, so that nothing is written after its sender has timed out."""
+"""Seconds that a writing transaction waits for its turn: less than the minute that clients commonly
+wait for a response, so that nothing is written after the client has timed out."""
 
 
 class WriteQueue:
-    """The queue of this process's writing transactions.
+    """Queue of this process's writing transactions.
 
-    A database's own lock is not fair: one transaction may wait for it indefinitely.
+    A database's own lock is not fair: a transaction could wait for it indefinitely.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._taken = False
+        self._is_busy = False
         self._waiting: deque[Event] = deque()
 
     @contextmanager
@@ -126,19 +127,19 @@ class WriteQueue:
                 if self._waiting:
                     self._waiting.popleft().set()
                 else:
-                    self._taken = False
+                    self._is_busy = False
 
     def _wait(self) -> None:
         turn = Event()
         with self._lock:
-            if not self._taken:
-                self._taken = True
+            if not self._is_busy:
+                self._is_busy = True
                 return
             self._waiting.append(turn)
         if turn.wait(TURN_SECONDS):
             return
         with self._lock:
-            # It may have come just now, and is not to be lost.
+            # The turn may have been granted since the timeout.
             if not turn.is_set():
                 self._waiting.remove(turn)
                 raise Busy
@@ -150,65 +151,65 @@ _layout = Table(
     Column("fingerprint", Text, primary_key=True),
     Column("version", Text, nullable=False),
 )
-"""One row: which layout the database has, and which version of xlbridge made it."""
+"""One row: fingerprint of the layout, and version of xlbridge that created it."""
 
 
 _system = Table("sandbox_system", MetaData(), Column("id", Text, primary_key=True))
-"""One row: the id of the system that lives in the database. No part of the layout, so that
-databases of earlier versions stay usable."""
+"""One row: the id of the system. Not part of the layout, so that databases of earlier versions
+stay usable."""
 
 
 def read_system_id(connection: Connection) -> str | None:
-    """Return the id of the system in a database, None where it was given none yet."""
+    """Return the id of the system in a database, None if it has none yet."""
     if not inspect(connection).has_table(_system.name):
         return None
     return connection.scalar(select(_system.c.id))
 
 
-def give_system_id(connection: Connection) -> str:
-    """Give a database without an id one of its own, and return it."""
+def assign_system_id(connection: Connection) -> str:
+    """Assign a new id to the system in a database, and return it."""
     _system.create(connection, checkfirst=True)
-    made = str(uuid4())
-    connection.execute(insert(_system).values(id=made))
-    return made
+    system = str(uuid4())
+    connection.execute(insert(_system).values(id=system))
+    return system
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutCheck:
-    """Content of a database: nothing, this layout, or another one, made by ``maker``.
+    """Whether a database is empty, has the current layout, or one that can be upgraded to it.
 
-    ``maker`` is a version of xlbridge, "" for one that did not say, None for another program.
-    ``extendable`` says that the other layout lacks nothing but columns.
+    ``version`` is the version of xlbridge that created the layout, "" if unknown, None if another
+    program did.
     """
 
-    empty: bool = False
-    fits: bool = False
-    extendable: bool = False
-    maker: str | None = None
+    is_empty: bool = False
+    is_current: bool = False
+    is_upgradable: bool = False
+    version: str | None = None
 
 
 def check_layout(connection: Connection, tables: MetaData) -> LayoutCheck:
-    """Tell what a database holds."""
-    there = set(inspect(connection).get_table_names())
-    if _layout.name in there:
+    """Compare the tables of a database with those of this version."""
+    existing = set(inspect(connection).get_table_names())
+    if _layout.name in existing:
         row = connection.execute(select(_layout)).one()
         return LayoutCheck(
-            fits=row.fingerprint == fingerprint(tables),
-            extendable=row.fingerprint in _EXTENDABLE,
-            maker=row.version,
+            is_current=row.fingerprint == fingerprint(tables),
+            is_upgradable=row.fingerprint in _UPGRADABLE,
+            version=row.version,
         )
-    if there & tables.tables.keys():
-        return LayoutCheck(maker="")
-    return LayoutCheck(empty=not there)
+    if existing & tables.tables.keys():
+        return LayoutCheck(version="")
+    return LayoutCheck(is_empty=not existing)
 
 
 def add_columns(connection: Connection, tables: MetaData) -> None:
-    """Give the tables of an earlier layout the columns that they lack, all without values."""
+    """Add the missing columns, without values, to the tables of an earlier layout."""
     quote = connection.dialect.identifier_preparer.quote
     for table in tables.sorted_tables:
-        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
         for column in table.columns:
-            if column.name not in there:
+            if column.name not in existing:
                 kind = column.type.compile(dialect=connection.dialect)
                 connection.exec_driver_sql(
                     f"ALTER TABLE {quote(table.name)} ADD COLUMN {quote(column.name)} {kind}"
@@ -217,12 +218,12 @@ def add_columns(connection: Connection, tables: MetaData) -> None:
     connection.execute(update(_layout).values(row))
 
 
-_EXTENDABLE = frozenset({"c4a900066d005775"})
-"""Fingerprints of earlier layouts whose tables lack nothing but columns: that of version 0.1.0."""
+_UPGRADABLE = frozenset({"c4a900066d005775"})
+"""Fingerprints of earlier layouts that lack only columns: version 0.1.0."""
 
 
 def create_tables(connection: Connection, tables: MetaData) -> None:
-    """Make the tables in an empty database."""
+    """Create the tables in an empty database."""
     tables.create_all(connection)
     _layout.create(connection)
     row = {"fingerprint": fingerprint(tables), "version": __version__}
@@ -230,14 +231,14 @@ def create_tables(connection: Connection, tables: MetaData) -> None:
 
 
 def fingerprint(tables: MetaData) -> str:
-    """Return what tells the layout of tables from every other."""
+    """Return a hash of the layout of tables."""
     description = "\n".join(
         line for table in tables.sorted_tables for line in _describe_table(table)
     )
     return hashlib.sha256(description.encode()).hexdigest()[:16]
 
 
-_ANY_DIALECT = StrCompileDialect()  # one for all columns: making it takes longer than asking it
+_ANY_DIALECT = StrCompileDialect()  # shared: creating it takes longer than using it
 
 
 def _describe_table(table: Table) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""Engines of a database, SQLite or PostgreSQL by its address, and what their failures mean.
+"""Engines of a database, SQLite or PostgreSQL by its URL, and classification of their errors.
 
-All that differs between the two is here: PostgreSQL is made to keep SQLite's promises, one
-writer at a time and texts in the order of their bytes. Failures are told apart: those that may
-pass, and those that a person is told how to mend.
+All differences between the two are here: PostgreSQL is configured to behave like SQLite, with one
+writer at a time and texts ordered by their bytes. Errors are either transient or reported with a
+hint for the user.
 """
 
 import re
@@ -39,17 +39,17 @@ _OWNER_ONLY = 0o600
 _CREDENTIALS = re.compile(r"(?<=//).*@")
 _SECRET_PARAMETERS = ("password", "sslpassword")
 _ADDRESS_HINT = Text(
-    pt="Dê o caminho de um arquivo SQLite, ou postgresql+psycopg://USUÁRIO:SENHA@HOST/BANCO; na "
-    "senha, escreva @ como %40, / como %2F, : como %3A.",
-    en="Give the path of an SQLite file, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE; in "
+    pt="Informe o caminho de um arquivo SQLite ou postgresql+psycopg://USUÁRIO:SENHA@HOST/BANCO; "
+    "na senha, escreva @ como %40, / como %2F, : como %3A.",
+    en="Use the path of an SQLite file or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE; in "
     "the password, write @ as %40, / as %2F, : as %3A.",
 )
 
 
 def database_url(text: str) -> URL:
-    """Return the address of a database given as a URL or as the path of an SQLite file.
+    """Return the URL of a database from a URL or the path of an SQLite file.
 
-    Raises ``ConfigError`` when it is a URL that cannot be understood, or one of another database.
+    Raises ``ConfigError`` if the URL is invalid or of another kind of database.
     """
     if "://" not in text:
         return URL.create(SQLITE, database=str(Path(text).absolute()))
@@ -59,14 +59,14 @@ def database_url(text: str) -> URL:
         raise _invalid_address(text) from error
     driver = _DRIVERS.get(url.drivername)
     is_plain_file = url.database and not url.query
-    # An @ in the host's name was meant for the password.
+    # An @ in the host comes from a password that was not percent-encoded.
     if driver is None or "@" in (url.host or "") or (driver == SQLITE and not is_plain_file):
         raise _invalid_address(text)
     return url.set(drivername=driver)
 
 
 def redacted_url(url: URL) -> str:
-    """Return an address as it may be shown: a path, or a URL without what is secret in it."""
+    """Return a URL for display: a path, or the URL without its secrets."""
     if url.drivername == SQLITE:
         return str(url.database)
     open_query = {
@@ -76,15 +76,15 @@ def redacted_url(url: URL) -> str:
 
 
 def secret_values(url: URL) -> list[str]:
-    """Return what an address holds that no message may show."""
-    named = (url.query.get(name) for name in _SECRET_PARAMETERS)
-    return [str(value) for value in (url.password, *named) if value]
+    """Return the secrets in a URL, which no message may show."""
+    parameters = (url.query.get(name) for name in _SECRET_PARAMETERS)
+    return [str(value) for value in (url.password, *parameters) if value]
 
 
 def _invalid_address(text: str) -> ConfigError:
     message = Text(
-        pt="O endereço do banco de dados não foi entendido: {address}",
-        en="The database address was not understood: {address}",
+        pt="O endereço do banco de dados é inválido: {address}",
+        en="The database address is invalid: {address}",
     )
     return ConfigError(
         message.format(address=_CREDENTIALS.sub("***@", text.partition("?")[0])), _ADDRESS_HINT
@@ -95,15 +95,15 @@ POOL_SIZE = 16
 """Maximum number of connections that requests hold at once."""
 
 LOCK_SECONDS = 30
-"""Seconds that a writing transaction waits for those of other processes."""
+"""Seconds that a writing transaction waits for other processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
     """Engines for reading and for writing, on one pool of connections.
 
-    A writing transaction waits for the one before it, on either database, so that what it reads
-    stays true until it ends. A reading one waits for nobody, and sees one moment throughout.
+    On either database a writing transaction waits for the previous one, so that what it reads
+    stays valid until it ends. A reading one never waits, and reads one snapshot.
     """
 
     reading: Engine
@@ -116,12 +116,12 @@ _BEGIN_OPTION = "sandbox_begin"
 def open_sqlite(url: URL) -> Engines:
     """Return the engines of an SQLite file.
 
-    The file and its folder are made for their owner only where they are missing: a rehearsal holds
-    the records of real workbooks.
+    A missing file or folder is created readable only by its owner: a rehearsal stores records of
+    real workbooks.
     """
     path = Path(str(url.database))
     make_private_folder(path.parent)
-    with suppress(OSError):  # What cannot be made is told when it is opened.
+    with suppress(OSError):  # Reported when it is opened.
         path.touch(_OWNER_ONLY)
     engine = create_engine(url, pool_size=POOL_SIZE, connect_args={"timeout": LOCK_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
@@ -133,7 +133,7 @@ def open_sqlite(url: URL) -> Engines:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    # The driver's own way of opening transactions would begin them too late to lock.
+    # By default the driver begins transactions too late to lock.
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA foreign_keys=ON")
@@ -145,20 +145,20 @@ def _begin_sqlite(connection: Connection) -> None:
 
 _WRITES_OPTION = "sandbox_writes"
 _CONNECT_SECONDS = 10
-_LOCK_KEY = 0x786C62  # "xlb": a key of its own among the advisory locks of the database
+_LOCK_KEY = 0x786C62  # "xlb", among the advisory locks of the database
 
 
 def open_postgresql(url: URL) -> Engines:
     """Return the engines of a PostgreSQL database.
 
-    Writing transactions read what is committed, which under their lock is only what was there when
-    they got it; a snapshot would be older, taken before they waited. Raises ``ConfigError`` when
-    not every text can be stored there.
+    Writing transactions use READ COMMITTED: under their lock nothing else is committed, whereas a
+    snapshot would have been taken before they waited for it. Raises ``ConfigError`` if the
+    encoding is not UTF-8.
     """
     engine = create_engine(
         url,
         pool_size=POOL_SIZE,
-        # A connection that was lost while nobody used it is noticed before it is used again.
+        # Replace connections that were lost while idle.
         pool_pre_ping=True,
         connect_args={"connect_timeout": _CONNECT_SECONDS, "application_name": "xlbridge-sandbox"},
     )
@@ -167,12 +167,12 @@ def open_postgresql(url: URL) -> Engines:
     if encoding != "UTF8":
         engine.dispose()
         message = Text(
-            pt="O banco de dados {url} não é UTF-8, mas {encoding}.",
-            en="The database {url} is not UTF-8 but {encoding}.",
+            pt="A codificação do banco de dados {url} é {encoding}, e deve ser UTF-8.",
+            en="The encoding of the database {url} is {encoding}; it must be UTF-8.",
         ).format(url=redacted_url(url), encoding=encoding)
         hint = Text(
             pt="Crie um com: createdb --encoding=UTF8 --template=template0 NOME",
-            en="Make one with: createdb --encoding=UTF8 --template=template0 NAME",
+            en="Create one with: createdb --encoding=UTF8 --template=template0 NAME",
         )
         raise ConfigError(message, hint)
     event.listen(engine, "begin", _begin_postgresql)
@@ -195,7 +195,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 @compiles(CreateColumn, "postgresql")
 def _collate_by_bytes(element: CreateColumn, compiler: Any, **options: Any) -> str:
-    """Texts are compared by their bytes, as SQLite does, whatever the database's own language."""
+    """Compare texts by their bytes, like SQLite, whatever the database's locale."""
     specification: str = compiler.visit_create_column(element, **options)
     kind = element.element.type
     if not isinstance(kind, TextColumn):
@@ -204,30 +204,30 @@ def _collate_by_bytes(element: CreateColumn, compiler: Any, **options: Any) -> s
 
 
 class Busy(Exception):
-    """Raised when earlier transactions took too long; nothing was written."""
+    """Raised when earlier transactions take too long; nothing was written."""
 
 
 TRANSIENT_ERRORS = (OperationalError, InterfaceError, Busy)
-"""The database's own trouble, such as a lost connection or a lock: it may pass."""
+"""Errors such as a lost connection or a lock, after which a retry may succeed."""
 
 _OTHER_DATABASE = Text(
     pt="Indique outro banco de dados com --db, ou outra pasta com XLBRIDGE_HOME.",
-    en="Name another database with --db, or another folder with XLBRIDGE_HOME.",
+    en="Choose another database with --db, or another folder with XLBRIDGE_HOME.",
 )
 _DAMAGED = Text(
-    pt="O arquivo está danificado ou não é um banco SQLite. Restaure uma cópia; ou apague-o, com "
-    "os seus -wal e -shm, para começar de novo; ou indique outro com --db.",
-    en="The file is damaged, or is not an SQLite database. Restore a copy; or delete it, with "
-    "its -wal and -shm, to start over; or name another with --db.",
+    pt="O arquivo está danificado ou não é um banco SQLite. Restaure uma cópia; apague-o, com "
+    "os arquivos -wal e -shm, para começar de novo; ou indique outro com --db.",
+    en="The file is damaged or is not an SQLite database. Restore a copy; delete it, with its "
+    "-wal and -shm files, to start over; or choose another with --db.",
 )
 _LOCKED = Text(
-    pt="Outro processo o mantém bloqueado: espere que termine, ou encerre-o.",
-    en="Another process keeps it locked: wait for its end, or end it.",
+    pt="Outro processo o mantém bloqueado: aguarde o término ou encerre-o.",
+    en="Another process has locked it: wait until it finishes, or stop it.",
 )
 _SQLITE_HINTS = {"BUSY": _LOCKED, "LOCKED": _LOCKED, "NOTADB": _DAMAGED, "CORRUPT": _DAMAGED}
 _POSTGRESQL_HINT = Text(
-    pt="Confira se o servidor atende, e o usuário, a senha e o banco no endereço de --db.",
-    en="Check that the server answers, and the user, password and database in --db's address.",
+    pt="Confira se o servidor responde, e o usuário, a senha e o banco no endereço de --db.",
+    en="Check that the server responds, and the user, password and database in the --db address.",
 )
 _DRIVER_HINT = Text(
     pt='Instale o driver: pip install "xlbridge[postgres]"',
@@ -238,7 +238,7 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 @contextmanager
 def translate_database_errors(url: URL) -> Iterator[None]:
-    """Turn a database's failure into a ``ConfigError`` that says what to do."""
+    """Translate a database error into a ``ConfigError`` with a hint."""
     try:
         yield
     except (SQLAlchemyError, ImportError, OSError) as error:
@@ -247,8 +247,8 @@ def translate_database_errors(url: URL) -> Iterator[None]:
         for secret in secret_values(url):
             reason = reason.replace(secret, "***")
         message = Text(
-            pt="O banco de dados {url} não abre: {reason}",
-            en="The database {url} does not open: {reason}",
+            pt="Não foi possível abrir o banco de dados {url}: {reason}",
+            en="The database {url} could not be opened: {reason}",
         ).format(url=redacted_url(url), reason=reason)
         raise ConfigError(message, _hint(error, url)) from error
 
@@ -261,31 +261,31 @@ def is_busy(error: Exception) -> bool:
     return isinstance(error, Busy) or locked or not_available
 
 
-def layout_error(url: URL, maker: str | None) -> ConfigError:
-    """Return the error for a database with other tables than this version's."""
-    if maker is None:
+def layout_error(url: URL, version: str | None) -> ConfigError:
+    """Return the error for a database whose tables are not those of this version."""
+    if version is None:
         message = Text(
             pt="O banco de dados {url} tem tabelas de outro programa.",
-            en="The database {url} has another program's tables.",
+            en="The database {url} has tables of another program.",
         )
         hint = Text(
             pt="Indique com --db um banco vazio, só para o sistema de ensaio.",
-            en="Name with --db an empty database, for the sandbox only.",
+            en="Choose with --db an empty database, only for the sandbox.",
         )
         return ConfigError(message.format(url=redacted_url(url)), hint)
     message = Text(
-        pt="O banco de dados {url} é de outra versão do sistema de ensaio{version}: as tabelas "
-        "são outras.",
-        en="The database {url} is of another version of the sandbox{version}: its tables differ.",
+        pt="O banco de dados {url} é de outra versão do sistema de ensaio{version}, com tabelas "
+        "diferentes.",
+        en="The database {url} is from another version of the sandbox{version}: its tables differ.",
     )
     hint = Text(
-        pt="Apague-o para começar de novo (os seus dados se perdem), indique outro com --db, ou "
+        pt="Apague-o para começar de novo (os dados serão perdidos), indique outro com --db, ou "
         "use a versão que o criou.",
-        en="Delete it to start over (its data are lost), name another with --db, or use the "
-        "version that made it.",
+        en="Delete it to start over (its data will be lost), choose another with --db, or use the "
+        "version that created it.",
     )
     return ConfigError(
-        message.format(url=redacted_url(url), version=f" ({maker})" if maker else ""), hint
+        message.format(url=redacted_url(url), version=f" ({version})" if version else ""), hint
     )
 
 
@@ -294,7 +294,7 @@ def _hint(error: Exception, url: URL) -> Text:
     if isinstance(cause, ImportError):
         return _DRIVER_HINT
     if isinstance(cause, sqlite3.Error):
-        # Without a code it is the driver's own refusal.
+        # Errors raised by the driver itself have no code.
         name = getattr(cause, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
         return _SQLITE_HINTS.get(name, _OTHER_DATABASE)
     if getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE:

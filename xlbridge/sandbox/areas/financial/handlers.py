@@ -41,7 +41,7 @@ from xlbridge.sandbox.areas.financial.tables import (
 from xlbridge.sandbox.areas.registry.tables import abc_costs, accounts, clients
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import (
-    first_found,
+    first_or_404,
     invalid,
     not_found,
     require_no_problems,
@@ -138,11 +138,15 @@ def _key_in_path(call: Call) -> tuple[int, ...]:
 
 def _payable(call: Call, key: Sequence[int]) -> Payable:
     found = read_payables(call.connection, title_condition(payables, key))
-    title = first_found(found, "numeroDaTransacao", "Título não encontrado.")
+    title = first_or_404(found, "numeroDaTransacao", "Título não encontrado.")
     fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
     this = owner_condition(payable_files, key)
     return title.model_copy(
-        update={"Arquivos": call.attached(select(*fields).where(this).order_by(payable_files.c.Id))}
+        update={
+            "Arquivos": call.read_attachments(
+                select(*fields).where(this).order_by(payable_files.c.Id)
+            )
+        }
     )
 
 

@@ -26,7 +26,7 @@ def _allocations_table(name: str, titles: Table) -> Table:
 receivables = Table(
     "receivables",
     metadata,
-    *derived_columns(Receivable, keys=TITLE_KEY, leave_out=("rateio",)),
+    *derived_columns(Receivable, keys=TITLE_KEY, exclude=("rateio",)),
     Index("receivables_by_client", "codigoDoCliente"),
     Index("receivables_by_idws", "idws", unique=True),
     Index("receivables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
@@ -36,7 +36,7 @@ payables = Table(
     "payables",
     metadata,
     *derived_columns(
-        Payable, keys=TITLE_KEY, leave_out=("rateio", "Arquivos", "DescricaoDoCustoABC")
+        Payable, keys=TITLE_KEY, exclude=("rateio", "Arquivos", "DescricaoDoCustoABC")
     ),
     Index("payables_by_settlement", "codigoDaContaCorrente", "dataDeBaixa"),
 )

@@ -51,7 +51,7 @@ from xlbridge.sandbox.problems import (
     Problem,
     RequestError,
     amount_problems,
-    first_found,
+    first_or_404,
     register_one,
     require_no_problems,
 )
@@ -116,7 +116,7 @@ def list_requisitions(call: Call) -> list[PurchaseRequisition]:
 @handles(REQUISITION_GET)
 def show_requisition(call: Call) -> PurchaseRequisition:
     found = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
-    return first_found(found, "id", "Requisição de compra não encontrada.")
+    return first_or_404(found, "id", "Requisição de compra não encontrada.")
 
 
 def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
@@ -173,7 +173,7 @@ def list_orders(call: Call) -> list[BuyingOrder]:
 @handles(ORDER_GET)
 def show_order(call: Call) -> BuyingOrder:
     found = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
-    return first_found(found, "id", "Ordem de compra não encontrada.")
+    return first_or_404(found, "id", "Ordem de compra não encontrada.")
 
 
 def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder]:
@@ -229,7 +229,7 @@ def list_purchase_orders(call: Call) -> list[PurchaseOrder]:
 def show_purchase_order(call: Call) -> PurchaseOrder:
     number = call.path["numeroPedido"]
     found = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
-    order = first_found(found, "numeroPedido", "Pedido de compra não encontrado.")
+    order = first_or_404(found, "numeroPedido", "Pedido de compra não encontrado.")
     return order.model_copy(
         update={
             "Arquivos": _attached_files(call, number, of_invoice=False),
@@ -243,7 +243,7 @@ def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attach
         of_invoice
     )
     fields = tuple(_purchase_order_files[name] for name in Attachment.model_fields)
-    return call.attached(select(*fields).where(wanted).order_by(_purchase_order_files.Id))
+    return call.read_attachments(select(*fields).where(wanted).order_by(_purchase_order_files.Id))
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
@@ -336,7 +336,7 @@ def delete_spending_limit(call: Call) -> SpendingLimit:
 def _existing_limit(call: Call, number: int) -> SpendingLimit:
     this = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
     found = call.read(SpendingLimit, this)
-    return first_found(found, "idPlanejamento", "Planejamento não encontrado.")
+    return first_or_404(found, "idPlanejamento", "Planejamento não encontrado.")
 
 
 _LIMIT_KEY = SpendingLimitInput.model_fields.keys() - {"valorLimite"}

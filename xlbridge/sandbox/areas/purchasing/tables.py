@@ -25,7 +25,7 @@ purchase_requisitions = Table(
     *derived_columns(
         PurchaseRequisition,
         keys=("numeroDaRequisicao",),
-        leave_out=("itens", "DescricaoDoProjeto"),
+        exclude=("itens", "DescricaoDoProjeto"),
     ),
 )
 purchase_requisition_items = Table(
@@ -40,7 +40,7 @@ buying_orders = Table(
     *derived_columns(
         BuyingOrder,
         keys=("numeroDaOrdem",),
-        leave_out=("itens", "DescricaoDoProjeto", "DescricaoDoColaboradorResponsavelCompras"),
+        exclude=("itens", "DescricaoDoProjeto", "DescricaoDoColaboradorResponsavelCompras"),
     ),
 )
 buying_order_items = Table(
@@ -55,7 +55,7 @@ purchase_orders = Table(
     *derived_columns(
         PurchaseOrder,
         keys=("numeroPedido",),
-        leave_out=("itens", "valorTotal", "Arquivos", "ArquivosNotasFiscais"),
+        exclude=("itens", "valorTotal", "Arquivos", "ArquivosNotasFiscais"),
     ),
 )
 purchase_order_items = Table(

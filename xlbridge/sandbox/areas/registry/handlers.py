@@ -30,7 +30,7 @@ from xlbridge.sandbox.areas.registry.tables import (
 from xlbridge.sandbox.columns import labelled_columns, to_row
 from xlbridge.sandbox.handler_registry import Call, handle_creation, handles, window_conditions
 from xlbridge.sandbox.problems import (
-    first_found,
+    first_or_404,
     invalid,
     not_found,
     require_no_problems,
@@ -116,7 +116,7 @@ def show_contact(call: Call) -> Contact:
         contacts.c.codigoDoCliente == call.path["codcontato"],
         contacts.c.seqContato == call.path["seq"],
     )
-    return first_found(call.read(Contact, found), "seq", "Contato não encontrado.")
+    return first_or_404(call.read(Contact, found), "seq", "Contato não encontrado.")
 
 
 @handles(SUPPLIER_LIST)
@@ -144,7 +144,7 @@ def list_products(call: Call) -> list[Product]:
 @handles(PRODUCT_GET)
 def show_product(call: Call) -> Product:
     found = _select_products().where(products.c.code == call.path["idProduto"])
-    return first_found(call.read(Product, found), "idProduto", "Produto não encontrado.")
+    return first_or_404(call.read(Product, found), "idProduto", "Produto não encontrado.")
 
 
 def _select_products() -> Select[Any]:

@@ -1,6 +1,6 @@
-"""Seed of the supporting registries: the codes that other records refer to."""
+"""Seed of the supporting registries, whose codes other records refer to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -160,7 +160,7 @@ _SECTIONS = {
 
 
 def is_seeded(connection: Connection) -> bool:
-    """Tell whether the database was filled before."""
+    """Return whether the database was seeded before."""
     return bool(connection.scalar(select(exists(select(companies)))))
 
 
@@ -170,17 +170,17 @@ def codes(registry: Table) -> list[Any]:
 
 
 def active_codes(registry: Table) -> list[Any]:
-    """Return the codes of a registry whose entries may be inactive and are not."""
+    """Return the codes of a registry's active entries."""
     return [code for code, (_name, active) in _ATTRIBUTES[registry][1].items() if active]
 
 
 def section_codes() -> list[str]:
-    """Return the codes of the sections that every warehouse has."""
+    """Return the codes of the sections of every warehouse."""
     return list(_SECTIONS)
 
 
 def seed_registries(connection: Connection) -> None:
-    """Write the supporting registries, and where codes that are given out begin."""
+    """Write the supporting registries, and the counters of generated codes."""
     for table, names in _NAMES.items():
         write_rows(
             connection, table, [{"code": code, "name": name} for code, name in names.items()]
@@ -192,14 +192,24 @@ def seed_registries(connection: Connection) -> None:
             for code, (name, value) in entries.items()
         ]
         write_rows(connection, table, rows)
-    places = [
+    warehouse_rows = [
         {"branch": branch, "code": code, "name": name}
         for branch in codes(branches)
         for code, name in WAREHOUSES.items()
     ]
-    write_rows(connection, warehouses, places)
-    write_rows(connection, sections, _section_rows(places))
-    write_rows(connection, counters, _counter_rows())
+    section_rows = (
+        {"branch": row["branch"], "warehouse": row["code"], "code": code, "name": name}
+        for row in warehouse_rows
+        for code, name in _SECTIONS.items()
+    )
+    counter_rows = [
+        {"scope": "client", "last": FIRST_CLIENT - 1},
+        {"scope": "product", "last": FIRST_PRODUCT - 1},
+        {"scope": "supplier", "last": max(codes(suppliers))},
+    ]
+    write_rows(connection, warehouses, warehouse_rows)
+    write_rows(connection, sections, section_rows)
+    write_rows(connection, counters, counter_rows)
 
 
 def _supplier_details(code: int) -> dict[str, Any]:
@@ -208,23 +218,6 @@ def _supplier_details(code: int) -> dict[str, Any]:
         "email": f"fornecedor{code}@example.com",
         "telephone": f"(11) 3{code}-{code}0",
     }
-
-
-def _section_rows(places: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for place in places:
-        for code, name in _SECTIONS.items():
-            yield {
-                "branch": place["branch"],
-                "warehouse": place["code"],
-                "code": code,
-                "name": name,
-            }
-
-
-def _counter_rows() -> Iterator[dict[str, Any]]:
-    yield {"scope": "client", "last": FIRST_CLIENT - 1}
-    yield {"scope": "product", "last": FIRST_PRODUCT - 1}
-    yield {"scope": "supplier", "last": max(codes(suppliers))}
 
 
 SERIES_OF_MODEL = {1: 1, 2: 2}
@@ -240,7 +233,7 @@ _PAYMENT_CONDITIONS = [
     {"code": 4, "name": "30/60/90/120 dias", "instalments": 4, "days_between": 30},
     {"code": 5, "name": "À vista", "instalments": 1, "days_between": 0},
 ]
-_BILLED_WITH: dict[str, Any] = {
+_BILLING_DEFAULTS: dict[str, Any] = {
     "invoice_model": 1,
     "payment_method": 1,
     "category": "1.01.001",
@@ -248,7 +241,7 @@ _BILLED_WITH: dict[str, Any] = {
     "account": 1,
 }
 ISSUER_ENTRIES = [
-    _BILLED_WITH | issuer
+    _BILLING_DEFAULTS | issuer
     for issuer in (
         {
             "code": 1,
@@ -276,21 +269,17 @@ ISSUER_ENTRIES = [
 
 
 def seed_billing_registries(connection: Connection) -> None:
-    """Write what billing refers to; the branches are there already."""
-    rows: dict[Table, list[dict[str, Any]]] = {
-        invoice_models: _INVOICE_MODELS,
-        payment_conditions: _PAYMENT_CONDITIONS,
-        issuers: ISSUER_ENTRIES,
-    }
-    for table, entries in rows.items():
-        write_rows(connection, table, entries)
+    """Write the registries that billing refers to, after the branches."""
+    write_rows(connection, invoice_models, _INVOICE_MODELS)
+    write_rows(connection, payment_conditions, _PAYMENT_CONDITIONS)
+    write_rows(connection, issuers, ISSUER_ENTRIES)
 
 
-_ROWS_AT_ONCE = 2_000
+_BATCH_SIZE = 2_000
 
 
 def write_rows(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows, all with the same columns."""
-    waiting = iter(rows)
-    while batch := list(islice(waiting, _ROWS_AT_ONCE)):
+    """Insert rows with the same columns, in batches."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, _BATCH_SIZE)):
         connection.execute(insert(table), batch)

@@ -1,6 +1,6 @@
-"""The demo's clients, contacts and products, with Brazilian names, places and documents.
+"""Clients, contacts and products of the demo, with Brazilian names, addresses and documents.
 
-The demo has a calendar of its own: it never looks at the clock.
+The demo uses fixed dates and never the clock.
 """
 
 import unicodedata
@@ -17,14 +17,14 @@ from stdnum.ean import calc_check_digit
 from xlbridge.sandbox.areas.registry.seed import FIRST_CLIENT, FIRST_PRODUCT, codes
 from xlbridge.sandbox.areas.registry.tables import client_types, sellers
 
-_FIRMS, _LETTERS, _INACTIVE, _UNDOCUMENTED, _KNOWN_OUTSIDE = 0.7, 0.08, 0.05, 0.02, 0.25
+_COMPANIES, _ALPHANUMERIC, _INACTIVE, _WITHOUT_DOCUMENT, _WITH_IDWS = 0.7, 0.08, 0.05, 0.02, 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class City:
     """A city. ``municipality`` is its IBGE code, ``postcode`` the first five digits of a CEP."""
 
-    city: str
+    name: str
     state: str
     municipality: str
     postcode: str
@@ -34,7 +34,7 @@ class City:
 
 @dataclass(frozen=True, slots=True)
 class Customer:
-    """A client, with the address that its orders carry."""
+    """A client, with the address in its orders."""
 
     code: int
     name: str
@@ -46,7 +46,7 @@ class Customer:
     seller: int
     active: bool
     updated: datetime
-    place: City
+    city: City
     street: str
     number: str
     district: str
@@ -54,7 +54,7 @@ class Customer:
 
 
 def make_customers(random: Random, count: int) -> list[Customer]:
-    """Return the clients, with codes in sequence and no document twice."""
+    """Return the clients, with sequential codes and unique documents."""
     documents: set[str] = set()
     return [_customer(random, FIRST_CLIENT + index, documents) for index in range(count)]
 
@@ -62,7 +62,7 @@ def make_customers(random: Random, count: int) -> list[Customer]:
 def client_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
     """Yield the clients as rows of their table."""
     for customer in customers:
-        known_outside = random.random() < _KNOWN_OUTSIDE
+        has_idws = random.random() < _WITH_IDWS
         yield {
             "codigoDoCliente": customer.code,
             "nomeComercial": customer.name,
@@ -74,40 +74,40 @@ def client_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str,
             "email": customer.email,
             "telefone": customer.telephone,
             "ativo": customer.active,
-            "idws": f"WS-{customer.code}" if known_outside else None,
+            "idws": f"WS-{customer.code}" if has_idws else None,
             "ultimaAtualizacao": customer.updated,
         }
 
 
 def _customer(random: Random, code: int, documents: set[str]) -> Customer:
-    is_firm = random.random() < _FIRMS
-    place = random.choice(CITIES)
-    name = company_name(random) if is_firm else person_name(random)
+    is_company = random.random() < _COMPANIES
+    city = random.choice(CITIES)
+    name = company_name(random) if is_company else person_name(random)
     return Customer(
         code=code,
         name=name,
-        nature="J" if is_firm else "F",
-        document=_document(random, is_firm, documents),
+        nature="J" if is_company else "F",
+        document=_document(random, is_company, documents),
         contact=person_name(random),
         email=email_of(name, code),
-        telephone=f"({place.area_code}) 9{random.randrange(10**4):04}-{random.randrange(10**4):04}",
+        telephone=f"({city.area_code}) 9{random.randrange(10**4):04}-{random.randrange(10**4):04}",
         seller=random.choice(codes(sellers)),
         active=random.random() >= _INACTIVE,
         updated=random_office_time(random, random_day(random)),
-        place=place,
+        city=city,
         street=random.choice(STREETS),
         number=str(random.randrange(1, 3000)),
-        district=random.choice(place.districts),
-        postcode=f"{place.postcode}-{random.randrange(10, 990):03}",
+        district=random.choice(city.districts),
+        postcode=f"{city.postcode}-{random.randrange(10, 990):03}",
     )
 
 
-def _document(random: Random, is_firm: bool, documents: set[str]) -> str | None:
-    if random.random() < _UNDOCUMENTED:
+def _document(random: Random, is_company: bool, documents: set[str]) -> str | None:
+    if random.random() < _WITHOUT_DOCUMENT:
         return None
     while True:
-        if is_firm:
-            document = cnpj_number(random, letters=random.random() < _LETTERS)
+        if is_company:
+            document = cnpj_number(random, letters=random.random() < _ALPHANUMERIC)
         else:
             document = cpf_number(random)
         if document not in documents:
@@ -116,13 +116,13 @@ def _document(random: Random, is_firm: bool, documents: set[str]) -> str | None:
 
 
 _DEPARTMENTS = ("Compras", "Financeiro", "Diretoria", "Almoxarifado")
-_MOST_CONTACTS = 2
+_MAX_CONTACTS = 2
 
 
 def contact_rows(random: Random, customers: list[Customer]) -> Iterator[dict[str, Any]]:
-    """Yield the contacts as rows of their table; the first of each is the client's own."""
+    """Yield contacts as rows of their table, first the contact named in the client's orders."""
     for customer in customers:
-        for sequence in range(1, random.randint(1, _MOST_CONTACTS) + 1):
+        for sequence in range(1, random.randint(1, _MAX_CONTACTS) + 1):
             name = customer.contact if sequence == 1 else person_name(random)
             yield {
                 "codigoDoCliente": customer.code,
@@ -142,7 +142,7 @@ _GROSS = Decimal("1.1")
 
 @dataclass(frozen=True, slots=True)
 class ProductKind:
-    """Attributes that products of one kind share; ``unit``, ``group`` … are registries' codes."""
+    """Common attributes of a kind of products; ``unit``, ``group`` … are codes of registries."""
 
     ncm: str
     brand: str
@@ -181,17 +181,17 @@ class DemoProduct:
 
     @property
     def ncm(self) -> str:
-        """The Mercosur code of its kind."""
+        """Mercosur code of its kind."""
         return self.kind.ncm
 
     @property
     def internal_code(self) -> str:
-        """The company's own code."""
+        """Code assigned by the company."""
         return f"P{self.code:06}"
 
 
 def make_products(random: Random, count: int) -> list[DemoProduct]:
-    """Return the products, with codes in sequence."""
+    """Return the products, with sequential codes."""
     return [_product(random, FIRST_PRODUCT + index) for index in range(count)]
 
 
@@ -246,14 +246,14 @@ def random_day(random: Random, first: datetime = FIRST_DAY, last: datetime = TOD
 
 
 def random_office_time(random: Random, day: datetime) -> datetime:
-    """Return a moment of a day's office hours."""
+    """Return a time in the office hours of a day."""
     return day + timedelta(seconds=_WORKDAY_BEGINS + random.randrange(_WORKDAY_SECONDS))
 
 
 def office_moments(
     random: Random, count: int, first: datetime = FIRST_DAY, last: datetime = TODAY
 ) -> list[datetime]:
-    """Return so many moments of office hours in their order, for documents numbered in theirs."""
+    """Return ``count`` times in office hours in ascending order, for numbered documents."""
     return sorted(random_office_time(random, random_day(random, first, last)) for _ in range(count))
 
 
@@ -290,34 +290,34 @@ _LETTERS_AND_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def person_name(random: Random) -> str:
-    """Return a person's name."""
+    """Return the name of a person."""
     first, second = random.sample(_LAST_NAMES, 2)
     return f"{random.choice(_FIRST_NAMES)} {first} {second}"
 
 
 def company_name(random: Random) -> str:
-    """Return a firm's name."""
+    """Return the name of a company."""
     return f"{random.choice(_TRADES)} {random.choice(_COMPANY_NAMES)} {random.choice(_LEGAL_FORMS)}"
 
 
 def email_of(name: str, number: int) -> str:
-    """Return an e-mail address, under a domain that belongs to nobody."""
+    """Return an e-mail address in a reserved domain."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = "".join(c if c.isalnum() else " " for c in plain).split()
     return f"{'.'.join(words[:2])}{number}@example.com"
 
 
 def cpf_number(random: Random) -> str:
-    """Return a CPF with right check digits, without mask."""
+    """Return a CPF with valid check digits, without mask."""
     digits = [random.randrange(10) for _ in range(9)]
     for length in (10, 11):
-        total = sum(digit * (length - place) for place, digit in enumerate(digits))
+        total = sum(digit * (length - index) for index, digit in enumerate(digits))
         digits.append(-total % 11 % 10 if -total % 11 < 10 else 0)
     return "".join(map(str, digits))
 
 
 def cnpj_number(random: Random, *, letters: bool) -> str:
-    """Return a CNPJ with right check digits, without mask; ``letters`` makes it alphanumeric."""
+    """Return a CNPJ with valid check digits, without mask; alphanumeric if ``letters``."""
     symbols = _LETTERS_AND_DIGITS if letters else _LETTERS_AND_DIGITS[:10]
     stem = "".join(random.choices(symbols, k=8)) + "0001"
     return stem + cnpj.calc_check_digits(stem)

@@ -37,7 +37,7 @@ from xlbridge.sandbox.handler_registry import (
 from xlbridge.sandbox.problems import (
     Problem,
     amount_problems,
-    first_found,
+    first_or_404,
     require_no_problems,
 )
 from xlbridge.wire.product_invoices import (
@@ -126,7 +126,7 @@ def show_product_invoice(call: Call) -> ProductInvoice:
     invoice_id = call.path["id"]
     statement = select(product_invoices).where(product_invoices.c.idNF == invoice_id)
     headers = call.connection.execute(statement).all()
-    header = first_found(headers, "id", "Nota fiscal não encontrada.")
+    header = first_or_404(headers, "id", "Nota fiscal não encontrada.")
     items = (
         select(product_invoice_items)
         .where(product_invoice_items.c.idNF == invoice_id)
@@ -182,7 +182,7 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
 
 def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
     found = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
-    return first_found(call.read(ServiceInvoice, found), "id", "Nota fiscal não encontrada.")
+    return first_or_404(call.read(ServiceInvoice, found), "id", "Nota fiscal não encontrada.")
 
 
 @handles(SERVICE_FORECAST_CREATE)
@@ -228,7 +228,7 @@ def list_forecasts(call: Call) -> list[ServiceForecast]:
 
 def _forecast(call: Call, code: int) -> ServiceForecast:
     found = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
-    return first_found(call.read(ServiceForecast, found), "id", _NO_FORECAST)
+    return first_or_404(call.read(ServiceForecast, found), "id", _NO_FORECAST)
 
 
 def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The demo's invoices of processed orders and of services, and its service forecasts."""
+"""Product invoices, service invoices and service forecasts of the demo."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -51,15 +51,15 @@ _COPIED = (*INVOICE_FIELDS, "idNF", "numeroDoPedido")
 
 
 class InvoiceMaker:
-    """Makes invoices one after the other; ``numbers`` are the last that each sequence took."""
+    """Makes invoices; ``numbers`` are the last numbers of each sequence."""
 
     def __init__(self) -> None:
         self.numbers: Counter[str] = Counter()
 
-    def of_order(
+    def order_invoice(
         self, header: dict[str, Any], items: list[dict[str, Any]], number: int
     ) -> dict[str, Any]:
-        """Return the emitted product invoice of a processed order, under its branch's number."""
+        """Return the emitted product invoice of a processed order."""
         branch, emitted = header["codigoDaFilial"], header["dataDeProcessamento"]
         series = SERIES_OF_MODEL[header["codigoDaNotaFiscal"]]
         scope = product_invoice_scope(branch, series)
@@ -75,10 +75,10 @@ class InvoiceMaker:
             "ultimaAtualizacao": emitted,
         }
 
-    def of_services(
+    def service_invoices(
         self, random: Random, customers: list[Customer], count: int
     ) -> Iterator[dict[str, Any]]:
-        """Yield service invoices, some emitted and some pending, as rows of their table."""
+        """Yield service invoices, emitted and pending, as rows of their table."""
         for id_nf, moment in enumerate(office_moments(random, count), start=1):
             invoice = _service_invoice(random, id_nf, random.choice(customers), moment)
             if random.random() < _EMITTED:
@@ -97,17 +97,17 @@ class InvoiceMaker:
         }
 
 
-def items_of_orders() -> Insert:
+def copy_order_items() -> Insert:
     """Return the statement that copies the products of all invoiced orders to their invoices."""
     names = ("seq", "idProduto", "descricaoDoProduto", "quantidade", "valorUnitario", "valorTotal")
-    ordered = (
+    items = (
         select(sales_orders.c.idNF, *(sales_order_items.c[name] for name in names))
         .join(
             sales_order_items, sales_order_items.c.numeroDoPedido == sales_orders.c.numeroDoPedido
         )
         .where(sales_orders.c.idNF.is_not(None))
     )
-    return insert(product_invoice_items).from_select(["idNF", *names], ordered)
+    return insert(product_invoice_items).from_select(["idNF", *names], items)
 
 
 def _service_invoice(
@@ -117,7 +117,7 @@ def _service_invoice(
     amount = Decimal(random.randrange(15_000, 900_000)).scaleb(-2)
     half_of_ibs = _IBS / 2
     share_of_ibs = percent_of(amount, half_of_ibs)
-    given = {
+    values = {
         "idNF": id_nf,
         "codigoDaFilial": random.choice(list(ISSUERS)),
         "codigoDoCliente": customer.code,
@@ -141,7 +141,7 @@ def _service_invoice(
         "CodigoDaRetencaoPisCofinsCsll": "1",
         "ultimaAtualizacao": moment,
     }
-    return dict.fromkeys(ServiceInvoice.model_fields) | given
+    return dict.fromkeys(ServiceInvoice.model_fields) | values
 
 
 _ENDED, _READJUSTED, _AUTOMATIC = 0.2, 0.7, 0.5
@@ -153,9 +153,9 @@ def forecast_rows(
     """Yield forecasts, some of them ended, as rows of their table."""
     active = [customer for customer in customers if customer.active]
     for code in range(1, count + 1):
-        begun = random_day(random).replace(day=1)
+        start = random_day(random).replace(day=1)
         has_ended = random.random() < _ENDED
-        between = random.choice((1, 1, 3, MONTHS_PER_YEAR))
+        interval = random.choice((1, 1, 3, MONTHS_PER_YEAR))
         is_readjusted = random.random() < _READJUSTED
         yield {
             "codigoDaPrevisao": code,
@@ -163,26 +163,26 @@ def forecast_rows(
             "codigoDoCliente": random.choice(active).code,
             "codigoDoServicoPrestado": random.choice(codes(services)),
             "valorDoServico": Decimal(random.randrange(20_000, 400_000)).scaleb(-2),
-            "dataDeInicio": begun,
-            "dataDeTermino": max(begun, TODAY) if has_ended else None,
-            "mesesEntreEmissoes": between,
+            "dataDeInicio": start,
+            "dataDeTermino": max(start, TODAY) if has_ended else None,
+            "mesesEntreEmissoes": interval,
             "codigoDaCondicaoDePagamento": 1,
             "percentualDeReajuste": Decimal("4.5") if is_readjusted else None,
             "mesesEntreReajustes": MONTHS_PER_YEAR,
             "emissaoAutomatica": random.random() < _AUTOMATIC,
             "ativo": not has_ended,
             "observacao": None,
-            "dataDaProximaEmissao": None if has_ended else _next_date_after_today(begun, between),
-            "dataDoProximoReajuste": _next_date_after_today(begun, MONTHS_PER_YEAR)
+            "dataDaProximaEmissao": None if has_ended else _next_date_after_today(start, interval),
+            "dataDoProximoReajuste": _next_date_after_today(start, MONTHS_PER_YEAR)
             if is_readjusted
             else None,
             "ultimaAtualizacao": random_office_time(random, random_day(random)),
         }
 
 
-def _next_date_after_today(begun: datetime, months: int) -> datetime:
-    """The first of the dates so many months apart that is still to come."""
-    day = months_after(begun, months)
+def _next_date_after_today(start: datetime, months: int) -> datetime:
+    """Return the next date after today in a series that repeats every so many months."""
+    day = months_after(start, months)
     while day <= TODAY:
         day = months_after(day, months)
     return day

@@ -1,5 +1,4 @@
-"""The demo's sales orders: their fields and lines, instalments that add up to their products, and
-their titles."""
+"""Sales orders of the demo, with their products, instalments and titles."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,8 +24,8 @@ from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
 
 _MONTH = timedelta(days=30)
-_MOST_INSTALMENTS = 4
-_CANCELLED, _CARRIED, _PROJECTED, _PAID = 0.08, 0.4, 0.1, 0.85
+_MAX_INSTALMENTS = 4
+_CANCELLED, _WITH_CARRIER, _WITH_PROJECT, _PAID = 0.08, 0.4, 0.1, 0.85
 _STILL_PENDING = timedelta(days=20)
 _PORTFOLIO_OF_ACCOUNT = {1: 1, 2: 2, 3: None}
 _FREIGHT_PER_LINE = Decimal("12.50")
@@ -36,7 +35,7 @@ _GROSS = Decimal("1.1")
 _DISCOUNTS = (0, 0, 0, 5, 10)
 _IPI = (0, 0, 5)
 _ICMS = (7, 12, 18)
-_MOST_LINES, _MOST_UNITS = 8, 20
+_MAX_LINES, _MAX_UNITS = 8, 20
 
 
 class OrderStatus(Enum):
@@ -59,12 +58,12 @@ class OrderRows:
 
 
 @dataclass(slots=True)
-class OrderCourse:
-    """Course of an order: when it is placed, how it ends, and the numbers that it takes then.
+class OrderPlan:
+    """Dates, final status and numbers of an order.
 
     ``ended`` is when it was processed or cancelled. A processed order has the id of its invoice,
-    the invoice's number in its branch, and the transaction of its titles, all in the order in
-    which orders were processed.
+    the invoice number in its branch and the transaction of its titles, all in the order of
+    processing.
     """
 
     number: int
@@ -77,25 +76,25 @@ class OrderCourse:
     transaction: int = 0
 
 
-def plan_orders(random: Random, count: int) -> list[OrderCourse]:
-    """Return the courses of so many orders, numbered in the order of their dates."""
-    courses = []
+def plan_orders(random: Random, count: int) -> list[OrderPlan]:
+    """Return plans of orders, numbered by date."""
+    plans = []
     for number, ordered in enumerate(office_moments(random, count), start=1):
         status = _status(random, ordered)
         ended = max(min(ordered + timedelta(days=random.randrange(1, 10)), TODAY), ordered)
-        courses.append(OrderCourse(number, random.choice(codes(branches)), ordered, status, ended))
-    processed = (course for course in courses if course.status is OrderStatus.PROCESSED)
-    taken: Counter[object] = Counter()
-    for id_nf, course in enumerate(sorted(processed, key=attrgetter("ended")), start=1):
-        exercise = (course.ended.year, course.branch)
-        taken.update((course.branch, exercise))
-        course.id_nf = id_nf
-        course.invoice_number, course.transaction = taken[course.branch], taken[exercise]
-    return courses
+        plans.append(OrderPlan(number, random.choice(codes(branches)), ordered, status, ended))
+    processed = (plan for plan in plans if plan.status is OrderStatus.PROCESSED)
+    last_numbers: Counter[object] = Counter()
+    for id_nf, plan in enumerate(sorted(processed, key=attrgetter("ended")), start=1):
+        exercise = (plan.ended.year, plan.branch)
+        last_numbers.update((plan.branch, exercise))
+        plan.id_nf = id_nf
+        plan.invoice_number, plan.transaction = last_numbers[plan.branch], last_numbers[exercise]
+    return plans
 
 
 class OrderMaker:
-    """Makes orders one after the other; counts the transactions of each branch and exercise."""
+    """Makes orders, and counts the transactions of each branch and exercise."""
 
     def __init__(
         self,
@@ -111,18 +110,18 @@ class OrderMaker:
         self.transactions: Counter[tuple[int, int]] = Counter()
         self.processed = 0
 
-    def make(self, course: OrderCourse, batch: OrderRows) -> None:
-        """Add one order, its lines and its titles to a batch."""
-        random, number, status = self._random, course.number, course.status
+    def make(self, plan: OrderPlan, batch: OrderRows) -> None:
+        """Add one order with its products, instalments, titles and invoice to a batch."""
+        random, number, status = self._random, plan.number, plan.status
         customer = random.choice(self._customers)
-        is_carried = random.random() < _CARRIED
-        freight = _FREIGHT_PER_LINE if is_carried else Decimal("0.00")
+        has_carrier = random.random() < _WITH_CARRIER
+        freight = _FREIGHT_PER_LINE if has_carrier else Decimal("0.00")
         items = _make_items(random, number, self._products, freight, status)
-        header = self._header(course, customer)
+        header = self._header(plan, customer)
         header |= (
             _client_fields(customer)
             | _delivery_fields(customer)
-            | _carrier_fields(random, items, carried=is_carried)
+            | (_carrier_fields(random, items) if has_carrier else _NO_CARRIER)
         )
         total = sum((item["totalLiquido"] for item in items), Decimal(0))
         count = header["quantidadeDeParcelas"]
@@ -146,33 +145,33 @@ class OrderMaker:
         ]
         if status is OrderStatus.PROCESSED:
             self.processed += 1
-            batch.titles.extend(self._titles(header, instalments, course))
-            batch.invoices.append(self._invoices.of_order(header, items, course.invoice_number))
+            batch.titles.extend(self._titles(header, instalments, plan))
+            batch.invoices.append(self._invoices.order_invoice(header, items, plan.invoice_number))
         batch.orders.append(header)
         batch.items.extend(items)
         batch.instalments.extend(instalments)
 
-    def _header(self, course: OrderCourse, customer: Customer) -> dict[str, Any]:
-        random, number = self._random, course.number
-        ordered, status, ended = course.ordered, course.status, course.ended
+    def _header(self, plan: OrderPlan, customer: Customer) -> dict[str, Any]:
+        random, number = self._random, plan.number
+        ordered, status, ended = plan.ordered, plan.status, plan.ended
         account = random.choice(list(_PORTFOLIO_OF_ACCOUNT))
-        count = random.randint(1, _MOST_INSTALMENTS)
+        count = random.randint(1, _MAX_INSTALMENTS)
         processed, cancelled = status is OrderStatus.PROCESSED, status is OrderStatus.CANCELLED
         return {
             "codigoDaNotaFiscal": _INVOICE_MODEL,
-            "codigoDaFilial": course.branch,
+            "codigoDaFilial": plan.branch,
             "codigoDaCondicaoDePagamento": count,
             "numeroDoPedido": number,
             "numeroDaOrdem": number,
             "codigoDoVendedor": customer.seller,
             "codigoDoProjeto": (
-                random.choice(codes(projects)) if random.random() < _PROJECTED else None
+                random.choice(codes(projects)) if random.random() < _WITH_PROJECT else None
             ),
             "codigoDaFormaDePagamento": random.choice(codes(payment_methods)),
             "codigoDaContaCorrente": account,
             "codigoDaCarteira": _PORTFOLIO_OF_ACCOUNT[account],
             "codigoDaClassificacaoAuxiliar": 1,
-            "idNF": course.id_nf,
+            "idNF": plan.id_nf,
             "quantidadeDeParcelas": count,
             "dataDaOrdem": ordered,
             "dataDeProcessamento": ended if processed else None,
@@ -193,14 +192,13 @@ class OrderMaker:
         }
 
     def _titles(
-        self, header: dict[str, Any], instalments: list[dict[str, Any]], course: OrderCourse
+        self, header: dict[str, Any], instalments: list[dict[str, Any]], plan: OrderPlan
     ) -> list[dict[str, Any]]:
-        issued = course.ended.replace(hour=0, minute=0, second=0)
-        key = (issued.year, course.branch)
-        self.transactions[key] = max(self.transactions[key], course.transaction)
+        issued = plan.ended.replace(hour=0, minute=0, second=0)
+        key = (issued.year, plan.branch)
+        self.transactions[key] = max(self.transactions[key], plan.transaction)
         return [
-            self._title(header, instalment, issued, course.transaction)
-            for instalment in instalments
+            self._title(header, instalment, issued, plan.transaction) for instalment in instalments
         ]
 
     def _title(
@@ -241,17 +239,13 @@ def _status(random: Random, ordered: datetime) -> OrderStatus:
 def _make_items(
     random: Random, order: int, products: list[DemoProduct], freight: Decimal, status: OrderStatus
 ) -> list[dict[str, Any]]:
-    """Return an order's lines; ``freight`` is what each line bears of it.
-
-    In each, the total is quantity times unit value, and the net total follows from the rest.
-    """
-    chosen = random.sample(products, random.randint(1, min(_MOST_LINES, len(products))))
+    """Return an order's lines with ``freight`` on each."""
+    ordered = random.sample(products, random.randint(1, min(_MAX_LINES, len(products))))
     items = []
-    for seq, product in enumerate(chosen, start=1):
-        quantity = Decimal(random.randint(1, _MOST_UNITS))
+    for seq, product in enumerate(ordered, start=1):
+        quantity = Decimal(random.randint(1, _MAX_UNITS))
         item: dict[str, Any] = {"numeroDoPedido": order, "seq": seq}
-        item |= _identity(product)
-        item |= _measures(product, quantity)
+        item |= _product_fields(product, quantity)
         total = quantity * product.price
         rates = (_DISCOUNTS, _IPI, _ICMS)
         discount, ipi, icms = (Decimal(random.choice(values)) for values in rates)
@@ -265,12 +259,13 @@ def _make_items(
         )
         prices = {"valorUnitario": product.price, "valorTotal": total}
         item |= prices | line_figures(terms, total)
-        item |= _progress(quantity, item["totalLiquido"], status)
+        item |= _processing_fields(quantity, item["totalLiquido"], status)
         items.append(item)
     return items
 
 
-def _identity(product: DemoProduct) -> dict[str, Any]:
+def _product_fields(product: DemoProduct, quantity: Decimal) -> dict[str, Any]:
+    weight = product.weight * quantity
     return {
         "idProduto": product.code,
         "idMapeamentoPadrao": product.code,
@@ -279,12 +274,6 @@ def _identity(product: DemoProduct) -> dict[str, Any]:
         "descricaoDoProduto": product.name,
         "ncm": product.ncm,
         "url": f"https://loja.example/{product.internal_code}",
-    }
-
-
-def _measures(product: DemoProduct, quantity: Decimal) -> dict[str, Any]:
-    weight = product.weight * quantity
-    return {
         "largura": "10",
         "altura": "20",
         "comprimento": "30",
@@ -294,7 +283,7 @@ def _measures(product: DemoProduct, quantity: Decimal) -> dict[str, Any]:
     }
 
 
-def _progress(quantity: Decimal, net: Decimal, status: OrderStatus) -> dict[str, Any]:
+def _processing_fields(quantity: Decimal, net: Decimal, status: OrderStatus) -> dict[str, Any]:
     pending = status is OrderStatus.PENDING
     return {
         "quantidadeProcessadaParcial": quantity if status is OrderStatus.PROCESSED else Decimal(0),
@@ -333,8 +322,6 @@ _PAID_BY_SENDER = "E"
 
 
 def _client_fields(customer: Customer) -> dict[str, Any]:
-    """Return the client's fields of an order."""
-    place = customer.place
     return {
         "codigoDoCliente": customer.code,
         "nomeDoCliente": customer.name,
@@ -348,9 +335,9 @@ def _client_fields(customer: Customer) -> dict[str, Any]:
         "numero": customer.number,
         "complemento": None,
         "bairro": customer.district,
-        "cidade": place.city,
-        "uf": place.state,
-        "codigoDoMunicipio": place.municipality,
+        "cidade": customer.city.name,
+        "uf": customer.city.state,
+        "codigoDoMunicipio": customer.city.municipality,
         "contato": customer.contact,
         "telefone": customer.telephone,
         "email": customer.email,
@@ -358,7 +345,7 @@ def _client_fields(customer: Customer) -> dict[str, Any]:
 
 
 def _delivery_fields(customer: Customer) -> dict[str, Any]:
-    """Return the fields of delivery to the client's own address."""
+    """Return the delivery fields, with the client's address."""
     return {
         "entregaNomeContato": customer.contact,
         "entregaCEP": customer.postcode,
@@ -366,18 +353,13 @@ def _delivery_fields(customer: Customer) -> dict[str, Any]:
         "entregaNumero": customer.number,
         "entregaComplemento": None,
         "entregaBairro": customer.district,
-        "entregaCidade": customer.place.city,
-        "entregaCodigoMunicipio": customer.place.municipality,
-        "entregaUF": customer.place.state,
+        "entregaCidade": customer.city.name,
+        "entregaCodigoMunicipio": customer.city.municipality,
+        "entregaUF": customer.city.state,
     }
 
 
-def _carrier_fields(
-    random: Random, items: list[dict[str, Any]], *, carried: bool
-) -> dict[str, Any]:
-    """Return the carrier's fields; without one they are all empty."""
-    if not carried:
-        return _NO_CARRIER
+def _carrier_fields(random: Random, items: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         **random.choice(_CARRIERS),
         "transportadoraNatureza": "J",

@@ -16,7 +16,7 @@ service_invoices = Table(
 product_invoices = Table(
     "product_invoices",
     metadata,
-    *derived_columns(ProductInvoice, keys=("idNF",), leave_out=("produtos",)),
+    *derived_columns(ProductInvoice, keys=("idNF",), exclude=("produtos",)),
 )
 product_invoice_items = Table(
     "product_invoice_items",
@@ -29,7 +29,7 @@ sales_orders = Table(
     *derived_columns(
         SalesOrder,
         keys=("numeroDoPedido",),
-        leave_out=("parcelas", "produtos", "ultimaAtualizacao"),
+        exclude=("parcelas", "produtos", "ultimaAtualizacao"),
     ),
     Column("updated", DateTime, nullable=False),
     Index("sales_orders_by_update", "updated", "numeroDoPedido"),
