@@ -137,7 +137,7 @@ def test_an_address_that_is_not_understood_is_told_without_the_password(text: st
 def test_a_database_of_another_encoding_is_refused(postgresql: PostgresqlServer) -> None:
     options = "encoding 'LATIN1' locale_provider libc locale 'C' template template0"
     set_language("en")
-    with pytest.raises(ConfigError, match="not UTF-8 but LATIN1"):
+    with pytest.raises(ConfigError, match="is LATIN1; it must be UTF-8"):
         open_database(database_url(postgresql.database("latin", options)))
 
 
