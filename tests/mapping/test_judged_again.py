@@ -40,7 +40,7 @@ def require_same(found: ValidatedSheet, fresh: ValidatedSheet) -> None:
     ]
     for one, other in zip(found.with_children, fresh.with_children, strict=True):
         assert list(one.findings) == list(other.findings)
-        assert one.not_records == other.not_records
+        assert one.non_records == other.non_records
         assert one.frame.equals(other.frame)
 
 

@@ -44,7 +44,7 @@ def test_a_mapped_sample_has_the_same_findings(
     mapped = validate_workbook(twin.path, catalogue, mapping=read_mapping(twin.mapping))
     assert findings(mapped) == findings(plain, twin.moved)
     assert list(mapped.rows) == list(plain.rows)
-    assert mapped.not_records == plain.not_records
+    assert mapped.non_records == plain.non_records
     assert mapped.frame.equals(plain.frame)
     assert plain.resource is not None
     lacking = set(plain.resource.required) - set(plain.columns)

@@ -99,7 +99,7 @@ def test_a_row_that_is_no_record_does_not_stop_the_others(
     sheet = validate_workbook(mixed_sheet(tmp_path, good, "12.345"), context.catalogue)
     with pytest.raises(UsageError, match="errors"):
         Uploads(context, client).create(sheet, YES)
-    told = replace(sheet, not_records={3: "row-total"})
+    told = replace(sheet, non_records={3: "row-total"})
     job = Uploads(context, client).send(told, YES)
     (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)

@@ -193,7 +193,7 @@ def test_number_formats_and_hidden_rows_stay_and_with_them_what_is_found(
     sheet = moved_book["vendedor"]
     assert [sheet[c].number_format for c in ("A2", "E2", "E3")] == ["00000", "0%", "mmm-yy"]
     told = " ".join(map(str, done.remarks))
-    for words in ("Hidden columns are shown again: C", "Merged cells are taken apart: 1"):
+    for words in ("Hidden columns become visible: C", "Merged cells are unmerged: 1"):
         assert words in told
 
 

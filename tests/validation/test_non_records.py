@@ -94,7 +94,7 @@ def test_a_total_has_one_finding_and_is_no_record(
     if quoted:
         judged = validate_workbook(requoted(path), catalogue)
     assert [it for it in findings(judged) if it[0] != 1] == [(7, "row-total")]
-    assert judged.not_records == {7: "row-total"}
+    assert judged.non_records == {7: "row-total"}
     assert not judged.ok
 
 
@@ -118,7 +118,7 @@ def test_a_note_is_no_record_and_a_record_with_such_words_is_one(
     tmp_path: Path, catalogue: Catalogue, below: Row, codes: Mapping[int, str]
 ) -> None:
     judged = sheet(tmp_path / "a.xlsx", catalogue, below)
-    assert judged.not_records == codes
+    assert judged.non_records == codes
     if codes:
         assert findings(judged) == list(codes.items())
 
@@ -137,11 +137,11 @@ def test_the_totals_row_of_a_table_is_no_record(tmp_path: Path, catalogue: Catal
 
     judged = sheet(tmp_path / "a.xlsx", catalogue, {}, table)
     assert findings(judged) == [(7, "row-total")]
-    assert judged.not_records == {7: "row-total"}
+    assert judged.non_records == {7: "row-total"}
 
 
 @pytest.mark.parametrize(
-    ("struck", "not_records", "expected"),
+    ("struck", "non_records", "expected"),
     [
         (HEADER, {3: "row-struck"}, [(3, "row-struck")]),
         (HEADER[:-1], {3: "row-struck"}, [(3, "row-struck")]),
@@ -153,7 +153,7 @@ def test_a_row_that_is_struck_through_is_no_record(
     tmp_path: Path,
     catalogue: Catalogue,
     struck: list[str],
-    not_records: Mapping[int, str],
+    non_records: Mapping[int, str],
     expected: list[tuple[int, str]],
 ) -> None:
     path = tmp_path / "a.xlsx"
@@ -174,7 +174,7 @@ def test_a_row_that_is_struck_through_is_no_record(
                 else:
                     page.write(row, PLACES[name], value, line if through else None)
     judged = validate_workbook(path, catalogue)
-    assert judged.not_records == not_records
+    assert judged.non_records == non_records
     assert findings(judged) == expected
 
 
@@ -219,7 +219,7 @@ def test_a_full_row_is_a_total_where_it_says_so_and_sums_up_rows_above(
     tmp_path: Path, catalogue: Catalogue, below: Row, is_total: bool
 ) -> None:
     judged = sheet(tmp_path / "a.xlsx", catalogue, {**GOOD[CR], **below})
-    assert judged.not_records == ({7: "row-total"} if is_total else {})
+    assert judged.non_records == ({7: "row-total"} if is_total else {})
 
 
 def test_a_line_of_dashes_is_no_record(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -227,7 +227,7 @@ def test_a_line_of_dashes_is_no_record(tmp_path: Path, catalogue: Catalogue) -> 
     judged = sheet(tmp_path / "a.xlsx", catalogue, drawn)
     assert findings(judged) == [(7, "row-note")]
     record = {**GOOD[CR], "historico": "------"}
-    assert sheet(tmp_path / "b.xlsx", catalogue, record).not_records == {}
+    assert sheet(tmp_path / "b.xlsx", catalogue, record).non_records == {}
 
 
 @pytest.mark.parametrize("quoted", [False, True])

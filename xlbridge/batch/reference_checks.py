@@ -236,7 +236,7 @@ class ReferenceChecks:
             find_problem = self._of_code(sheet, str(column.references), cells)
         found = enumerate(map(find_problem, cells.values))
         problems = {number: problem for number, problem in found if problem is not None}
-        for position, number in cells.cells(problems):
+        for position, number in cells.cells_with(problems):
             problem = problems[number]
             yield sheet.finding(problem.code, column.name, position, problem.details)
 

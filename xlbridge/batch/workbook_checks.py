@@ -145,9 +145,9 @@ class SheetSummary:
             sheet,
             file=Path(relative_name(folder, sheet.file)),
             frame=sheet.frame[[name for name in sheet.frame if name in compared]],
-            own={
+            source_cells={
                 name: cells
-                for name, cells in sheet.own.items()
+                for name, cells in sheet.source_cells.items()
                 if name in compared and not _OF_TEXTS.issuperset(cells.kinds)
             },
             rows=array("i", sheet.rows),

@@ -101,8 +101,13 @@ class ReportItemParts:
         name = None if item.resource is None else item.resource.name
         columns = split_frame(item.frame) if with_frame else []
         numbers = split_frame(item.numbers) if with_frame else []
-        own = item.own if with_frame else {}
-        return cls(replace(item, resource=None, own=own, children={}), name, columns, numbers)
+        source_cells = item.source_cells if with_frame else {}
+        return cls(
+            replace(item, resource=None, source_cells=source_cells, children={}),
+            name,
+            columns,
+            numbers,
+        )
 
     def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
         """Put the item together, as if it had been validated here."""

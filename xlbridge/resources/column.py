@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     """Kind of a column's values, which decides how cells are read and written.
 
-    ``code`` is text made of symbols, where a leading zero counts; ``cnpj`` and ``cpf`` are codes
-    whose mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
+    ``code`` is text in which leading zeros are significant; ``cnpj`` and ``cpf`` are codes whose
+    mask is dropped on reading; ``money`` is a number of reais, exact to the cent.
     """
 
     TEXT = "text"
@@ -32,18 +32,23 @@ class Kind(StrEnum):
 
     @property
     def is_text(self) -> bool:
-        """True where values of this kind are text."""
+        """True if values of this kind are text."""
         return self in _TEXT_KINDS
 
     @property
     def is_code(self) -> bool:
-        """True where leading zeros count in values of this kind."""
+        """True if leading zeros are significant in values of this kind."""
         return self in _TEXT_KINDS - {Kind.TEXT}
 
     @property
     def is_number(self) -> bool:
-        """True where values of this kind are numbers."""
+        """True if values of this kind are numbers."""
         return self in {Kind.INTEGER, Kind.NUMBER, Kind.MONEY}
+
+    @property
+    def dtype(self) -> str:
+        """The pandas dtype of values of this kind."""
+        return "Float64" if self is Kind.MONEY else _DTYPES.get(self, "str")
 
 
 _TEXT_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.CNPJ, Kind.CPF})
@@ -55,38 +60,24 @@ KIND_OF_DTYPE: Mapping[str, Kind] = {
     "datetime64[us]": Kind.DATE,
     "boolean": Kind.BOOLEAN,
 }
-"""The kind that a column has when its metadata names none."""
-
-DTYPES_OF_KIND: Mapping[Kind, str] = {
-    kind: dtype
-    for dtype, kinds in {
-        "str": _TEXT_KINDS,
-        "Int64": {Kind.INTEGER},
-        "Float64": {Kind.NUMBER, Kind.MONEY},
-        "datetime64[us]": {Kind.DATE},
-        "boolean": {Kind.BOOLEAN},
-    }.items()
-    for kind in kinds
-}
-"""The pandas dtype that carries values of a kind."""
-
+"""Default kinds of columns by their dtypes."""
+_DTYPES = {kind: dtype for dtype, kind in KIND_OF_DTYPE.items()}
 
 USUAL_YEARS = (1950, 2099)
-"""The first and the last year of dates that are not asked about, where a column says none."""
+"""Default of the first and the last usual year of a column's dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of a sheet, as its schema file declares it.
+    """Column of a sheet, as declared in its schema file.
 
-    ``required`` means that the column must be there and each of its cells filled. ``checks`` maps
-    the name of a registered check to its statistics (a lone one is called ``value``).
-    ``references`` names the registry whose records the values point to, ``registers`` the one that
-    has a record under each value once the sheet is sent; both are names in ``REFERENCES``.
-    ``link`` is set where the values name records by something else than their codes,
-    ``sheet_link`` where they name records of another sheet. ``width`` is the number of symbols of
-    each value, None where it is not fixed. Dates before the first or after the last of
-    ``usual_years`` are asked about.
+    ``required``: the column must be present and all its cells filled; ``checks``: statistics by
+    the name of a registered check (a single one is called ``value``); ``references``: the registry
+    whose records the values refer to; ``registers``: the registry that has a record for each value
+    after the sheet is sent (both are names in ``REFERENCES``); ``link``: set if the values identify
+    records by other values than their codes; ``sheet_link``: set if they identify records of
+    another sheet; ``width``: length of each value, None if it is not fixed; ``usual_years``: dates
+    outside this range have a warning.
     """
 
     name: str
@@ -106,24 +97,24 @@ class Column:
     @property
     def dtype(self) -> str:
         """The pandas dtype of the column's values."""
-        return DTYPES_OF_KIND[self.kind]
+        return self.kind.dtype
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The allowed texts, empty where any is, and for a column of other values than texts."""
+        """The allowed texts of a text column with a list of them, else empty."""
         has_list = self.kind.is_text and "isin" in self.checks
         return tuple(self.checks["isin"]["value"]) if has_list else ()
 
 
 @lru_cache(maxsize=4096)
 def normalize_header(header: str) -> str:
-    """Return a header in the form in which headers are compared: no case, accents, asterisk or
-    colon at its end."""
+    """Return a header without case, accents, and an asterisk or colon at its end, for comparison
+    with others."""
     return " ".join(strip_accents(header).split()).rstrip(" *:").casefold()
 
 
 def strip_accents(text: str) -> str:
-    """Return a text without accents, and compatibility characters as the plain ones."""
+    """Return a text without accents, with compatibility characters decomposed."""
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text)
@@ -137,7 +128,7 @@ _WHOLE_RATE = 100
 
 
 def _units(column: Column) -> tuple[str, ...]:
-    """Return the units, as headers are compared, that say of a column what it is anyway."""
+    """Return the normalized units that may follow the header of a column without changing it."""
     if column.kind is Kind.MONEY:
         return _MONEY_UNITS
     if column.kind is Kind.DATE:
@@ -147,10 +138,10 @@ def _units(column: Column) -> tuple[str, ...]:
 
 
 def columns_by_header(columns: Iterable[Column]) -> dict[str, str]:
-    """Map every header that names a column, as it is compared, to the column's name.
+    """Map every normalized header of a column to the column's name.
 
-    The wire names go before the titles in both languages; each may be followed by the unit of the
-    column's values.
+    Wire names take precedence over the titles in both languages; each may be followed by the unit
+    of the column's values.
     """
     columns = tuple(columns)
     with_units = {

@@ -15,7 +15,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources.checks import DOCUMENTS, ROW_RULES, RULES, bare_document
 from xlbridge.resources.checks.all_rules import checks_of
 from xlbridge.resources.checks.rule import Statistics
-from xlbridge.resources.column import DTYPES_OF_KIND, KIND_OF_DTYPE, Kind, normalize_header
+from xlbridge.resources.column import KIND_OF_DTYPE, Kind, normalize_header
 from xlbridge.resources.model_columns import completed
 from xlbridge.resources.pandera_form import normalized
 from xlbridge.resources.resource import column_changes_since, layout_changes
@@ -44,7 +44,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type | tuple[type, ...], Text]] = {
 
 def example_error(kind: Kind, checks: Mapping[str, Statistics], example: object) -> Text | None:
     """Return what an example should be and is not, None where it passes."""
-    words = dtype_error(example, DTYPES_OF_KIND[kind])
+    words = dtype_error(example, kind.dtype)
     if words is not None:
         return words
     if kind in DOCUMENTS and not DOCUMENTS[kind].is_valid(bare_document(str(example))):
@@ -268,7 +268,7 @@ def _column_contradictions(
         if body is None or extra is None:
             continue
         kind = Kind(extra.get("kind", KIND_OF_DTYPE[body["dtype"]]))
-        if DTYPES_OF_KIND[kind] != body["dtype"]:
+        if kind.dtype != body["dtype"]:
             message = Text(
                 pt="{kind} não combina com o dtype {dtype}.",
                 en="{kind} does not match the dtype {dtype}.",

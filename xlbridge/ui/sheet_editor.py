@@ -274,9 +274,9 @@ class SheetEditor:
 
     def put_aside(self, rule: str) -> None:
         """Set aside the rows of a rule that are no records: they are not sent, and not shown."""
-        not_records = self.found.sheet.not_records
+        non_records = self.found.sheet.non_records
         rows = row_numbers(self.found.of_rule(rule))
-        self._edits.put_aside(self._shown, (row for row in rows if row in not_records))
+        self._edits.put_aside(self._shown, (row for row in rows if row in non_records))
         self._views.clear()
 
     def kept_parts(self) -> dict[str, KeptPart]:

@@ -14,7 +14,7 @@ from xlbridge.ui.cell_edits import shown_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
-from xlbridge.validation.headers import normalise_header
+from xlbridge.validation.headers import header_key
 from xlbridge.validation.mapping import (
     SheetMapping,
     column_body,
@@ -67,7 +67,7 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "errors": shown.errors,
             "warnings": shown.warnings,
             "refused": editor.remarks.count(shown.sheet),
-            "not_records": len(shown.not_records),
+            "not_records": len(shown.non_records),
             "sendable": may_be_sent(sheet, good_rows=False),
             "edited": editor.edited,
             "columns": editor.columns(),
@@ -199,13 +199,13 @@ def _form(
     columns: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     texts = [_header_text(cells, header_row, place) for place in range(len(cells.columns))]
-    counted = Counter(map(normalise_header, texts))
+    counted = Counter(map(header_key, texts))
     headers = []
     for place, header in enumerate(texts):
         if header:
             one = {"letters": column_letters(cells.first_column + place), "header": header}
             samples = _samples(cells, header_row, place)
-            usable = counted[normalise_header(header)] == 1
+            usable = counted[header_key(header)] == 1
             headers.append(one | {"samples": samples, "usable": usable})
     return {
         "kind": kind,

@@ -163,7 +163,9 @@ def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
 def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
     """Return the lists of a sheet's records, by their names."""
     count, children = len(sheet.frame), sheet.children.items()
-    return {n: ItemLists(child.frame, sheet.parents_of(child), count) for n, child in children}
+    return {
+        n: ItemLists(child.frame, sheet.parent_positions(child), count) for n, child in children
+    }
 
 
 class ItemLists(MadeItems[list[ListItem] | None]):
@@ -251,7 +253,7 @@ def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, t
 
     Rows that belong to no record are not in it.
     """
-    parents = main.parents_of(child)
+    parents = main.parent_positions(child)
     numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
     kept = np.flatnonzero(parents >= 0)
     return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
@@ -262,7 +264,7 @@ def item_places(main: ValidatedSheet) -> dict[str, ItemPlaces]:
     found = {}
     for name, child in main.children.items():
         rows: defaultdict[int, list[int]] = defaultdict(list)
-        for own, position in zip(child.rows, main.parents_of(child).tolist(), strict=True):
+        for own, position in zip(child.rows, main.parent_positions(child).tolist(), strict=True):
             if position >= 0:
                 rows[main.rows[position]].append(own)
         found[name] = ItemPlaces(child.sheet, child.columns, rows)

@@ -1,7 +1,7 @@
-"""What only several validated sheets show: values, keys, spellings and codes that they share, and
-child sheets, which the column ``chave`` joins to their main sheet.
+"""Checks across validated sheets: repeated keys, spellings, registered codes, and child sheets,
+which the column ``chave`` joins to their main sheet.
 
-All comparisons are of whole columns; a ``Finding`` is made only for what is wrong.
+Whole columns are compared; a ``Finding`` is only created for an error.
 """
 
 from collections import defaultdict
@@ -29,48 +29,45 @@ IntArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """The distinct ``values`` of a column as texts, in the order of their first cells.
+    """Distinct ``values`` of a column as texts, in the order of their first cells.
 
-    ``positions`` are the cells that have one, as positions in the sheet's frame; ``which`` says of
-    each of them which of the values it has.
+    ``positions``: positions in the sheet's frame of the cells with a value; ``indexes``: the index
+    of each one's value.
     """
 
     values: tuple[str, ...]
     positions: IntArray
-    which: IntArray
+    indexes: IntArray
 
-    def cells(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yield the position of each cell with one of the values of those numbers, and the
-        number."""
-        wanted = np.isin(self.which, list(numbers))
-        yield from zip(self.positions[wanted].tolist(), self.which[wanted].tolist(), strict=True)
+    def cells_with(self, indexes: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the position and value index of each cell with one of the given values."""
+        wanted = np.isin(self.indexes, list(indexes))
+        yield from zip(self.positions[wanted].tolist(), self.indexes[wanted].tolist(), strict=True)
 
 
 def values_of(sheet: "ValidatedSheet", column: str) -> ColumnValues:
-    """Return the values of a column, but for cells that are empty or have an error."""
+    """Return the values of a column without empty cells and cells with an error."""
     usable = ~sheet.rows_in_error((column,)) & sheet.frame[column].notna().to_numpy()
     positions = np.flatnonzero(usable)
-    which, distinct = pd.factorize(sheet.frame[column].array[positions])
-    return ColumnValues(tuple(map(str, distinct)), positions, which)
+    indexes, distinct = pd.factorize(sheet.frame[column].array[positions])
+    return ColumnValues(tuple(map(str, distinct)), positions, indexes)
 
 
 def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Finding]]:
-    """Return the findings of each sheet, in the order of the sheets; they are not changed.
+    """Return the findings of each sheet from comparing it with the earlier ones.
 
-    What must not stand twice in a sheet must not stand in two sheets of the same resource either:
-    the later one has the finding, which names the earlier one and its cell. A cell with an error is
-    not compared. A code that an earlier sheet spells otherwise is told once in each sheet. What a
-    column refers to and registers, the resource's schema file says.
+    A value that must be unique in a sheet must be unique in all sheets of the resource: the later
+    sheet has the finding, which names the earlier cell. Cells with an error are not compared. A
+    code with another spelling in an earlier sheet is reported once for each sheet.
     """
-    of_resource: defaultdict[str, list[int]] = defaultdict(list)
+    by_resource: defaultdict[str, list[int]] = defaultdict(list)
     for number, sheet in enumerate(sheets):
         if sheet.resource is not None and sheet.rows:
-            of_resource[sheet.resource.name].append(number)
+            by_resource[sheet.resource.name].append(number)
     findings: list[list[Finding]] = [[] for _ in sheets]
-    for numbers in of_resource.values():
-        alike = [sheets[number] for number in numbers]
-        for place, found in _repeated_keys(alike):
-            findings[numbers[place]].append(found)
+    for numbers in by_resource.values():
+        for index, found in _repeated_keys([sheets[number] for number in numbers]):
+            findings[numbers[index]].append(found)
     for number, found in _other_spellings(sheets):
         findings[number].append(found)
     return findings
@@ -78,23 +75,23 @@ def compare_sheets(sheets: "Sequence[ValidatedSheet]") -> Sequence[Sequence[Find
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """A code as the first sheet that has it spells it, in so many columns and values of it."""
+    """Spelling of a code in the first sheet that has it; ``index`` is that of its value."""
 
     text: str
     sheet: int
     column: str
     values: ColumnValues
-    number: int
+    index: int
 
     @property
     def position(self) -> int:
-        """Position of the first cell that has it."""
-        return next(position for position, _ in self.values.cells([self.number]))
+        """Position of the first cell with the spelling."""
+        return next(position for position, _ in self.values.cells_with([self.index]))
 
 
 def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
-    """Yield the first cell of each code that an earlier sheet has with other case or accents, with
-    the number of the sheet. Codes of one registry are compared whatever their resources."""
+    """Yield the number of the sheet and the finding for each code that an earlier sheet has with
+    other case or accents. Codes of one registry are compared across resources."""
     firsts: defaultdict[object, dict[str, _Spelling]] = defaultdict(dict)
     for number, sheet in enumerate(sheets):
         for column in _present_columns(sheet):
@@ -103,20 +100,20 @@ def _other_spellings(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, 
             resource = sheet.resource.name if sheet.resource else None
             known = firsts[column.references or column.registers or (resource, column.name)]
             values = values_of(sheet, column.name)
-            for place, text in enumerate(values.values):
-                own = _Spelling(text, number, column.name, values, place)
-                first = known.setdefault(folded_code(text), own)
+            for index, text in enumerate(values.values):
+                spelling = _Spelling(text, number, column.name, values, index)
+                first = known.setdefault(folded_code(text), spelling)
                 if first.sheet != number and first.text != text:
                     earlier = sheets[first.sheet]
-                    where = cell_reference(earlier, first.column, first.position, sheet)
-                    details = {"other": quoted(first.text), "first": where}
-                    told = "code-spelling-across-sheets"
-                    yield number, sheet.finding(told, column.name, own.position, details)
+                    reference = cell_reference(earlier, first.column, first.position, sheet)
+                    details = {"other": quoted(first.text), "first": reference}
+                    code = "code-spelling-across-sheets"
+                    yield number, sheet.finding(code, column.name, spelling.position, details)
 
 
 def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Finding]]:
-    """Yield what stands in an earlier sheet already, with the number of the sheet; the sheets are
-    of one resource."""
+    """Yield the index of the sheet and the finding for each key that an earlier sheet has; the
+    sheets are of one resource."""
     resource = sheets[0].resource
     if resource is None or len(sheets) < 2:
         return
@@ -125,20 +122,19 @@ def _repeated_keys(sheets: "Sequence[ValidatedSheet]") -> Iterator[tuple[int, Fi
     for column, columns in unique_keys(resource):
         keys = pd.concat([sheet.frame[list(columns)] for sheet in sheets], ignore_index=True)
         wrong = np.concatenate([sheet.rows_in_error((column, *columns)) for sheet in sheets])
-        places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
-        firsts = places[first_occurrences(keys.iloc[places])]
-        again = owners[firsts] < owners[places]
-        for place, first in zip(places[again], firsts[again], strict=True):
-            earlier, later = sheets[owners[first]], sheets[owners[place]]
+        compared = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
+        firsts = compared[first_occurrences(keys.iloc[compared])]
+        repeated = owners[firsts] < owners[compared]
+        for row, first in zip(compared[repeated], firsts[repeated], strict=True):
+            earlier, later = sheets[owners[first]], sheets[owners[row]]
             details = {"first": cell_reference(earlier, column, int(positions[first]), later)}
-            repeated = later.finding(
-                "duplicate-across-sheets", column, int(positions[place]), details
-            )
-            yield int(owners[place]), repeated
+            code, position = "duplicate-across-sheets", int(positions[row])
+            yield int(owners[row]), later.finding(code, column, position, details)
 
 
 def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what must not stand twice: the column of the finding, and those that are compared."""
+    """Yield the columns whose values must be unique together, after the column that a finding is
+    reported for."""
     for column in resource.sent_columns:
         if "no_repeats" in column.checks:
             yield column.name, (column.name,)
@@ -148,11 +144,12 @@ def unique_keys(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def cell_reference(
-    sheet: "ValidatedSheet", column: str, position: int, seen_from: "ValidatedSheet"
+    sheet: "ValidatedSheet", column: str, position: int, other: "ValidatedSheet"
 ) -> str:
-    """Return where a cell is, as one says it in another sheet: its file, sheet and address."""
+    """Return the reference to a cell for a message about another sheet: its sheet and address, and
+    its file if that is different."""
     cell = cell_address(sheet.rows[position], sheet.columns[column])
-    file = "" if sheet.file == seen_from.file else f"{sheet.file} · "
+    file = "" if sheet.file == other.file else f"{sheet.file} · "
     return f"{file}{sheet.sheet}!{cell}"
 
 
@@ -184,21 +181,21 @@ def first_occurrences(keys: pd.DataFrame) -> IntArray:
 
 _HALF_A_CENT = 0.005
 _NOISE = 1e-6
-_MOST_STRAYS = 60
-"""Rows without a record, one after another, that are taken for those of one record."""
+_MAX_STRAYS = 60
+"""Consecutive rows without a record that may all belong to one record."""
 
 
-def join_children(main: "ValidatedSheet") -> None:
-    """Add what only the sheets together show: to the main sheet and to each of its children."""
+def check_children(main: "ValidatedSheet") -> None:
+    """Add the findings that depend on several sheets to the main sheet and its child sheets."""
     if main.resource is None or (KEY not in main.columns and KEY in main.resource.required):
         return
-    parents = {name: main.parents_of(child) for name, child in main.children.items()}
+    parents = {name: main.parent_positions(child) for name, child in main.children.items()}
     for name, child in main.children.items():
         child.add(_orphans(main, child, parents[name]))
     for declared in main.resource.sums:
-        added = main.children.get(declared.sheet)
-        if added is not None and declared.column in added.columns:
-            added.add(_wrong_sums(main, parents, declared))
+        child_with_sum = main.children.get(declared.sheet)
+        if child_with_sum is not None and declared.column in child_with_sum.columns:
+            child_with_sum.add(_wrong_sums(main, parents, declared))
     main.add(_childless(main, parents))
 
 
@@ -207,7 +204,7 @@ def _orphans(
 ) -> Iterator[Finding]:
     if KEY not in child.frame:
         return
-    keyed = child.frame[KEY].notna().to_numpy() & ~child.no_records
+    keyed = child.frame[KEY].notna().to_numpy() & ~child.non_record_mask
     alone = keyed & (parents < 0)
     if not alone.any():
         return
@@ -225,14 +222,14 @@ def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iter
         return
     filled = np.zeros(len(main.rows), dtype=bool)
     for name in resource.needs_children:
-        own = parents.get(name, np.empty(0, dtype=np.intp))
-        filled[own[own >= 0]] = True
-    keyed = main.frame[KEY].notna().to_numpy() & ~main.no_records
-    lacking = keyed & ~filled
-    if not lacking.any():
+        positions = parents.get(name, np.empty(0, dtype=np.intp))
+        filled[positions[positions >= 0]] = True
+    keyed = main.frame[KEY].notna().to_numpy() & ~main.non_record_mask
+    childless = keyed & ~filled
+    if not childless.any():
         return
     sheets = ", ".join(map(quoted, resource.needs_children))
-    for position in np.flatnonzero(lacking & ~main.rows_in_error((KEY,))).tolist():
+    for position in np.flatnonzero(childless & ~main.rows_in_error((KEY,))).tolist():
         details = {"sheets": sheets, "key": _key(main, position)}
         yield main.finding("parent-without-children", KEY, position, details)
 
@@ -240,31 +237,32 @@ def _childless(main: "ValidatedSheet", parents: Mapping[str, Positions]) -> Iter
 def _wrong_sums(
     main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
 ) -> Iterator[Finding]:
-    """Yield the sums that do not fit, each at the first cell that is added up."""
-    child, own = main.children[declared.sheet], parents[declared.sheet]
-    added = _values(child, declared.column)
-    there = (own >= 0) & ~np.isnan(added)
-    broken = (own >= 0) & child.rows_in_error((declared.column, KEY))
-    records = np.unique(own[there])
-    sums = np.bincount(own[there], weights=added[there], minlength=len(main.rows))
-    expected, slack = _expected(main, parents, declared)
-    expected[own[broken]] = np.nan
-    lacking, slack = (expected - sums)[records], slack[records]
-    off = np.abs(lacking) > slack
+    """Yield the sums that differ from the expected ones, at their first addends."""
+    child, owners = main.children[declared.sheet], parents[declared.sheet]
+    addends = _values(child, declared.column)
+    added = (owners >= 0) & ~np.isnan(addends)
+    wrong = (owners >= 0) & child.rows_in_error((declared.column, KEY))
+    records = np.unique(owners[added])
+    sums = np.bincount(owners[added], weights=addends[added], minlength=len(main.rows))
+    expected, tolerance = _expected(main, parents, declared)
+    expected[owners[wrong]] = np.nan
+    missing, tolerance = (expected - sums)[records], tolerance[records]
+    off = np.abs(missing) > tolerance
     if off.any():
-        # Their rows without a record have findings of their own.
-        off &= ~_may_be_filled(lacking, slack, added[_strays(child, own)])
+        # Rows without a record have findings of their own.
+        off &= ~_may_be_strays(missing, tolerance, addends[_strays(child, owners)])
         items = main.children.get(declared.factors_in)
         if items is not None:
             strays = _strays(items, parents[declared.factors_in])
-            off &= ~_may_be_filled(-lacking, slack, _products(items, declared)[strays])
-    firsts = {int(own[at]): at for at in np.flatnonzero(there)[::-1].tolist()} if off.any() else {}
+            off &= ~_may_be_strays(-missing, tolerance, _products(items, declared)[strays])
+    positions = np.flatnonzero(added)[::-1].tolist() if off.any() else ()
+    firsts = {int(owners[position]): position for position in positions}
     for record in records[off].tolist():
         details = {
             "column": declared.column,
             "key": _key(main, record),
-            "found": _shown(sums[record]),
-            "expected": _shown(expected[record]),
+            "found": localized_number(f"{sums[record]:.2f}"),
+            "expected": localized_number(f"{expected[record]:.2f}"),
         }
         yield child.finding("child-sum", declared.column, firsts[record], details)
 
@@ -272,62 +270,59 @@ def _wrong_sums(
 def _expected(
     main: "ValidatedSheet", parents: Mapping[str, Positions], declared: ChildSum
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return what the sum of each record should be, NaN where nobody can tell, and how much it may
-    be off."""
+    """Return the expected sum of each record, NaN if it is unknown, and the tolerance."""
     count = len(main.rows)
-    slack = np.full(count, _HALF_A_CENT)
+    tolerance = np.full(count, _HALF_A_CENT)
     if declared.number is not None:
         return np.full(count, float(declared.number)), np.full(count, _NOISE)
     if declared.total is not None:
         wrong = main.rows_in_error((declared.total,))
-        return np.where(wrong, np.nan, _values(main, declared.total)), slack
+        return np.where(wrong, np.nan, _values(main, declared.total)), tolerance
     items = main.children.get(declared.factors_in)
     if items is None:
-        return np.full(count, np.nan), slack
-    own = parents[declared.factors_in]
-    known, broken = own >= 0, items.rows_in_error((KEY,))
-    prices = np.where(broken, np.nan, _products(items, declared))
-    # Cents may be rounded in either way.
-    rows = np.bincount(own[known], minlength=count)
-    totals = np.bincount(own[known], weights=prices[known], minlength=count)
+        return np.full(count, np.nan), tolerance
+    owners = parents[declared.factors_in]
+    known, wrong = owners >= 0, items.rows_in_error((KEY,))
+    prices = np.where(wrong, np.nan, _products(items, declared))
+    # Cents may be rounded in either direction.
+    rows = np.bincount(owners[known], minlength=count)
+    totals = np.bincount(owners[known], weights=prices[known], minlength=count)
     return np.where(rows > 0, totals, np.nan), np.maximum(rows, 1) * _HALF_A_CENT + _NOISE
 
 
 def _products(items: "ValidatedSheet", declared: ChildSum) -> npt.NDArray[np.float64]:
-    """Return what each item costs, NaN where nobody can tell."""
+    """Return the price of each item, NaN if it is unknown."""
     prices = np.ones(len(items.rows))
     for name in declared.factors:
         prices = prices * _values(items, name)
-    priced_otherwise = items.rows_in_error((*declared.factors, *declared.unless))
+    unknown = items.rows_in_error((*declared.factors, *declared.unless))
     for name in declared.unless:
-        # An empty cell and a zero change nothing.
-        priced_otherwise |= np.nan_to_num(_values(items, name)) != 0
-    return np.where(priced_otherwise, np.nan, np.round(prices, 2))
+        # An empty cell and a zero do not change the price.
+        unknown |= np.nan_to_num(_values(items, name)) != 0
+    return np.where(unknown, np.nan, np.round(prices, 2))
 
 
-def _strays(child: "ValidatedSheet", own: Positions) -> npt.NDArray[np.bool_]:
-    """Tell which rows of a list belong to no record."""
-    return (own < 0) & ~child.no_records
+def _strays(child: "ValidatedSheet", owners: Positions) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows of a list that belong to no record."""
+    return (owners < 0) & ~child.non_record_mask
 
 
-def _may_be_filled(
-    lacking: npt.NDArray[np.float64],
-    slack: npt.NDArray[np.float64],
+def _may_be_strays(
+    missing: npt.NDArray[np.float64],
+    tolerance: npt.NDArray[np.float64],
     strays: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.bool_]:
-    """Tell which records lack as much as a row without a record has, or several in a row have.
-
-    An amount that nobody can tell may fill any of them.
-    """
+    """Return a mask of the records whose missing amount equals one row without a record, or several
+    consecutive ones. Unknown amounts may belong to any record."""
     if np.isnan(strays).any():
-        return lacking > 0
+        return missing > 0
     sums = np.concatenate([[0.0], np.cumsum(strays)])
-    filled = np.zeros(len(lacking), dtype=bool)
-    for count in range(1, min(len(strays), _MOST_STRAYS) + 1):
+    found = np.zeros(len(missing), dtype=bool)
+    for count in range(1, min(len(strays), _MAX_STRAYS) + 1):
         amounts = np.sort(sums[count:] - sums[:-count])
-        first = np.searchsorted(amounts, lacking - slack - _NOISE)
-        filled |= np.searchsorted(amounts, lacking + slack + _NOISE) > first
-    return filled & (lacking > 0)
+        first = np.searchsorted(amounts, missing - tolerance - _NOISE)
+        found |= np.searchsorted(amounts, missing + tolerance + _NOISE) > first
+    return found & (missing > 0)
 
 
 def _key(sheet: "ValidatedSheet", position: int) -> str:
@@ -337,7 +332,3 @@ def _key(sheet: "ValidatedSheet", position: int) -> str:
 def _values(sheet: "ValidatedSheet", column: str) -> npt.NDArray[np.float64]:
     values: Any = sheet.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
     return values  # type: ignore[no-any-return]
-
-
-def _shown(amount: float) -> object:
-    return localized_number(f"{amount:.2f}")

@@ -1,6 +1,6 @@
 """Fixed copies: the analyst's workbook with every certain correction, validated again.
 
-What a finding proposes is certain; the other cells stay as they are, to the byte.
+All other cells stay unchanged, to the byte.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,11 +56,11 @@ def fix_workbook(
     catalogue: Catalogue,
     limits: WorkbookLimits,
 ) -> list[ValidationResult]:
-    """Write a fixed copy of the request's file, and validate it: its findings are what is left.
+    """Write a fixed copy of the request's file, validate it and return the remaining findings.
 
-    ``results`` are those of the file. Sheets come back with the file's own name and their
-    ``fixes``, the other results as they are. Where no sheet was validated nothing is written.
-    Raises what ``write_fixed_copy`` raises.
+    ``results`` are those of the file. The returned sheets have the original file name and their
+    ``fixes``; other results are returned unchanged. Nothing is written if no sheet was validated.
+    Raises the errors of ``write_fixed_copy``.
     """
     sheets = [item for item in results if isinstance(item, ValidatedSheet)]
     if not sheets:
@@ -68,13 +68,13 @@ def fix_workbook(
     with as_xlsx(request.file, [sheet.sheet for sheet in sheets], limits) as workbook:
         read_as = sheets[0].read_as
         if workbook != request.file:
-            # There the numbers and dates that a .csv has as texts can be told and fixed.
-            plain = validate_sheets(replace(request, file=workbook), catalogue, limits).sheets
-            named = {sheet.sheet: sheet for sheet in plain}
-            sheets = [named[sheet.sheet] for sheet in sheets]
+            # Text numbers and dates, normal in a .csv, are findings in the .xlsx and can be fixed.
+            converted = validate_sheets(replace(request, file=workbook), catalogue, limits).sheets
+            by_name = {sheet.sheet: sheet for sheet in converted}
+            sheets = [by_name[sheet.sheet] for sheet in sheets]
         copies = write_fixed_copy(sheets, target)
-    left = validate_sheets(replace(request, file=target), catalogue, limits).sheets
-    by_name = {sheet.sheet: sheet for sheet in left}
+    remaining = validate_sheets(replace(request, file=target), catalogue, limits).sheets
+    by_name = {sheet.sheet: sheet for sheet in remaining}
     fixed = [
         replace(by_name[sheet.sheet], file=request.file, fixes=fixes, read_as=read_as)
         for sheet, fixes in zip(sheets, copies, strict=True)
@@ -83,10 +83,10 @@ def fix_workbook(
 
 
 def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[FixedCopy]:
-    """Write a copy of a workbook with the certain findings of its validated sheets fixed.
+    """Write a copy of a workbook with the certain corrections of its validated sheets.
 
-    Return what was fixed in each sheet. The copy is written even when nothing is. Raises
-    ``WorkbookRefused`` when the workbook cannot be changed, ``UsageError`` when the copy cannot be
+    Return the fixes of each sheet. The copy is written even if there are none. Raises
+    ``WorkbookRefused`` if the workbook cannot be changed, ``UsageError`` if the copy cannot be
     written.
     """
     with edit_package(sheets[0].file) as package:
@@ -98,7 +98,7 @@ def write_fixed_copy(sheets: Sequence[ValidatedSheet], target: Path) -> list[Fix
 def _fix_sheet(
     package: EditablePackage, sheet: ValidatedSheet
 ) -> tuple[list[FixedCell], list[UnfixedCell]]:
-    proposed = {_place(f): f for f in sheet.findings if f.corrected is not None and f.cell}
+    proposed = {_position(f): f for f in sheet.findings if f.corrected is not None and f.cell}
     doubted = {f.column for f in sheet.findings if f.kind.code == "dates-swapped"}
     left = [
         UnfixedCell(finding, _DOUBTED if finding.column in doubted else _OTHERS_DEPEND)
@@ -108,25 +108,26 @@ def _fix_sheet(
     if not proposed:
         return [], left
     cells = EditableCells(package, sheet.sheet)
-    moved = {place: target for place, f in proposed.items() if (target := _moved(f, sheet))}
-    proposed |= {_place(target): target for target in moved.values()}
+    moves = {at: move for at, f in proposed.items() if (move := _target_of_move(f, sheet))}
+    proposed |= {_position(move): move for move in moves.values()}
     reasons = _reasons(proposed, cells)
-    for place, target in moved.items():
-        for one, both in ((place, _place(target)), (_place(target), place)):
+    for source, finding in moves.items():
+        target = _position(finding)
+        for one, other in ((source, target), (target, source)):
             if one in reasons:
-                reasons.setdefault(both, reasons[one])
+                reasons.setdefault(other, reasons[one])
     changes = [
         FixedCell(finding, finding.corrected)
-        for place, finding in proposed.items()
-        if finding.corrected is not None and place not in reasons
+        for position, finding in proposed.items()
+        if finding.corrected is not None and position not in reasons
     ]
     if changes:
-        cells.change({_place(change.finding): change.new for change in changes})
-    return changes, [*left, *(UnfixedCell(proposed[place], why) for place, why in reasons.items())]
+        cells.change({_position(change.finding): change.new for change in changes})
+    return changes, [*left, *(UnfixedCell(proposed[at], reason) for at, reason in reasons.items())]
 
 
-def _moved(finding: Finding, sheet: ValidatedSheet) -> Finding | None:
-    """Return a finding about the cell to which a misplaced value is moved, None where it stays."""
+def _target_of_move(finding: Finding, sheet: ValidatedSheet) -> Finding | None:
+    """Return a finding about the cell to which a misplaced value is moved, None if it stays."""
     name, value = finding.details.get("moved_to"), finding.details.get("document")
     if finding.row is None or not isinstance(name, str) or not isinstance(value, str):
         return None
@@ -137,23 +138,23 @@ def _moved(finding: Finding, sheet: ValidatedSheet) -> Finding | None:
 def _reasons(
     proposed: Mapping[CellPosition, Finding], cells: EditableCells
 ) -> dict[CellPosition, Text]:
-    """Return why some of the proposed cells must stay as they are."""
+    """Return the reasons for which some of the proposed cells must not be changed."""
     locked = cells.locked(frozenset(proposed))
     texts = frozenset(p for p, f in proposed.items() if isinstance(f.corrected, str))
     reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(cells.rich(texts), _RICH_TEXT)
-    # Texts that stay may owe their meaning to the others of their column: all of them or none.
-    undivided = {
+    # The meaning of a text may depend on the others of its column: fix all of them or none.
+    left_whole = {
         (finding.column, finding.kind.code)
-        for place, finding in proposed.items()
-        if place in locked and finding.kind.code in _BY_CONVENTION
+        for position, finding in proposed.items()
+        if position in locked and finding.kind.code in _BY_CONVENTION
     }
-    for place, finding in proposed.items():
-        if (finding.column, finding.kind.code) in undivided:
-            reasons.setdefault(place, _FORMULA_DEPENDS)
+    for position, finding in proposed.items():
+        if (finding.column, finding.kind.code) in left_whole:
+            reasons.setdefault(position, _FORMULA_DEPENDS)
     return reasons
 
 
-def _place(finding: Finding) -> CellPosition:
+def _position(finding: Finding) -> CellPosition:
     if finding.cell is None:
         raise AssertionError(finding)
     return cell_position(finding.cell)

@@ -1,7 +1,7 @@
 """Checks of a sheet's layout: merged and hidden cells, formulas, unnamed columns, rows that are
-longer or shorter than the header, 1904 dates, a CPF among the CNPJs."""
+longer or shorter than the header, 1904 dates, a CPF in the column of CNPJs."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from itertools import chain
 
 import numpy as np
@@ -13,7 +13,7 @@ from xlbridge.resources.checks import CATALOGUE, DOCUMENTS, bare_document
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.text import display, quoted
 from xlbridge.validation.cells.typed_rows import TypedRows
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import Header
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.read import SheetCells
@@ -22,30 +22,33 @@ from xlbridge.workbook.read import SheetCells
 def check_layout(
     resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
 ) -> list[Finding]:
-    """Add to the columns' problems what concerns cells, and return what concerns the sheet."""
-    places = {name: cells.first_column + place for name, place in header.own_places().items()}
+    """Report problems of cells in their columns, and return the findings of the sheet."""
+    columns = {name: cells.first_column + index for name, index in header.source_columns().items()}
     for area in cells.raw.layout.merged:
-        _note_merged(area, places, typed)
-    for name, place in places.items():
-        _note_formulas(cells, name, place, typed)
-    return [
-        *_hidden_rows_and_columns(header, cells, places, typed),
+        _report_merged(area, columns, typed)
+    for name, index in columns.items():
+        _report_formulas(cells, name, index, typed)
+    findings = [
+        *_hidden_rows_and_columns(header, cells, columns, typed),
         *_unnamed_columns(resource, header, cells),
-        *_old_date_system(resource, header, cells, typed),
     ]
+    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
+    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
+        findings.append(Finding(CATALOGUE["date-system-old"], row=header.row))
+    return findings
 
 
-def _note_merged(
-    area: tuple[int, int, int, int], places: Mapping[str, int], typed: TypedRows
+def _report_merged(
+    area: tuple[int, int, int, int], columns: Mapping[str, int], typed: TypedRows
 ) -> None:
-    """Note merged cells: only the first holds a value, what the others mean is a guess."""
+    """Report merged cells: only the first holds a value, so the others are ambiguous."""
     top, left, bottom, right = area
     rows = np.array(typed.rows)
     positions = np.flatnonzero((rows >= top) & (rows <= bottom))
-    names = [name for name, place in places.items() if left <= place <= right]
+    names = [name for name, index in columns.items() if left <= index <= right]
     if len(positions) * len(names) < 2:
         return
-    first = min(names, key=lambda name: places[name])
+    first = min(names, key=lambda name: columns[name])
     shown = f"{cell_address(top, left)}:{cell_address(bottom, right)}"
     if not typed.problems[first].failed[positions[0]]:
         typed.problems[first].add(int(positions[0]), "cells-merged", {"range": shown})
@@ -53,14 +56,15 @@ def _note_merged(
         typed.problems[name].failed[positions] = True
 
 
-def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -> None:
-    """Say once for a column that stored results are read; one that is empty is not."""
-    runs = cells.raw.layout.formulas.get(place, ())
+def _report_formulas(cells: SheetCells, name: str, column: int, typed: TypedRows) -> None:
+    """Report once for a column that stored results of formulas are read."""
+    runs = cells.raw.layout.formulas.get(column, ())
     position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
+    valueless = cells.raw.unvalued, cells.raw.errors
     for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
-        is_stored = (row, place) not in cells.raw.unvalued and (row, place) not in cells.raw.errors
-        result = cells.columns[place - cells.first_column].value(row - 1)
-        # LibreOffice writes true and false themselves as formulas.
+        is_stored = not any((row, column) in addresses for addresses in valueless)
+        result = cells.columns[column - cells.first_column].value(row - 1)
+        # LibreOffice writes TRUE and FALSE as formulas.
         is_read = result != "" and not isinstance(result, bool)
         position = position_of.get(row)
         if position is None or not (is_stored and is_read) or typed.problems[name].failed[position]:
@@ -70,31 +74,31 @@ def _note_formulas(cells: SheetCells, name: str, place: int, typed: TypedRows) -
 
 
 def _hidden_rows_and_columns(
-    header: Header, cells: SheetCells, places: Mapping[str, int], typed: TypedRows
+    header: Header, cells: SheetCells, columns: Mapping[str, int], typed: TypedRows
 ) -> Iterator[Finding]:
-    marks = cells.raw.layout
-    if rows := sorted(marks.hidden_rows.intersection(typed.rows)):
+    layout = cells.raw.layout
+    if rows := sorted(layout.hidden_rows.intersection(typed.rows)):
         details = {"rows": _row_ranges(rows), "count": len(rows)}
         yield Finding(CATALOGUE["rows-hidden"], row=header.row, details=details)
-    for name, place in places.items():
-        if any(first <= place <= last for first, last in marks.hidden_columns):
-            cell = cell_address(header.row, place)
+    for name, index in columns.items():
+        if any(first <= index <= last for first, last in layout.hidden_columns):
+            cell = cell_address(header.row, index)
             yield Finding(CATALOGUE["column-hidden"], header.row, name, cell)
 
 
 def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> Iterator[Finding]:
-    """Tell of the columns with data whose header is no text: such a one is looked for nowhere."""
-    told = {finding.cell for finding in header.findings}
-    moved = _moved_cells(header, cells)
-    if moved is not None:
-        yield moved
-    for place, column in enumerate(cells.columns):
+    """Report columns with data but without a text header, which no other check covers."""
+    reported = {finding.cell for finding in header.findings}
+    longer = _longer_rows(header, cells)
+    if longer is not None:
+        yield longer
+    for index, column in enumerate(cells.columns):
         name = column.value(header.row - 1)
-        cell = cell_address(header.row, cells.first_column + place)
-        if normalise_header(name) or cell in told or not any(column.kinds[header.row :]):
+        cell = cell_address(header.row, cells.first_column + index)
+        if header_key(name) or cell in reported or not any(column.kinds[header.row :]):
             continue
         if isinstance(name, str):
-            if moved is None:
+            if longer is None:
                 yield Finding(CATALOGUE["column-unnamed"], row=header.row, cell=cell)
         else:
             details = {"header": quoted(display(name)), "resource": resource.name}
@@ -103,8 +107,8 @@ def _unnamed_columns(resource: Resource, header: Header, cells: SheetCells) -> I
             )
 
 
-def _moved_cells(header: Header, cells: SheetCells) -> Finding | None:
-    """Tell of the rows of a .csv file that go on beyond the end of its header."""
+def _longer_rows(header: Header, cells: SheetCells) -> Finding | None:
+    """Report the rows of a .csv file that are longer than its header."""
     above = header.row - 1
     end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
     beyond = [column.kinds for column in cells.columns[end:] if column.value(above) == ""]
@@ -117,17 +121,17 @@ def _moved_cells(header: Header, cells: SheetCells) -> Finding | None:
 
 
 def short_rows(
-    header: Header, cells: SheetCells, typed: TypedRows, not_records: Collection[int]
+    header: Header, cells: SheetCells, typed: TypedRows, non_records: Collection[int]
 ) -> Iterator[Finding]:
-    """Tell of the rows of a .csv file that end before its header does.
+    """Report the rows of a .csv file that are shorter than its header.
 
-    Programs that leave out empty cells at the end do so in many rows. Where the last row alone is
-    short, and no line break ends it, the file was cut off.
+    Programs that omit empty cells at the end do so in many rows. If only the last row is short,
+    and it does not end in a line break, the file was cut off.
     """
-    named = [p for p, column in enumerate(cells.columns) if column.value(header.row - 1) != ""]
+    named = [i for i, column in enumerate(cells.columns) if column.value(header.row - 1) != ""]
     if not cells.raw.widths or not named:
         return
-    numbers = np.array([row for row in typed.rows if row not in not_records], dtype=np.intp)
+    numbers = np.array([row for row in typed.rows if row not in non_records], dtype=np.intp)
     widths = _widths(cells)[numbers - 1]
     if not len(short := np.flatnonzero(widths <= named[-1])):
         return
@@ -141,21 +145,13 @@ def short_rows(
 
 
 def _widths(cells: SheetCells) -> "npt.NDArray[np.intp]":
-    """Return how many cells each row of a .csv file has."""
+    """Return the number of cells in each row of a .csv file."""
     firsts, widths = np.array(cells.raw.widths, dtype=np.intp).T
     return np.repeat(widths, np.diff(firsts, append=cells.height))
 
 
-def _old_date_system(
-    resource: Resource, header: Header, cells: SheetCells, typed: TypedRows
-) -> Iterator[Finding]:
-    dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
-    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
-        yield Finding(CATALOGUE["date-system-old"], row=header.row)
-
-
 def _row_ranges(rows: Iterable[int]) -> str:
-    """Write row numbers with their runs drawn together, the first few of them."""
+    """Format row numbers as ranges, the first ten of them."""
     runs: list[list[int]] = []
     for row in rows:
         if runs and row == runs[-1][1] + 1:
@@ -171,34 +167,37 @@ _PLACE = Text(pt="a coluna {column}", en="the column {column}")
 _ELSEWHERE = Text(pt="outra coluna", en="another column")
 
 
-def note_misplaced_documents(
-    resource: Resource, places: Mapping[str, int], typed: TypedRows
+def report_misplaced_documents(
+    resource: Resource, columns: Container[str], typed: TypedRows
 ) -> None:
-    """Note the documents in the column of the other kind, by their length and check digits.
+    """Report documents in the column of the other kind, by their length and check digits.
 
-    Where the sheet has the other column, given in ``places``, and its cell is empty, the document
-    belongs there: the finding tells so as a correction.
+    If the sheet has the other column, as one of ``columns``, and its cell is empty, the finding
+    has the correction to move the document there.
     """
     for column in resource.columns:
         if column.kind in _OTHERS:
             others = [c for c in resource.columns if c.kind is _OTHERS[column.kind]]
             other = others[0] if len(others) == 1 else None
-            _note_misplaced(column, other, other is not None and other.name in places, typed)
+            is_present = other is not None and other.name in columns
+            _report_misplaced(column, other, is_present, typed)
 
 
-def _note_misplaced(column: Column, other: Column | None, is_there: bool, typed: TypedRows) -> None:
+def _report_misplaced(
+    column: Column, other: Column | None, is_present: bool, typed: TypedRows
+) -> None:
     kind = _OTHERS[column.kind]
     values, problems = typed.frame[column.name], typed.problems[column.name]
     usual = values.str.fullmatch(f"[0-9A-Z]{{{column.width}}}", na=True)
-    odd = ~usual.to_numpy(dtype=bool) & ~problems.failed
-    for position in np.flatnonzero(odd).tolist():
+    unusual = ~usual.to_numpy(dtype=bool) & ~problems.failed
+    for position in np.flatnonzero(unusual).tolist():
         document = bare_document(str(values.iat[position]))
         if not DOCUMENTS[kind].is_valid(document):
             continue
         place = _ELSEWHERE if other is None else _PLACE.format(column=other.name)
         details: dict[str, object] = {"kind": kind.value.upper(), "place": place}
         is_empty = False
-        if is_there and other is not None:
+        if is_present and other is not None:
             is_missing = bool(typed.frame[other.name].isna().iat[position])
             is_empty = is_missing and not typed.problems[other.name].failed[position]
         if is_empty and other is not None:

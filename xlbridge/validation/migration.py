@@ -1,4 +1,4 @@
-"""Move the data of an older template to the current one, column by column."""
+"""Migration of the data of an older template to the current one, column by column."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Fingerprint, Resource
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     at_layout,
     find_header_row,
@@ -24,11 +24,11 @@ _FIRST_LAYOUT = 1
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """Outcome of moving an older workbook's content.
+    """Outcome of migrating a workbook.
 
-    ``moved`` maps the headers that were found to today's columns; ``new`` are today's columns
-    without data; ``kept`` the analyst's own, which stand behind; ``dropped`` maps the headers
-    that are gone to how many filled cells they had. ``remarks`` say what else was not carried over.
+    ``moved`` maps the old headers to current columns; ``new`` are the current columns without
+    data; ``kept`` the analyst's own columns, which come last; ``dropped`` maps removed headers to
+    their numbers of filled cells. ``remarks`` name what else was not migrated.
     """
 
     rows: int
@@ -48,9 +48,9 @@ def migrate(
 ) -> Migration:
     """Write the rows of a workbook into a new workbook of the resource's current template.
 
-    Values stay as the cells hold them; nothing is validated. Raises ``WorkbookRefused`` when the
-    source cannot be read, ``UsageError`` when it has no header of the resource's or one twice,
-    or the target cannot be written.
+    Values stay unchanged and are not validated. Raises ``WorkbookRefused`` if the source cannot be
+    read, ``UsageError`` if it has no header row of the resource, or one with a repeated column, or
+    if the target cannot be written.
     """
     with as_xlsx(source, [] if sheet is None else [sheet], limits) as workbook:
         return _migrate(workbook, target, resource, limits, sheet)
@@ -90,7 +90,7 @@ def _migrate(
 
 
 class _ColumnPlan:
-    """Plan of where each column of a sheet goes."""
+    """Plan of the target of each column of a sheet; an ``index`` counts ``cells.columns``."""
 
     def __init__(
         self, cells: SheetCells, position: int, resource: Resource, earlier: Resource, layout: int
@@ -101,44 +101,41 @@ class _ColumnPlan:
             raise UsageError(doubled[0].message, doubled[0].hint)
         self._cells, self._position = cells, position
         self.rows = range(position + 1, cells.height)
-        today = {
+        current = {
             old.name: new.name for old, new in zip(earlier.columns, resource.columns, strict=True)
         }
-        self._names = {place: today[name] for name, place in header.columns.items()}
-        self.moved = {self._header(place): name for place, name in sorted(self._names.items())}
-        gone = {
-            normalise_header(o)
-            for o, n in resource.column_changes_since(layout).items()
-            if n is None
-        }
-        self._gone = {
-            place
-            for place in range(len(cells.columns))
-            if place not in self._names and normalise_header(self._header(place)) in gone
-        }
-        self.dropped = {self._header(place): self._filled(place) for place in sorted(self._gone)}
+        self._names = {index: current[name] for name, index in header.columns.items()}
+        self.moved = {self._header(index): name for index, name in sorted(self._names.items())}
+        changes = resource.column_changes_since(layout)
+        removed = {header_key(old) for old, new in changes.items() if new is None}
+        self._dropped = [
+            index
+            for index in range(len(cells.columns))
+            if index not in self._names and header_key(self._header(index)) in removed
+        ]
+        self.dropped = {self._header(index): self._count_filled(index) for index in self._dropped}
 
     def moved_columns(self) -> list[MigratedColumn]:
-        """Return the columns to write: those of the resource, then the analyst's own."""
+        """Return the columns to write: those of the resource and the analyst's own."""
         columns: list[MigratedColumn] = []
-        for place, column in enumerate(self._cells.columns):
-            if place in self._gone:
+        for index, column in enumerate(self._cells.columns):
+            if index in self._dropped:
                 continue
-            name = self._names.get(place)
-            if name is None and not self._header(place) and not self._filled(place):
+            name = self._names.get(index)
+            if name is None and not self._header(index) and not self._count_filled(index):
                 continue
-            at = self._cells.first_column + place
-            header = self._header(place) or f"({column_letters(at)})"
+            in_sheet = self._cells.first_column + index
+            header = self._header(index) or f"({column_letters(in_sheet)})"
             if name is None and header in {moved.header for moved in columns}:
-                header = f"{header} ({column_letters(at)})"
-            columns.append(MigratedColumn(name, header, column, at))
+                header = f"{header} ({column_letters(in_sheet)})"
+            columns.append(MigratedColumn(name, header, column, in_sheet))
         return columns
 
-    def _header(self, place: int) -> str:
-        return str(self._cells.columns[place].value(self._position)).strip()
+    def _header(self, index: int) -> str:
+        return str(self._cells.columns[index].value(self._position)).strip()
 
-    def _filled(self, place: int) -> int:
-        return sum(self._cells.columns[place].value(row) != "" for row in self.rows)
+    def _count_filled(self, index: int) -> int:
+        return sum(self._cells.columns[index].value(row) != "" for row in self.rows)
 
 
 def _remarks(
@@ -147,50 +144,49 @@ def _remarks(
     remarks = []
     others = [name for name in older.other_sheets if name != cells.name]
     if others:
-        told = Text(
-            pt="Outras planilhas não passam: {names}.", en="Other sheets stay behind: {names}."
+        message = Text(
+            pt="Outras planilhas não são copiadas: {names}.",
+            en="Other sheets are not copied: {names}.",
         )
-        remarks.append(told.format(names=", ".join(others)))
+        remarks.append(message.format(names=", ".join(others)))
     if any(any(column.kinds[:position]) for column in cells.columns):
-        told = Text(
-            pt="As linhas acima do cabeçalho (linha {row}) não passam.",
-            en="The rows above the header (row {row}) stay behind.",
+        message = Text(
+            pt="As linhas acima do cabeçalho (linha {row}) não são copiadas.",
+            en="The rows above the header (row {row}) are not copied.",
         )
-        remarks.append(told.format(row=position + 1))
+        remarks.append(message.format(row=position + 1))
     if older.formulas:
-        told = Text(
-            pt="Fórmulas passam como os seus resultados: {n}.",
-            en="Formulas are carried over as their results: {n}.",
+        message = Text(
+            pt="Fórmulas são copiadas como os seus resultados: {n}.",
+            en="Formulas are copied as their results: {n}.",
         )
-        remarks.append(told.format(n=older.formulas))
+        remarks.append(message.format(n=older.formulas))
     remarks += _layout_remarks(cells)
     lost = [*cells.raw.errors, *cells.raw.unvalued]
     if lost:
-        told = Text(
+        message = Text(
             pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",
             en="Cells that show an error, or have no stored result, are left empty: {cells}.",
         )
         shown = [cell_address(row, column) for row, column in sorted(lost)]
         rest = f" … ({len(shown)})" if len(shown) > 10 else ""
-        remarks.append(told.format(cells=", ".join(shown[:10]) + rest))
+        remarks.append(message.format(cells=", ".join(shown[:10]) + rest))
     return remarks
 
 
 def _layout_remarks(cells: SheetCells) -> Iterator[Text]:
-    marks = cells.raw.layout
-    if marks.hidden_columns:
-        told = Text(
-            pt="Colunas ocultas voltam a aparecer: {columns}.",
-            en="Hidden columns are shown again: {columns}.",
-        )
+    layout = cells.raw.layout
+    if layout.hidden_columns:
         ends = [
-            (column_letters(first), column_letters(last)) for first, last in marks.hidden_columns
+            (column_letters(first), column_letters(last)) for first, last in layout.hidden_columns
         ]
         shown = [first if first == last else f"{first}–{last}" for first, last in ends]
-        yield told.format(columns=", ".join(shown))
-    if marks.merged:
-        told = Text(
-            pt="Células mescladas se separam: {n}; o valor fica na primeira.",
-            en="Merged cells are taken apart: {n}; the value stays in the first.",
-        )
-        yield told.format(n=len(marks.merged))
+        yield Text(
+            pt="Colunas ocultas voltam a aparecer: {columns}.",
+            en="Hidden columns become visible: {columns}.",
+        ).format(columns=", ".join(shown))
+    if layout.merged:
+        yield Text(
+            pt="Células mescladas são separadas: {n}; o valor fica na primeira.",
+            en="Merged cells are unmerged: {n}; the value stays in the first.",
+        ).format(n=len(layout.merged))

@@ -1,7 +1,7 @@
-"""Rows of a table that are no records: totals, notes, struck-through rows, repeated headers.
+"""Detection of rows that are not records: totals, notes, struck-through rows, repeated headers.
 
-Each has one finding, which is an error: such a row is not sent. None of its cells is judged. Where
-few cells of a row are struck through, each of them has a finding of its own.
+Such a row has one finding, an error, and is not sent; its cells are not validated. If only few
+cells of a row are struck through, each of them has a finding.
 """
 
 import re
@@ -46,12 +46,12 @@ _NOTE = re.compile(
 )
 _LINE = re.compile(r"[-=_*~.–—]{3,}")
 _WORDS = re.compile(r"[^\W\d_]+\s+\S+")
-_MOST_CELLS = 2
+_MAX_CELLS = 2
 _LAST_ROWS = 10
 
 
 def is_total(text: str) -> bool:
-    """Return whether a text says that its row is a total."""
+    """Return whether a text marks its row as a total."""
     return _TOTAL.fullmatch(text.strip()) is not None
 
 
@@ -59,18 +59,15 @@ def _is_statistic(text: str) -> bool:
     return _STATISTIC.fullmatch(text.strip()) is not None
 
 
-def note_non_records(
+def report_non_records(
     resource: Resource,
     header: "Header",
     cells: SheetCells,
     typed: "TypedRows",
     formats_of: "FormatLookup",
 ) -> Mapping[int, str]:
-    """Give each row that is no record its one finding; return Excel's numbers of those rows, each
-    with the code of its finding.
-
-    ``formats_of`` tells which cells have some of the sheet's styles.
-    """
+    """Report the rows that are not records; return their Excel numbers with the codes of their
+    findings."""
     marks = _Marks(resource, header, cells, typed)
     for found in typed.problems.values():
         marks.add(found.positions_of("row-header-again").tolist(), "row-header-again")
@@ -79,11 +76,11 @@ def note_non_records(
     marks.add(mostly, "row-struck")
     layout = cells.raw.layout
     marks.add(marks.positions_of_rows(layout.totals_rows | layout.summed_rows), "row-total")
-    rows, loose = _sparse_rows(marks)
-    _mark_totals(marks, rows, loose)
+    rows, counts = _sparse_rows(marks)
+    _mark_totals(marks, rows, counts)
     _mark_lines(marks)
-    # A sparse row with one cell that is no value of its column is a note: a text below a gap among
-    # the last rows, a remark by its words, or words where a number or a date belongs.
+    # A sparse row with one cell that is not a value of its column is a note: a text below a gap
+    # among the last rows, a typical remark, or words instead of a number or a date.
     trailing = set(_trailing_rows(typed))
     for position in map(int, rows):
         if position in marks.found or len(names := marks.filled_columns(position)) != 1:
@@ -95,7 +92,7 @@ def note_non_records(
         is_remark = (_NOTE if is_text else _WORDS).match(text.strip()) is not None
         if is_remark or position in trailing:
             marks.add([position], "row-note", names[0])
-    marks.write()
+    marks.report()
     for position, columns in struck.items():
         for name in columns if position not in marks.found else ():
             typed.problems[name].add(position, "cell-struck")
@@ -104,8 +101,8 @@ def note_non_records(
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """The rows of a sheet that are no records; ``found`` has the code of each by its position, and
-    the column whose cell is named, None where that is the first that is filled."""
+    """Rows of a sheet that are not records: ``found`` has the code of the finding by position, and
+    the column of the cell to name, None for the first filled one."""
 
     resource: Resource
     header: "Header"
@@ -123,32 +120,30 @@ class _Marks:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns that the sheet has."""
+        """Columns that the sheet has."""
         return [one for one in self.resource.columns if one.name in self.header.columns]
 
     def filled_columns(self, position: int) -> list[str]:
         """Return the columns that are filled in a row, in the sheet's order."""
-        place = self.typed.rows[position] - 1
-        places = self.header.own_places()
-        columns = sorted(places, key=places.__getitem__)
-        return [name for name in columns if self._column(name).kind(place) is not CellKind.EMPTY]
+        at = self.typed.rows[position] - 1
+        indexes = self.header.source_columns()
+        columns = sorted(indexes, key=indexes.__getitem__)
+        return [name for name in columns if self._column(name).kind(at) is not CellKind.EMPTY]
 
     def value(self, position: int, column: str) -> object:
         return self._column(column).value(self.typed.rows[position] - 1)
 
-    def write(self) -> None:
-        """Write the finding of each row, in place of all others of its cells."""
-        again = "row-header-again"
-        replaced = [p for p, (code, _) in self.found.items() if code != again]
-        if not replaced:
+    def report(self) -> None:
+        """Replace all problems of each row's cells by the finding of the row."""
+        positions = [p for p, (code, _) in self.found.items() if code != "row-header-again"]
+        if not positions:
             return
-        positions = np.array(replaced, dtype=np.intp)
-        places = self.header.own_places()
+        indexes = self.header.source_columns()
         for problems in self.typed.problems.values():
-            problems.clear(positions)
-        for position in replaced:
+            problems.clear(np.array(positions, dtype=np.intp))
+        for position in positions:
             code, column = self.found[position]
-            first = min(places, key=places.__getitem__)
+            first = min(indexes, key=indexes.__getitem__)
             name = column or next(iter(self.filled_columns(position)), first)
             self.typed.problems[name].add(position, code)
             self.typed.problems[name].failed[position] = True
@@ -158,12 +153,12 @@ class _Marks:
 
 
 def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, Sequence[str]]:
-    """Return the columns whose filled cells are struck through, by the positions of their rows."""
+    """Return the columns whose filled cells are struck through, by the position of the row."""
     cells, columns = marks.cells, marks.header.columns
     if not (cells.raw.struck or cells.raw.struck_texts) or not columns:
         return {}
-    places = {cells.first_column + place for place in columns.values()}
-    struck = {*formats_of(dict.fromkeys(cells.raw.struck, ""), places), *cells.raw.struck_texts}
+    indexes = {cells.first_column + index for index in columns.values()}
+    struck = {*formats_of(dict.fromkeys(cells.raw.struck, ""), indexes), *cells.raw.struck_texts}
     return {
         position: [
             name
@@ -174,28 +169,29 @@ def _struck_columns(marks: _Marks, formats_of: "FormatLookup") -> Mapping[int, S
     }
 
 
-def _mark_totals(marks: _Marks, rows: Positions, loose: npt.NDArray[np.intp]) -> None:
-    """Mark the rows one of whose cells says "total" or the like: the sparse ones, with their cells
-    beside numbers, and those with an amount that sums up rows above."""
+def _mark_totals(marks: _Marks, rows: Positions, counts: Positions) -> None:
+    """Mark the rows with a text such as "total": sparse ones, with ``counts`` of their
+    cells other than numbers, and those with the sum of the rows above."""
     _mark_sums(marks)
     if not len(rows):
         return
-    names = {place: name for name, place in marks.header.own_places().items()}
+    names = {index: name for name, index in marks.header.source_columns().items()}
     numbers = np.array(marks.typed.rows, dtype=np.int64)[rows]
-    for place, column in enumerate(marks.cells.columns):
+    for index, column in enumerate(marks.cells.columns):
         if CellKind.TEXT not in column.kinds:
             continue
-        positions, which, texts = ColumnCells(column, numbers).distinct_texts
+        positions, text_indexes, texts = ColumnCells(column, numbers).distinct_texts
         total, statistic = list(map(is_total, texts)), list(map(_is_statistic, texts))
-        name = names.get(place)
-        own = name is not None and not marks.resource.by_name[name].kind.is_number
-        for at, text in zip(positions.tolist(), which.tolist(), strict=True):
-            if total[text] or (statistic[text] and loose[at] == own):
+        name = names.get(index)
+        is_counted = name is not None and not marks.resource.by_name[name].kind.is_number
+        for at, text in zip(positions.tolist(), text_indexes.tolist(), strict=True):
+            # The words of a statistic also occur in names: no other text may be in the row.
+            if total[text] or (statistic[text] and counts[at] == is_counted):
                 marks.add([int(rows[at])], "row-total", name)
 
 
 def _mark_sums(marks: _Marks) -> None:
-    """Mark the rows, however full, that say "total" or the like beside the sum of rows above."""
+    """Mark the rows, however full, with a text such as "total" and the sum of the rows above."""
     sums = _positions_of_sums(marks)
     for name in marks.header.columns:
         if not marks.resource.by_name[name].kind.is_text:
@@ -207,63 +203,65 @@ def _mark_sums(marks: _Marks) -> None:
 
 
 def _positions_of_sums(marks: _Marks) -> list[int]:
-    """Return the positions at which an amount is the sum of two or more rows just above."""
+    """Return the positions at which an amount is the sum of two or more rows directly above."""
     found: set[int] = set()
     for column in marks.columns:
         if column.kind is not Kind.MONEY:
             continue
         cents = np.round(100 * marks.typed.frame[column.name].to_numpy(float, na_value=0.0))
         sums = np.concatenate([[0.0], np.cumsum(cents)])
-        different, firsts = np.unique(sums, return_index=True)
-        above = sums[:-1] - cents
-        places = np.minimum(np.searchsorted(different, above), len(different) - 1)
-        summed = np.arange(len(cents)) - firsts[places]
-        is_sum = (different[places] == above) & (cents != 0) & (summed > 1)
+        distinct, firsts = np.unique(sums, return_index=True)
+        before = sums[:-1] - cents
+        indexes = np.minimum(np.searchsorted(distinct, before), len(distinct) - 1)
+        count = np.arange(len(cents)) - firsts[indexes]
+        is_sum = (distinct[indexes] == before) & (cents != 0) & (count > 1)
         found.update(np.flatnonzero(is_sum).tolist())
     return sorted(found)
 
 
 def _mark_lines(marks: _Marks) -> None:
-    """Mark the rows whose filled cells hold nothing but lines of dashes or the like."""
+    """Mark the rows whose filled cells hold only lines of dashes or similar characters."""
     typed, columns = marks.typed, marks.columns
     without_values = np.ones(len(typed.rows), dtype=bool)
     for column in columns:
         if not column.kind.is_text:
             without_values &= typed.frame[column.name].isna().to_numpy()
-    bare = np.flatnonzero(without_values)
-    if not len(bare):
+    candidates = np.flatnonzero(without_values)
+    if not len(candidates):
         return
-    numbers = np.array(typed.rows, dtype=np.int64)[bare]
-    drawn: Counter[int] = Counter()
-    for place in marks.header.columns.values():
-        positions, which, texts = ColumnCells(marks.cells.columns[place], numbers).distinct_texts
+    numbers = np.array(typed.rows, dtype=np.int64)[candidates]
+    line_cells: Counter[int] = Counter()
+    for index in marks.header.columns.values():
+        cells = ColumnCells(marks.cells.columns[index], numbers)
+        positions, text_indexes, texts = cells.distinct_texts
         lines = np.array([_LINE.fullmatch(text.strip()) is not None for text in texts], dtype=bool)
-        drawn.update(bare[positions[lines[which]]].tolist())
-    rows = (p for p, cells in drawn.items() if cells == len(marks.filled_columns(p)))
+        line_cells.update(candidates[positions[lines[text_indexes]]].tolist())
+    rows = (p for p, count in line_cells.items() if count == len(marks.filled_columns(p)))
     marks.add(rows, "row-note")
 
 
-def _sparse_rows(marks: _Marks) -> tuple[Positions, npt.NDArray[np.intp]]:
-    """Return the rows that have few cells filled beside numbers, and how many; they have hardly
-    any number either, or lack a required value."""
+def _sparse_rows(marks: _Marks) -> tuple[Positions, Positions]:
+    """Return the rows with few filled cells other than numbers, and the counts of those cells.
+
+    These rows also have few numbers, or lack a required value."""
     typed, columns = marks.typed, marks.columns
     rows = np.arange(len(typed.rows))
     filled = np.zeros(len(rows), dtype=np.intp)
-    # Whether there are texts takes longer to tell.
+    # Text columns come last, as missing texts take longer to find.
     for column in sorted(columns, key=lambda column: column.kind.is_text):
         if not column.kind.is_number:
             filled += _is_filled(typed, column.name, rows)
-            sparse = filled <= _MOST_CELLS
+            sparse = filled <= _MAX_CELLS
             rows, filled = rows[sparse], filled[sparse]
             if not len(rows):
                 return rows, filled
-    whole, lacks = filled.copy(), np.zeros(len(rows), dtype=bool)
+    total, is_incomplete = filled.copy(), np.zeros(len(rows), dtype=bool)
     for column in columns:
         if column.kind.is_number:
-            whole += _is_filled(typed, column.name, rows)
+            total += _is_filled(typed, column.name, rows)
         if column.required:
-            lacks |= ~_is_filled(typed, column.name, rows)
-    kept = (whole <= _MOST_CELLS) | lacks
+            is_incomplete |= ~_is_filled(typed, column.name, rows)
+    kept = (total <= _MAX_CELLS) | is_incomplete
     return rows[kept], filled[kept]
 
 
@@ -273,7 +271,7 @@ def _is_filled(typed: "TypedRows", name: str, rows: Positions) -> npt.NDArray[np
 
 
 def _trailing_rows(typed: "TypedRows") -> Iterator[int]:
-    """Yield the last rows with one cell each that are below a gap; the rows above have more."""
+    """Yield the last rows with one cell each that are below a gap."""
     last = typed.frame.iloc[-_LAST_ROWS - 1 :].notna().to_numpy()
     failed = [problems.failed[-_LAST_ROWS - 1 :] for problems in typed.problems.values()]
     counts = (last | np.array(failed).T).sum(axis=1)

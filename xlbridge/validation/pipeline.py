@@ -1,8 +1,4 @@
-"""Steps from a file to findings: validating a sheet, a workbook, all sheets of a workbook.
-
-Also ``warm_up``, which imports and sets up what validating needs while a workbook is being
-read.
-"""
+"""Validation of a sheet, a workbook, or all sheets of a workbook, from file to findings."""
 
 import datetime as dt
 from collections import Counter
@@ -27,7 +23,7 @@ from xlbridge.validation.cells.typed_rows import (
     type_numbers,
     type_rows,
 )
-from xlbridge.validation.cross_sheet import compare_sheets, join_children
+from xlbridge.validation.cross_sheet import check_children, compare_sheets
 from xlbridge.validation.finding_columns import SheetFindings, findings_of_cells
 from xlbridge.validation.headers.header_row import (
     Header,
@@ -45,8 +41,8 @@ from xlbridge.validation.headers.sheet_choice import (
     choose_sheet,
     choose_sheets,
 )
-from xlbridge.validation.layout_checks import check_layout, note_misplaced_documents, short_rows
-from xlbridge.validation.non_records import note_non_records
+from xlbridge.validation.layout_checks import check_layout, report_misplaced_documents, short_rows
+from xlbridge.validation.non_records import report_non_records
 from xlbridge.validation.request import OnColumn, ValidationRequest
 from xlbridge.validation.results import RefusedFile, SkippedSheet, ValidatedSheet, ValidationResult
 from xlbridge.validation.rule_checks import apply_rules
@@ -78,54 +74,59 @@ def validate_workbook(
     mapping: "SheetMapping | None" = None,
     memo: ColumnMemo | None = None,
 ) -> ValidatedSheet:
-    """Validate one sheet of a workbook by its resource's schema; every error comes out at once.
+    """Validate one sheet of a workbook against its resource's schema and return all errors.
 
-    ``workbook`` waits for the cells where the file is being read already. ``on_column`` is told
-    how far it is. ``mapping`` reads a sheet with a header of its own. ``memo`` keeps what was found
-    in columns for the next time, after edits of ``workbook``, which has all sheets then, the one
-    that is wanted first.
+    ``workbook`` returns the cells if the file is being read already; ``on_column`` reports
+    progress; ``mapping`` maps a sheet with its own header. ``memo`` caches results of columns for
+    the next validation after edits; then ``workbook`` has all sheets, the requested one first.
 
-    Raises ``WorkbookRefused`` when the file is no readable workbook, ``UsageError`` when the file,
-    sheet or resource does not exist, the resource cannot be told, or the mapping does not fit.
+    Raises ``WorkbookRefused`` if the file is not a readable workbook, ``UsageError`` if the file,
+    sheet or resource does not exist, the resource is unclear, or the mapping does not fit.
     """
     with gc_paused():
         path = Path(path)
         cells = workbook() if workbook else read_workbook(path, limits, sheet)
         catalogue = _with_listed_columns(cells, catalogue)
         if mapping is not None:
-            # Most sheets have none, and it takes the interface, long to import.
+            # Late: it imports the whole interface, and few sheets have a mapping.
             from xlbridge.validation.mapping.application import map_sheet
 
             mapped = map_sheet(path, mapping, cells, catalogue, resource, sheet)
-            wanted = catalogue[mapping.resource]
-            lookup = _formats_lookup(path, mapped.choice.cells, memo)
-            formats_of = mapped.formats_of(lookup)
+            lookup = mapped.format_lookup(_format_lookup(path, mapped.choice.cells, memo))
+            mapped_resource = catalogue[mapping.resource]
             validated = _validate_rows(
-                path, wanted, mapped.choice, mapped.header, reading, on_column, formats_of, memo
+                path,
+                mapped_resource,
+                mapped.choice,
+                mapped.header,
+                reading,
+                on_column,
+                lookup,
+                memo,
             )
         else:
             choice = choose_sheet(cells, catalogue, resource, sheet)
             validated = validate_sheet(path, cells.fingerprint, choice, reading, on_column, memo)
         if validated.resource is not None and validated.resource.children:
-            is_whole = sheet is None or memo is not None
-            whole = cells if is_whole else read_workbook(path, limits)
-            add_children(validated, whole.sheets, reading, on_column, memo)
+            has_all_sheets = sheet is None or memo is not None
+            workbook_cells = cells if has_all_sheets else read_workbook(path, limits)
+            add_children(validated, workbook_cells.sheets, reading, on_column, memo)
         for one in validated.with_children:
             one.read_as, one.limits = cells.read_as, limits
         return validated
 
 
 def _with_listed_columns(cells: WorkbookCells, catalogue: Catalogue) -> Catalogue:
-    """Return the catalogue by which a workbook is judged: where it was made from a template with
-    lists of registries, their columns take what the lists offer."""
-    mark = Fingerprint.parse(cells.fingerprint)
-    if mark is None or not mark.listed or mark.resource not in catalogue:
+    """Return the catalogue for a workbook: if its template offers lists of registries, their
+    columns accept the values of the lists."""
+    fingerprint = Fingerprint.parse(cells.fingerprint)
+    if fingerprint is None or not fingerprint.listed or fingerprint.resource not in catalogue:
         return catalogue
-    # Like links, it imports the whole interface.
+    # Late: it imports the whole interface.
     from xlbridge.resources.references import listing_resource
 
-    form = listing_resource(catalogue[mark.resource], catalogue, mark.listed)
-    return Catalogue([form if one.name == form.name else one for one in catalogue.values()])
+    listed = listing_resource(catalogue[fingerprint.resource], catalogue, fingerprint.listed)
+    return Catalogue([listed if one.name == listed.name else one for one in catalogue.values()])
 
 
 def add_children(
@@ -135,7 +136,7 @@ def add_children(
     on_column: OnColumn = lambda _: None,
     memo: ColumnMemo | None = None,
 ) -> None:
-    """Validate the child sheets of a main sheet, and join them to it."""
+    """Validate the child sheets of a main sheet, and add them to it."""
     resource = main.resource
     if resource is None or main.header_row is None:
         return
@@ -152,25 +153,23 @@ def add_children(
         for child in resource.children
         if child.sheet in found
     }
-    join_children(main)
+    check_children(main)
 
 
 def blank_children(main: ValidatedSheet, sheets: Sequence[SheetCells]) -> list[ValidatedSheet]:
-    """Return the sheets of a main sheet's lists that have a header and no rows yet.
-
-    A list without rows lacks nothing: only its header has findings.
-    """
+    """Return the child sheets of a main sheet that have a header but no rows, with the findings
+    of their headers only: a list may be empty."""
     if main.resource is None or main.header_row is None:
         return []
     blank = blank_child_sheets(sheets, main.sheet, main.resource)
-    judged = [
+    validated = [
         validate_sheet(main.file, None, SheetChoice(cells, blank[cells.name]), ParseOptions())
         for cells in sheets
         if cells.name in blank
     ]
-    for sheet in judged:
+    for sheet in validated:
         sheet.findings = [f for f in sheet.findings if f.kind.code != "sheet-empty"]
-    return [sheet for sheet in judged if sheet.header_row is not None]
+    return [sheet for sheet in validated if sheet.header_row is not None]
 
 
 def validate_sheet(
@@ -181,30 +180,30 @@ def validate_sheet(
     on_column: OnColumn = lambda _: None,
     memo: ColumnMemo | None = None,
 ) -> ValidatedSheet:
-    """Validate the cells of a sheet that was chosen; ``fingerprint`` is that of its workbook."""
-    cells, wanted = choice.cells, choice.resource
-    position = None if wanted is None else find_header_row(cells, wanted)
-    if wanted is not None and position is None:
-        position = find_similar_header_row(cells, wanted)
-    if wanted is None or position is None:
-        findings = [_missing_header(wanted, cells), *_hidden_sheets(choice, None)]
-        return ValidatedSheet(path, wanted, cells.name, findings=findings)
-    header = match_header(cells, position, wanted, choice.main)
-    formats_of = _formats_lookup(path, cells, memo)
-    judged = _validate_rows(path, wanted, choice, header, reading, on_column, formats_of, memo)
-    if outdated := outdated_template(fingerprint, wanted, cells, position):
-        judged.findings = [*outdated, *judged.findings]
-    return judged
+    """Validate the cells of the chosen sheet; ``fingerprint`` is the workbook's."""
+    cells, resource = choice.cells, choice.resource
+    position = None if resource is None else find_header_row(cells, resource)
+    if resource is not None and position is None:
+        position = find_similar_header_row(cells, resource)
+    if resource is None or position is None:
+        findings = [_missing_header(resource, cells), *_hidden_sheets(choice, None)]
+        return ValidatedSheet(path, resource, cells.name, findings=findings)
+    header = match_header(cells, position, resource, choice.main)
+    lookup = _format_lookup(path, cells, memo)
+    validated = _validate_rows(path, resource, choice, header, reading, on_column, lookup, memo)
+    if outdated := outdated_template(fingerprint, resource, cells, position):
+        validated.findings = [*outdated, *validated.findings]
+    return validated
 
 
-def _formats_lookup(path: Path, cells: SheetCells, memo: ColumnMemo | None) -> FormatLookup:
+def _format_lookup(path: Path, cells: SheetCells, memo: ColumnMemo | None) -> FormatLookup:
     lookup = partial(cell_number_formats, path, cells.raw)
     return lookup if memo is None else memo.cached_lookup(lookup)
 
 
 def _validate_rows(
     path: Path,
-    wanted: Resource,
+    resource: Resource,
     choice: SheetChoice,
     header: Header,
     reading: ParseOptions,
@@ -214,33 +213,38 @@ def _validate_rows(
 ) -> ValidatedSheet:
     """Validate the rows below a header that was matched to the columns of a resource."""
     cells = choice.cells
-    typed = type_rows(wanted, header, cells, reading, on_column, formats_of, memo)
-    layout = _layout_findings(wanted, choice, header, typed)
-    not_records = note_non_records(wanted, header, cells, typed, formats_of)
-    layout += short_rows(header, cells, typed, not_records)
-    note_misplaced_documents(wanted, header.columns, typed)
-    fill_constants(wanted, header, typed, not_records)
-    apply_rules(typed, wanted, memo)
-    # No cell is corrected that several columns take, or that holds another value.
-    taken = Counter(header.columns.values())
-    for name, place in header.columns.items():
-        if name in header.converted or taken[place] > 1:
+    typed = type_rows(resource, header, cells, reading, on_column, formats_of, memo)
+    layout = _layout_findings(resource, choice, header, typed)
+    non_records = report_non_records(resource, header, cells, typed, formats_of)
+    layout += short_rows(header, cells, typed, non_records)
+    report_misplaced_documents(resource, header.columns, typed)
+    fill_constants(resource, header, typed, non_records)
+    apply_rules(typed, resource, memo)
+    # A cell that several columns share, or whose value is converted, cannot be corrected.
+    uses = Counter(header.columns.values())
+    for name, index in header.columns.items():
+        if name in header.converted or uses[index] > 1:
             typed.problems[name].drop_corrections()
     numbers, number_problems = type_numbers(header, cells, typed.rows)
-    places = {**header.own_places(), **header.numbers}
-    columns = {name: cells.first_column + place for name, place in places.items()}
-    own = {n for n, c in wanted.by_name.items() if c.kind.is_code or c.link or c.sheet_link}
-    own |= header.converted
+    indexes = {**header.source_columns(), **header.numbers}
+    columns = {name: cells.first_column + index for name, index in indexes.items()}
+    with_source = header.converted.union(
+        c.name for c in resource.columns if c.kind.is_code or c.link or c.sheet_link
+    )
     return ValidatedSheet(
         path,
-        wanted,
+        resource,
         cells.name,
         header.row,
         typed.frame,
         typed.rows,
         columns,
-        own={n: cells.columns[place] for n, place in header.own_places().items() if n in own},
-        not_records=not_records,
+        source_cells={
+            name: cells.columns[index]
+            for name, index in header.source_columns().items()
+            if name in with_source
+        },
+        non_records=non_records,
         findings=SheetFindings(
             layout,
             findings_of_cells(
@@ -254,18 +258,18 @@ def _validate_rows(
 
 
 def _layout_findings(
-    wanted: Resource, choice: SheetChoice, header: Header, typed: TypedRows
+    resource: Resource, choice: SheetChoice, header: Header, typed: TypedRows
 ) -> list[Finding]:
-    """Return the findings of the header and of the sheet as a whole; a column that is missing or
-    twice there has its finding on the header, none on its cells."""
+    """Return the findings of the header and the sheet as a whole; cells of a column whose header
+    is missing or repeated have none."""
     cells = choice.cells
     for finding in header.findings:
         if finding.kind.severity is Severity.ERROR and finding.column is not None:
             typed.problems[finding.column].failed[:] = True
-    layout = [*header.findings, *check_layout(wanted, header, cells, typed)]
+    layout = [*header.findings, *check_layout(resource, header, cells, typed)]
     if header.names:
         layout = [replace(f, header=header.names.get(f.column or "")) for f in layout]
-    # Where no column could be read, nothing is known of the rows.
+    # Without a readable column nothing is known about rows.
     if not typed.rows and (header.columns or not cells.has_data(header.row)):
         empty = Finding(CATALOGUE["sheet-empty"], row=header.row)
         layout += [empty, *_hidden_sheets(choice, header.row)]
@@ -283,21 +287,16 @@ def _missing_header(resource: Resource | None, cells: SheetCells) -> Finding:
 
 
 def _hidden_sheets(choice: SheetChoice, row: int | None) -> list[Finding]:
-    """Tell of the sheets where the data may be that this one lacks."""
+    """Report the hidden sheets, which may have the missing data."""
     if not choice.hidden:
         return []
-    return [
-        Finding(
-            CATALOGUE["sheets-hidden"],
-            row=row,
-            details={"listed": list_sheet_names(choice.hidden)},
-        )
-    ]
+    details = {"listed": list_sheet_names(choice.hidden)}
+    return [Finding(CATALOGUE["sheets-hidden"], row=row, details=details)]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatedWorkbook:
-    """The sheets that were validated, and the names of those that are for no resource."""
+    """Validated sheets of a workbook, and the names of those that fit no resource."""
 
     sheets: list[ValidatedSheet]
     skipped: list[str] = field(default_factory=list)
@@ -310,9 +309,9 @@ def _validate_all_sheets(
     workbook: WorkbookSource | None,
     on_column: OnColumn,
 ) -> ValidatedWorkbook:
-    """Validate the sheets of a workbook, those for one resource or each by its own.
+    """Validate the sheets of a workbook in order, all against one resource or each against its own.
 
-    Hidden sheets and those that templates add are no data, and not skipped either.
+    Hidden sheets, and the sheets that templates add, are neither data nor skipped.
     """
     path, reading = request.file, request.reading
     with gc_paused():
@@ -320,15 +319,15 @@ def _validate_all_sheets(
         catalogue = _with_listed_columns(cells, catalogue)
         choices, skipped = choose_sheets(cells, catalogue, request.resource)
         sheets: list[ValidatedSheet] = []
-        taken: set[str] = set()
+        used: set[str] = set()
         for choice in choices:
             main = validate_sheet(path, cells.fingerprint, choice, reading, on_column)
             add_children(main, cells.sheets, reading, on_column)
             sheets += main.with_children
-            taken |= {sheet.sheet for sheet in main.with_children}
+            used |= {sheet.sheet for sheet in main.with_children}
             if choice.resource is not None:
-                taken |= blank_child_sheets(cells.sheets, main.sheet, choice.resource).keys()
-        skipped = [name for name in skipped if name not in taken]
+                used |= blank_child_sheets(cells.sheets, main.sheet, choice.resource).keys()
+        skipped = [name for name in skipped if name not in used]
         for sheet, found in zip(sheets, compare_sheets(sheets), strict=True):
             sheet.add(found)
             sheet.read_as, sheet.limits = cells.read_as, limits
@@ -342,7 +341,7 @@ def validate_sheets(
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
 ) -> ValidatedWorkbook:
-    """Validate the sheets that a request asks for. Raises what ``validate_workbook`` raises."""
+    """Validate the requested sheets. Raises the errors of ``validate_workbook``."""
     if request.links:
         # It imports the whole interface, and most sheets have no links.
         from xlbridge.resources.references import require_links
@@ -376,9 +375,9 @@ def validate_file(
     workbook: WorkbookSource | None = None,
     on_column: OnColumn = lambda _: None,
 ) -> list[ValidationResult]:
-    """Validate the sheets that a request asks for; return what a report tells of the file.
+    """Validate the requested sheets and return the results for a report.
 
-    A file that cannot be validated is a ``RefusedFile``. ``workbook`` waits for the cells where
+    A file that cannot be validated becomes a ``RefusedFile``. ``workbook`` returns the cells if
     the file is being read already. Source: the product brief, ``validate``.
     """
     try:
@@ -392,7 +391,8 @@ _SAMPLE_TEXTS = ("a", "b", "é ã")
 
 
 def warm_up(catalogue: Catalogue) -> None:
-    """Validate some rows that nobody sees, by the first resource of the catalogue."""
+    """Validate sample rows against the first resource, so that everything is imported and set up
+    while a workbook is being read."""
     resource = next(iter(catalogue.values()))
     columns = [_sample_column(column) for column in resource.columns]
     cells = SheetCells(resource.name, 0, columns, RawSheet())
@@ -400,7 +400,7 @@ def warm_up(catalogue: Catalogue) -> None:
 
 
 def _sample_column(column: Column) -> CellColumn:
-    """Return a header, values of the column's kind, and one that is probably wrong."""
+    """Return a header with values of the column's kind and a wrong one below."""
     values: tuple[object, ...] = _SAMPLE_TEXTS
     if column.kind.is_number:
         values = (1.0, 2.5, "a")

@@ -1,8 +1,4 @@
-"""Requests to validate files: plain data, which needs neither pandas nor pandera.
-
-A request says which file, which of its sheets by which resource, and how to parse text dates and
-numbers. ``ColumnProgress`` tells whoever waits how far it is.
-"""
+"""Requests to validate files, and progress: plain data, importable without pandas and pandera."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,11 +15,11 @@ _DEFAULT_OPTIONS = ParseOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRequest:
-    """A file, and which of its sheets are validated by which resource; None leaves it to the file.
+    """A file to validate, with its ``resource`` and ``sheet``, None to detect them.
 
-    ``all_sheets`` takes every sheet that has data for a resource, and leaves no ``sheet`` to name.
-    ``mapping`` reads one sheet with a header of its own. ``links`` are the columns whose cells name
-    records by something else than their codes (``xlbridge.resources.references.Links``).
+    ``all_sheets`` selects every sheet with data for a resource, and excludes ``sheet``.
+    ``mapping`` maps a sheet with its own header. ``links``: columns whose cells identify records
+    by other values than their codes (``xlbridge.resources.references.Links``).
     """
 
     file: Path
@@ -36,13 +32,13 @@ class ValidationRequest:
 
     @property
     def all_links(self) -> Mapping[str, str]:
-        """The columns whose cells name records, the mapping's and the request's own."""
+        """Linked columns of the mapping and of the request."""
         return {**(self.mapping.links if self.mapping else {}), **self.links}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProgress:
-    """Column of a sheet that is next: its name, its number of how many, and the sheet's rows."""
+    """Next column of a sheet: its name, its number out of ``count``, and the number of rows."""
 
     name: str
     number: int
@@ -51,4 +47,4 @@ class ColumnProgress:
 
 
 OnColumn = Callable[[ColumnProgress], None]
-"""Told each column before it is typed."""
+"""Callback that is called for each column before it is typed."""

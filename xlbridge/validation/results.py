@@ -24,7 +24,7 @@ from xlbridge.workbook.read import CellColumn
 
 @dataclass(frozen=True, slots=True)
 class FixedCell:
-    """One fixed cell: the finding that it had, and what it holds now."""
+    """A fixed cell: its former finding and its new value."""
 
     finding: Finding
     new: CorrectedValue
@@ -32,7 +32,7 @@ class FixedCell:
 
 @dataclass(frozen=True, slots=True)
 class UnfixedCell:
-    """One cell whose value was understood and that stays as it is all the same, and why."""
+    """A cell that was not fixed although its value was understood, and the reason."""
 
     finding: Finding
     reason: Text
@@ -40,7 +40,7 @@ class UnfixedCell:
 
 @dataclass(frozen=True, slots=True)
 class FixedCopy:
-    """A fixed copy, every change that was made in it, and what was left."""
+    """A fixed copy, all changes made in it, and the cells that were left."""
 
     file: Path
     changes: list[FixedCell]
@@ -51,23 +51,21 @@ class FixedCopy:
 class ValidatedSheet:
     """A validated sheet.
 
-    ``frame`` has one typed column for each of the resource's, missing where a cell is empty or
-    unusable; ``rows`` gives Excel's row number of each of its rows, ``columns`` the zero-based
-    position in the sheet of each column that is there; ``numbers`` has the columns of the system's
-    own number of each row, where the sheet carries it; ``own`` the cells as they are of those that
-    hold codes, or whose values a mapping converts. ``findings`` are those of the layout, then
-    those of the cells ordered by row and column. ``resource`` is None only where the workbook is
-    empty and nothing tells what it is for. ``not_records`` are Excel's numbers of the rows that are
-    no records (totals, notes, struck-through rows, repeated headers), each with the code of its one
-    finding, an error; no cell of such a row is judged, and it is not sent. ``fixes`` tells of the
-    copy in which what is certain was fixed: then the findings are those that are left. ``read_as``
-    says how a .csv file was read, which no other file needs; ``limits`` are those of the reading.
+    ``resource``: None only if the workbook is empty and nothing identifies the resource;
+    ``frame``: typed columns of the resource, with missing values for empty and unusable cells;
+    ``rows``: Excel's row numbers of the frame's rows; ``columns``: zero-based positions in the
+    sheet of the columns that are present; ``numbers``: columns of the system's own number of each
+    row, if the sheet has them; ``source_cells``: original cells of columns that hold codes or that
+    a mapping converts; ``findings``: first those of the layout, then those of cells by row and
+    column; ``non_records``: Excel's numbers of the rows that are not records (totals, notes,
+    struck-through rows, repeated headers), with the code of the error that each has; their cells
+    are not validated, and they are not sent; ``fixes``: the fixed copy, whose remaining findings
+    these are; ``read_as``: how a .csv file was read; ``limits``: limits of reading.
 
-    Of a mapped sheet ``headers`` are its own headers by the names of columns, ``constants`` the
-    columns whose values the mapping gives, which are not in ``columns``.
+    For a mapped sheet, ``headers`` are its own headers by column name, ``constants`` the columns
+    that the mapping fills, which are not in ``columns``.
 
-    ``children`` are the validated sheets of a record's lists, by the names of the lists; a main
-    sheet is right only where they are.
+    ``children`` are the validated sheets of the records' lists, by the lists' names.
     """
 
     file: Path
@@ -77,9 +75,9 @@ class ValidatedSheet:
     frame: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     rows: Sequence[int] = field(default_factory=list, repr=False)
     columns: dict[str, int] = field(default_factory=dict)
-    own: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
+    source_cells: Mapping[str, CellColumn] = field(default_factory=dict, repr=False)
     findings: Sequence[Finding] = field(default_factory=list, repr=False)
-    not_records: Mapping[int, str] = field(default_factory=dict)
+    non_records: Mapping[int, str] = field(default_factory=dict)
     numbers: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     fixes: FixedCopy | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -96,17 +94,17 @@ class ValidatedSheet:
     def error_findings(self) -> Iterator[Finding]:
         """Yield the findings that stop an upload, in their order."""
         if self.errors == 0:
-            return iter(())  # Of warnings there may be one for each cell.
+            return iter(())  # There may be a warning for each cell.
         return (finding for finding in self.findings if finding.kind.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> int:
-        """Number of findings that are only worth a look."""
+        """Number of findings that do not stop an upload."""
         return len(self.findings) - self.errors
 
     @property
     def ok(self) -> bool:
-        """Return whether the sheet may be uploaded, with its child sheets."""
+        """True if the sheet and its child sheets may be uploaded."""
         return self.errors == 0 and all(child.ok for child in self.children.values())
 
     @property
@@ -116,11 +114,11 @@ class ValidatedSheet:
 
     @property
     def readable(self) -> bool:
-        """Return whether the layout has no error, so that all cells could be read."""
+        """True if the layout has no error, so that all cells could be read."""
         header = self.header_row
         if header is None:
             return False
-        # Those of the layout come first: the others need not be looked at.
+        # Findings of the layout come first.
         layout = takewhile(lambda finding: (finding.row or 0) <= header, self.findings)
         return all(finding.kind.severity is not Severity.ERROR for finding in layout)
 
@@ -128,14 +126,14 @@ class ValidatedSheet:
         self, code: str, column: str, position: int, details: Mapping[str, object]
     ) -> Finding:
         """Return a finding of the cell of a column in the row at ``position`` of ``frame``."""
-        row, place = self.rows[position], self.columns.get(column)
-        own = self.own.get(column)
-        value: Any = self.frame[column].iat[position] if own is None else own.value(row - 1)
+        row, index = self.rows[position], self.columns.get(column)
+        source = self.source_cells.get(column)
+        value: Any = self.frame[column].iat[position] if source is None else source.value(row - 1)
         return Finding(
             CATALOGUE[code],
             row=row,
             column=column,
-            cell=None if place is None else cell_address(row, place),
+            cell=None if index is None else cell_address(row, index),
             value=None if pd.isna(value) else display(value),
             details=details,
             numeric=isinstance(value, float),
@@ -143,8 +141,8 @@ class ValidatedSheet:
         )
 
     def rows_in_error(self, columns: Collection[str] | None = None) -> BoolArray:
-        """Mark the rows that have an error, in one of the ``columns`` or in any."""
-        return self._marked(
+        """Return a mask of the rows with an error in one of the ``columns``, or in any."""
+        return self._row_mask(
             row
             for group in by_column_and_kind(self.findings)
             if group[0].kind.severity is Severity.ERROR
@@ -153,47 +151,46 @@ class ValidatedSheet:
         )
 
     @property
-    def no_records(self) -> BoolArray:
-        """Marks of the rows that are no records."""
-        return self._marked(self.not_records)
+    def non_record_mask(self) -> BoolArray:
+        """Mask of the rows that are not records."""
+        return self._row_mask(self.non_records)
 
-    def _marked(self, rows: Iterable[int]) -> BoolArray:
-        """Mark the rows that have one of Excel's numbers."""
+    def _row_mask(self, rows: Iterable[int]) -> BoolArray:
         wanted = set(rows)
         if not wanted:
             return np.zeros(len(self.rows), dtype=bool)
         return np.isin(self.rows, list(wanted))
 
-    def parents_of(self, child: "ValidatedSheet") -> Positions:
-        """Return the position of the record of each row of a child sheet, -1 where it has none."""
+    def parent_positions(self, child: "ValidatedSheet") -> Positions:
+        """Return the position of the record of each row of a child sheet, -1 if it has none."""
         if KEY not in self.frame or KEY not in child.frame:
             return np.full(len(child.rows), -1, dtype=np.intp)
         keys = self.frame[KEY]
-        keys = keys.mask(self.no_records) if self.not_records else keys
+        keys = keys.mask(self.non_record_mask) if self.non_records else keys
         return positions_of_keys(keys, child.frame[KEY])
 
     @property
     def has_stray_rows(self) -> bool:
-        """True where a child sheet has rows with errors that belong to no record: without them some
-        record would not be whole."""
+        """True if a child sheet has erroneous rows without a record: some record must be
+        incomplete without them."""
         for child in self.children.values():
-            wrong = child.rows_in_error() & ~child.no_records
-            if wrong.any() and (self.parents_of(child)[wrong] < 0).any():
+            wrong = child.rows_in_error() & ~child.non_record_mask
+            if wrong.any() and (self.parent_positions(child)[wrong] < 0).any():
                 return True
         return False
 
     def list_hashes(self, key: str) -> pd.Series:
-        """Return a number for each record that stands for its lists' rows; ``key`` salts it."""
+        """Return a hash of the lists' rows of each record; ``key`` salts it."""
         hashes = np.zeros(len(self.rows), dtype=np.uint64)
         for child in self.children.values():
-            parents = self.parents_of(child)
+            parents = self.parent_positions(child)
             rows = child.frame.drop(columns=KEY, errors="ignore")
-            own = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
-            np.add.at(hashes, parents[parents >= 0], own[parents >= 0])
+            row_hashes = pd.util.hash_pandas_object(rows, index=False, hash_key=key).to_numpy()
+            np.add.at(hashes, parents[parents >= 0], row_hashes[parents >= 0])
         return pd.Series(hashes)
 
     def add(self, found: Iterable[Finding]) -> None:
-        """Add findings of cells, each at its place: by row, then by column."""
+        """Add findings of cells in order of row and column."""
         found = list(found)
         if not found:
             return
@@ -207,35 +204,34 @@ class ValidatedSheet:
 
 
 def positions_of_keys(keys: pd.Series, wanted: pd.Series) -> Positions:
-    """Return the position of the first of ``keys`` that equals each of those that are wanted, -1
-    where none does or the wanted one is missing."""
+    """Return the position of the first of ``keys`` that equals each of the ``wanted``, -1 if there
+    is none or the wanted key is missing."""
     numbers, distinct = pd.factorize(pd.concat([keys, wanted], ignore_index=True))
-    own = numbers[: len(keys)]
-    # What is missing has the number -1, and so the last place. Of equal keys the first is kept,
-    # which is written last.
+    key_numbers = numbers[: len(keys)]
+    # Missing keys have the number -1, the last element. The first of equal keys is written last.
     firsts = np.full(len(distinct) + 1, -1, dtype=np.intp)
-    there = np.flatnonzero(own >= 0)[::-1]
-    firsts[own[there]] = keys.index.to_numpy()[there]
+    filled = np.flatnonzero(key_numbers >= 0)[::-1]
+    firsts[key_numbers[filled]] = keys.index.to_numpy()[filled]
     positions: Positions = firsts[numbers[len(keys) :]]
     return positions
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that could not be validated at all, and why."""
+    """A file that could not be validated at all, and the reason."""
 
     file: Path
     refusal: XlbridgeError
 
     @property
     def code(self) -> str:
-        """The stable code of why: the refused workbook's own, else ``unusable``."""
+        """Stable code of the reason: the refused workbook's, else ``unusable``."""
         return self.refusal.code if isinstance(self.refusal, WorkbookRefused) else "unusable"
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedSheet:
-    """A sheet that was looked at and is for no resource."""
+    """A sheet that fits no resource."""
 
     file: Path
     sheet: str
@@ -253,5 +249,5 @@ ValidationResult = ValidatedSheet | RefusedFile | SkippedSheet
 
 
 def is_ok(item: ValidationResult) -> bool:
-    """Return whether nothing stands against a result."""
+    """Return whether a result has no errors."""
     return isinstance(item, SkippedSheet) or (isinstance(item, ValidatedSheet) and item.ok)

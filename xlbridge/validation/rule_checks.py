@@ -1,11 +1,11 @@
-"""Checks of a sheet's rows: a resource's rules applied to typed columns, with pandera.
+"""Application of a resource's rules to typed columns, with pandera's checks.
 
-A cell gets one finding: the first rule that it breaks, in the order in which the schema file
-writes them; rules that read several columns come after those of one, repetition last. A rule
-that reads a cell with an error says nothing, so one mistake has one finding.
+A cell has one finding, for the first rule that it breaks: rules run in the order of the schema
+file, those of several columns after those of one, repetition last. A rule skips cells with an
+error, so one mistake has one finding.
 
-Each check is asked for its verdicts by itself: a whole schema would also turn every failing
-cell into rows of a frame, which takes longer than all the rest.
+Checks run one by one: a whole schema would turn every failing cell into rows of a frame, which
+takes longer than all the rest.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,9 +30,10 @@ _WRONG_LENGTH = "text-length"
 
 @dataclass(frozen=True, slots=True)
 class _CellRule:
-    """A rule about the cells of one column.
+    """A rule about the cells of one column; ``others`` are the further columns that it reads.
 
-    ``failing`` returns the rows that break it; ``others`` are the further columns that it reads.
+    ``failing`` returns the rows that break it, ``correct`` their corrected values, ``describe``
+    the details of each.
     """
 
     column: str
@@ -40,36 +41,35 @@ class _CellRule:
     failing: Callable[[], Positions]
     details: Mapping[str, object]
     others: tuple[str, ...] = ()
-    corrected: Callable[[Positions], pd.Series] | None = None
-    described: Callable[[Positions], list[Mapping[str, object]]] | None = None
+    correct: Callable[[Positions], pd.Series] | None = None
+    describe: Callable[[Positions], list[Mapping[str, object]]] | None = None
 
 
 def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -> None:
-    """Add to the columns' problems what the resource's rules find in the typed values.
+    """Apply the resource's rules to the typed values, and add the problems to their columns.
 
-    With a ``memo``, a rule is asked again only where a column that it reads has changed.
+    With a ``memo``, a rule only runs again if a column that it reads has changed.
     """
     problems = typed.problems
-    # Rules of several columns come after the others, repetition last.
     rules = sorted(_rules(typed, resource), key=lambda it: (it.code == _REPEATED, bool(it.others)))
     for number, rule in enumerate(rules):
         column = problems[rule.column]
-        positions = _found_again(("rule", number), rule, rule.failing, typed, memo)
+        positions = _cached(("rule", number), rule, rule.failing, typed, memo)
         for name in (rule.column, *rule.others) if len(positions) else ():
             positions = positions[~problems[name].failed[positions]]
         if not len(positions):
             continue
         if rule.code == _REPEATED:
             find = partial(first_occurrences, typed.frame[list(rule.others or (rule.column,))])
-            firsts = _found_again(("firsts", number), rule, find, typed, memo)
+            firsts = _cached(("firsts", number), rule, find, typed, memo)
             column.add_all(positions, rule.code, firsts=firsts[positions].tolist())
-        elif rule.corrected is not None:
-            corrected = rule.corrected(positions).tolist()
+        elif rule.correct is not None:
+            corrected = rule.correct(positions).tolist()
             for position, value in zip(positions.tolist(), corrected, strict=True):
                 column.add(position, rule.code, rule.details, value)
             column.failed[positions] = True
-        elif rule.described is not None:
-            column.add_all(positions, rule.code, rule.described(positions))
+        elif rule.describe is not None:
+            column.add_all(positions, rule.code, rule.describe(positions))
         elif rule.code == _WRONG_LENGTH:
             # Texts of one length share their details.
             lengths = typed.frame[rule.column].iloc[positions].str.len().astype(int).tolist()
@@ -79,25 +79,24 @@ def apply_rules(typed: TypedRows, resource: Resource, memo: ColumnMemo | None) -
             column.add_all(positions, rule.code, rule.details)
 
 
-def _found_again(
-    topic: tuple[str, int],
+def _cached(
+    key: tuple[str, int],
     rule: _CellRule,
-    find: Callable[[], Positions],
+    compute: Callable[[], Positions],
     typed: TypedRows,
     memo: ColumnMemo | None,
 ) -> Positions:
-    """Return what ``find`` finds in the columns that a rule reads, from the memo where there is
-    one."""
+    """Return a result that depends on the columns that a rule reads, from the memo if possible."""
     if memo is None:
-        return find()
+        return compute()
     versions = tuple(typed.versions[name] for name in (rule.column, *rule.others))
-    return memo.result(topic, versions, find)
+    return memo.result(key, versions, compute)
 
 
 def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
     frame = typed.frame
 
-    # The rules of a column are asked one after the other.
+    # The rules of one column run in succession.
     @lru_cache(maxsize=1)
     def present(name: str) -> pd.Series:
         return frame[name].dropna()
@@ -115,7 +114,7 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
             yield _CellRule(column.name, rule.finding.code, failing, details)
     for declared in resource.row_checks:
         row_rule, statistics = ROW_RULES[declared.name], declared.statistics
-        of_rows = partial(_of_rows, frame, statistics)
+        on_rows = partial(_call_on_rows, frame, statistics)
         correct, describe = row_rule.correct, row_rule.row_details
         yield _CellRule(
             statistics["column"],
@@ -123,12 +122,12 @@ def _rules(typed: TypedRows, resource: Resource) -> Iterator[_CellRule]:
             partial(_failing_rows, row_check(declared), frame),
             row_rule.details(statistics),
             others=row_rule.columns_read(statistics),
-            corrected=None if correct is None else partial(of_rows, correct),
-            described=None if describe is None else partial(of_rows, describe),
+            correct=None if correct is None else partial(on_rows, correct),
+            describe=None if describe is None else partial(on_rows, describe),
         )
 
 
-def _of_rows(
+def _call_on_rows(
     frame: pd.DataFrame,
     statistics: Mapping[str, Any],
     function: Callable[..., _Result],
@@ -142,7 +141,7 @@ def _missing(frame: pd.DataFrame, name: str) -> Positions:
 
 
 def _failing_values(check: pa.Check, values: Callable[[], pd.Series]) -> Positions:
-    """Return the rows whose values fail a check; there may be none of them."""
+    """Return the rows whose values fail a check."""
     present = values()
     return _failing(check, present) if len(present) else np.empty(0, dtype=np.intp)
 
@@ -155,7 +154,7 @@ def _failing(check: pa.Check, values: pd.Series | pd.DataFrame) -> Positions:
 
 
 def _failing_rows(check: pa.Check, frame: pd.DataFrame) -> Positions:
-    """Return the rows that fail a check and hold any value at all."""
+    """Return the rows that fail a check and are not empty."""
     failing = _failing(check, frame)
     if not len(failing):
         return failing

@@ -1,7 +1,6 @@
-"""Proposal of a schema file from an example workbook: its columns, their kinds and their rules.
+"""Proposal of a schema file from an example workbook, with columns, kinds and rules.
 
-The proposal is a beginning for a person to correct. Each column says on which cells it rests, and
-nothing is proposed that the example's own rows break.
+A person corrects it. Every proposed rule holds for all rows of the example.
 """
 
 import datetime as dt
@@ -9,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +21,21 @@ from xlbridge.validation.headers.header_row import best_row
 from xlbridge.workbook.read import SheetCells, read_workbook
 
 _MAX_CHOICES = 8
-"""Maximum number of different texts that are proposed as the allowed ones."""
+"""Maximum number of distinct texts that are proposed as allowed values."""
 _ROWS_PER_CHOICE = 5
 _CODE = re.compile(r"(?=.*\d)[0-9A-Za-z./\-_]{1,60}")
 _AMOUNT_WORDS = frozenset({"valor", "preco", "total", "saldo", "custo", "desconto", "amount"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _LENGTHS = (10, 20, 40, 60, 80, 120, 255, 500, 1000, 4000, 32767)
 _KINDS = {"cnpj": Kind.CNPJ, "cpf": Kind.CPF, "email": Kind.TEXT, "uf": Kind.TEXT}
-"""Kinds of the columns that keep to a format; to another one keep codes."""
+"""Kinds of columns by the format of their texts; columns with other formats are codes."""
 _MAX_WHOLE = 10**15
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedColumn:
-    """A column of the proposal.
-
-    ``header`` is what stands in the workbook, ``rules`` are the rules of the schema file, and
-    ``filled`` counts the cells that it rests on.
-    """
+    """A column of the proposal: ``header`` is the workbook's, ``filled`` the number of its filled
+    cells, ``rules`` are those of the schema file."""
 
     name: str
     header: str
@@ -51,7 +48,7 @@ class ProposedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SchemaProposal:
-    """A proposed resource: ``rows`` is how many rows of the sheet it rests on."""
+    """A proposed resource, made from ``rows`` rows of a sheet."""
 
     name: str
     sheet: str
@@ -60,7 +57,7 @@ class SchemaProposal:
 
     @property
     def key(self) -> str | None:
-        """Return the first column whose values are all there and all different."""
+        """Name of the first column whose values are complete and unique."""
         return next((column.name for column in self.columns if "no_repeats" in column.rules), None)
 
     def schema_file(self) -> str:
@@ -83,8 +80,8 @@ def propose_schema(
 ) -> SchemaProposal:
     """Propose a schema file from the header row and the rows of a workbook.
 
-    The resource is named ``name``, or after the file. Raises ``UsageError`` when there is no such
-    file or sheet, or no header row with rows below it; ``WorkbookRefused`` as reading does.
+    The resource is named ``name``, or after the file. Raises ``UsageError`` if there is no such
+    file or sheet, or no header row with rows below it; ``WorkbookRefused`` if it cannot be read.
     """
     path = Path(path)
     for cells in read_workbook(path, limits, sheet).sheets:
@@ -112,7 +109,7 @@ def _below(cells: SheetCells, position: int) -> range:
 
 
 def _header_position(cells: SheetCells) -> int | None:
-    """Return the first of the rows with most names: different texts, with data below."""
+    """Return the first row with the most names, which are distinct texts with data below."""
 
     def names(position: int) -> int:
         filled = [value for value in cells.row(position) if value != ""]
@@ -124,18 +121,18 @@ def _header_position(cells: SheetCells) -> int | None:
 
 
 def _columns(cells: SheetCells, position: int) -> Iterator[ProposedColumn]:
-    taken: set[str] = set()
+    used: set[str] = set()
     has_key = False
+    rows = [row for row in _below(cells, position) if any(cells.row(row))]
     for header, cell_column in zip(cells.row(position), cells.columns, strict=True):
         if not isinstance(header, str) or not header.strip():
             continue
-        values = [cell_column.value(place) for place in _below(cells, position)]
-        rows = [place for place in _below(cells, position) if any(cells.row(place))]
+        values = [cell_column.value(row) for row in _below(cells, position)]
         filled = [value for value in values if value != ""]
         if not filled:
             continue
-        name = _column_name(header, taken)
-        taken.add(name)
+        name = _column_name(header, used)
+        used.add(name)
         kind, rules = _kind_and_rules(header, filled)
         required = len(filled) == len(rows)
         is_key = not has_key and required and len(set(filled)) == len(filled) > 1
@@ -169,8 +166,8 @@ def _number_kind(header: str, values: list[float]) -> tuple[Kind, dict[str, Any]
 
 def _text_kind(values: list[str]) -> tuple[Kind, dict[str, Any]]:
     for name, rule in RULES.items():
-        keeps = rule.value_test
-        if keeps and not rule.statistics and all(keeps(value, {}) for value in values):
+        test = rule.value_test
+        if test and not rule.statistics and all(test(value, {}) for value in values):
             return _KINDS.get(name, Kind.CODE), {name: {}}
     choices = sorted(set(values))
     if len(choices) <= _MAX_CHOICES and len(values) >= _ROWS_PER_CHOICE * len(choices):
@@ -198,38 +195,26 @@ def _plain_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(bare)]
 
 
-def _column_name(header: str, taken: set[str]) -> str:
-    """Return a header as a name: itself where it is one, else its words in camelCase."""
-    if header.isidentifier() and header.isascii() and header not in taken:
+def _column_name(header: str, used: set[str]) -> str:
+    """Return a unique name for a header: itself if it is an identifier, else in camelCase."""
+    if header.isidentifier() and header.isascii() and header not in used:
         return header
     first, *rest = _plain_words(header) or ["coluna"]
     name = first + "".join(word.capitalize() for word in rest)
-    number = 2
-    unique = name
-    while unique in taken:
-        unique, number = f"{name}{number}", number + 1
-    return unique
-
-
-_DTYPES = {
-    Kind.INTEGER: "Int64",
-    Kind.NUMBER: "Float64",
-    Kind.MONEY: "Float64",
-    Kind.DATE: "datetime64[us]",
-    Kind.BOOLEAN: "boolean",
-}
-_SAID_BY_DTYPE = frozenset({Kind.TEXT, Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.BOOLEAN})
+    numbered = (f"{name}{number}" for number in count(2))
+    return next(unique for unique in chain([name], numbered) if unique not in used)
 
 
 def _document(proposal: SchemaProposal) -> dict[str, Any]:
     described: dict[str, Any] = {}
     columns: dict[str, Any] = {}
     for column in proposal.columns:
-        kind = {} if column.kind in _SAID_BY_DTYPE else {"kind": column.kind.value}
+        is_specific = column.kind.is_code or column.kind is Kind.MONEY
+        kind = {"kind": column.kind.value} if is_specific else {}
         described[column.name] = kind | {"example": column.example}
         columns[column.name] = {
             "title": column.header,
-            "dtype": _DTYPES.get(column.kind, "str"),
+            "dtype": column.kind.dtype,
             "required": column.required,
             "nullable": not column.required,
             **column.rules,

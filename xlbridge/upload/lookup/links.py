@@ -268,11 +268,11 @@ class LinkResolver:
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
         codes = np.full(len(sheet.rows), None, dtype=object)
-        codes[cells.positions] = np.array(found, dtype=object)[cells.which]
+        codes[cells.positions] = np.array(found, dtype=object)[cells.indexes]
         details = {"file": link.file.name, "column": link.column}
         return codes, [
             sheet.finding("link-not-sent", column.name, position, details)
-            for position, _ in cells.cells(missing)
+            for position, _ in cells.cells_with(missing)
         ]
 
     def _codes_of_names(
@@ -290,10 +290,10 @@ class LinkResolver:
             None if number in problems else records.code(value)
             for number, value in enumerate(cells.values)
         ]
-        codes[cells.positions] = np.array(found, dtype=object)[cells.which]
+        codes[cells.positions] = np.array(found, dtype=object)[cells.indexes]
         return codes, [
             sheet.finding(problems[n].code, column.name, position, problems[n].details)
-            for position, n in cells.cells(problems)
+            for position, n in cells.cells_with(problems)
         ]
 
     def _read(self, link: Link, kind: Kind) -> RecordsByName:

@@ -100,7 +100,7 @@ class OnlineCheck:
             if left:
                 counts = {**details, "count": len(left), "codes": len(codes.values)}
                 yield _column_finding(judged, "references-not-looked-up", column.name, counts)
-            for position, number in codes.cells(faults):
+            for position, number in codes.cells_with(faults):
                 yield judged.finding(faults[number], column.name, position, details)
 
     def _records(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:

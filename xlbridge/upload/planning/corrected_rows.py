@@ -27,7 +27,7 @@ from xlbridge.upload.results.retried_rows import (
 )
 from xlbridge.upload.results.verdict import RowOutcome
 from xlbridge.validation import ValidatedSheet
-from xlbridge.validation.headers import normalise_header
+from xlbridge.validation.headers import header_key
 from xlbridge.workbook import REJECTS_COLUMNS
 from xlbridge.workbook.read import read_workbook
 
@@ -143,7 +143,7 @@ def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
     """Return the column ``linha original``, by the row numbers of the sheet."""
     cells = read_workbook(sheet.file, context.settings.limits, sheet.sheet).sheets[0]
-    header = [normalise_header(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
+    header = [header_key(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REJECTS_COLUMNS[0] not in header:
         return {}
     column = cells.columns[header.index(REJECTS_COLUMNS[0])]

@@ -126,7 +126,7 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
         return sheet.ok
     if good_rows:
         return not sheet.has_stray_rows
-    return all(f.row in one.not_records for one in sheets for f in one.error_findings())
+    return all(f.row in one.non_records for one in sheets for f in one.error_findings())
 
 
 def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
@@ -144,7 +144,7 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         found.setdefault(sheet.rows[place], [])
     return {
         at[row]: SetAside(
-            RowReason.NO_RECORD if row in sheet.not_records else RowReason.ERRORS,
+            RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
             _reasons([*findings, *(one.finding for one in lists.get(at[row], ()))]),
             {**_own_contents(sheet, at[row], findings), **_own_items(lists.get(at[row], ()))},
         )
@@ -167,7 +167,7 @@ def _lists_set_aside(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFindin
     """Return the errors in rows of lists, by the positions of their records."""
     found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
     for name, child in sheet.children.items():
-        errors = [one for one in child.error_findings() if one.row not in child.not_records]
+        errors = [one for one in child.error_findings() if one.row not in child.non_records]
         places = record_positions(sheet, child) if errors else {}
         at = {row: place for place, row in enumerate(child.rows)} if errors else {}
         for one in errors:

@@ -28,7 +28,7 @@ from xlbridge.upload.records.write_journal import WriteState
 from xlbridge.upload.results.retried_rows import with_retries
 from xlbridge.upload.results.verdict import REJECTED_AS_A_WHOLE, RowOutcome
 from xlbridge.validation.cells import display
-from xlbridge.validation.headers import child_cells, find_header_row, normalise_header
+from xlbridge.validation.headers import child_cells, find_header_row, header_key
 from xlbridge.workbook import STATUS_COLUMNS
 from xlbridge.workbook.read import SheetCells, read_workbook
 from xlbridge.workbook.write import as_xlsx
@@ -114,8 +114,8 @@ def _columns_beside(
     header = find_header_row(cells, resource)
     if header is None:
         raise AssertionError(f"{cells.name} has lost its header")
-    names = [normalise_header(cell) for cell in cells.row(header)]
-    first = normalise_header(STATUS_COLUMNS[0])
+    names = [header_key(cell) for cell in cells.row(header)]
+    first = header_key(STATUS_COLUMNS[0])
     return RemarkColumns(
         cells.name,
         header + 1,
@@ -132,8 +132,8 @@ def _keys_of_rows(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, 
     if header is None:
         return
     title = resource.by_name[KEY].title
-    known = {normalise_header(text) for text in (KEY, title.pt, title.en)}
-    names = [normalise_header(cell) for cell in cells.row(header)]
+    known = {header_key(text) for text in (KEY, title.pt, title.en)}
+    names = [header_key(cell) for cell in cells.row(header)]
     place = next((at for at, name in enumerate(names) if name in known), None)
     if place is None:
         return

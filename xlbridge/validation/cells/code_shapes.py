@@ -20,7 +20,7 @@ from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells, Po
 from xlbridge.validation.cells.text import (
     display,
     folded_code,
-    normalise_width,
+    normalize_width,
     quoted,
     strip_invisible,
 )
@@ -100,7 +100,7 @@ def _as_sent(texts: Sequence[str]) -> list[str]:
     joined = "".join(texts)
     if joined.isascii() and joined.isprintable():
         return list(map(str.strip, texts))
-    return [strip_invisible(normalise_width(text))[0].strip() for text in texts]
+    return [strip_invisible(normalize_width(text))[0].strip() for text in texts]
 
 
 def _check_decimals(codes: _Codes, joined: str, problems: CellProblems) -> None:

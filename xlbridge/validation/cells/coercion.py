@@ -23,8 +23,8 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
     display,
-    localised_number,
-    normalise_width,
+    format_decimal,
+    normalize_width,
     strip_invisible,
 )
 from xlbridge.validation.cells.text_columns import coerce_text
@@ -147,7 +147,7 @@ def _numbers(
         numbers[position] = float(value)
         corrected = value if certain else None
         whole = column.kind is Kind.INTEGER and value == value.to_integral_value()
-        read = localised_number(value.quantize(Decimal(1)) if whole else value)
+        read = format_decimal(value.quantize(Decimal(1)) if whole else value)
         problems.add(position, "number-as-text", {"read": read}, corrected=corrected)
     return numbers
 
@@ -229,7 +229,7 @@ def _boolean(
     for position, _ in cells.others(CellKind.BOOLEAN):
         problems.add(position, "type-boolean")
     for position, text in zip(*cells.texts(), strict=True):
-        word = strip_invisible(normalise_width(text))[0].casefold()
+        word = strip_invisible(normalize_width(text))[0].casefold()
         if not word:
             continue
         if word in _YES or word in _NO:

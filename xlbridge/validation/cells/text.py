@@ -39,7 +39,7 @@ def quoted(text: str) -> str:
     return f"'{''.join(it if it.isprintable() else mark_of(it).sign for it in text)}'"
 
 
-def localised_number(number: Decimal | None) -> Text:
+def format_decimal(number: Decimal | None) -> Text:
     """Format a number in the style of each language."""
     return localized_number(f"{number:f}")
 
@@ -91,7 +91,7 @@ def strip_invisible(text: str) -> tuple[str, str | None]:
     return "".join(kept).strip(), first
 
 
-def normalise_width(text: str) -> str:
+def normalize_width(text: str) -> str:
     """Replace full-width and half-width characters by the usual ones, and compose accents.
 
     Nothing else is replaced: a superscript digit is not the digit.

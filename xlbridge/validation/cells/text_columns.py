@@ -26,7 +26,7 @@ from xlbridge.validation.cells.text import (
     folded_code,
     has_look_alikes,
     is_all_visible,
-    normalise_width,
+    normalize_width,
     quoted,
     repair_mojibake,
     strip_invisible,
@@ -183,7 +183,7 @@ def _text_fault(column: Column, text: str) -> tuple[str, str] | None:
         return None if alike is None else ("look-alike-letter", character_name(alike))
     if _SCIENTIFIC.fullmatch(text):
         return "code-scientific", ""
-    invalid = find_non_code_character(normalise_width(text))
+    invalid = find_non_code_character(normalize_width(text))
     return None if invalid is None else ("hidden-character", character_name(invalid))
 
 
@@ -205,7 +205,7 @@ def _canonical(column: Column, text: str) -> tuple[str, str]:
         return (same[0], same[0]) if len(same) == 1 else (text, text)
     if column.kind is Kind.TEXT:
         return composed(text), composed(text)
-    code = normalise_width(text).strip()
+    code = normalize_width(text).strip()
     if column.kind not in DOCUMENTS:
         return code, code
     document = DOCUMENTS[column.kind]

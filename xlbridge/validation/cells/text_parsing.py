@@ -17,8 +17,8 @@ from xlbridge.resources import Kind
 from xlbridge.validation.cells.column_cells import CellProblems, ColumnCells
 from xlbridge.validation.cells.text import (
     display,
-    localised_number,
-    normalise_width,
+    format_decimal,
+    normalize_width,
     strip_invisible,
 )
 
@@ -296,7 +296,7 @@ def parse_texts(
     """
     positions, texts = cells.texts()
     if not "".join(set(texts)).isascii():
-        texts = [strip_invisible(normalise_width(text))[0] for text in texts]
+        texts = [strip_invisible(normalize_width(text))[0] for text in texts]
     declared = parser.declared(reading)
     parse = parser.parse if declared is None else parser.parse_declared
     meanings = meanings_of(texts, parse or parser.parse)
@@ -345,7 +345,7 @@ def _number_parser(
     return TextParser(
         parse=parse,
         declared=lambda reading: None if reading.numbers is None else reading.numbers == "pt",
-        format=localised_number,
+        format=format_decimal,
         ambiguous="number-ambiguous",
         rejection=partial(_reject_number, code),
     )
@@ -357,7 +357,7 @@ def _reject_number(
     if other is None:
         return code, {"why": ""}
     style = "pt" if native else "en"
-    return code, {"why": _OTHER_STYLE.format(style=style, other=localised_number(other))}
+    return code, {"why": _OTHER_STYLE.format(style=style, other=format_decimal(other))}
 
 
 _NO_SUCH_DAY = Text(pt=": o calendário não tem esse dia", en=": the calendar has no such day")

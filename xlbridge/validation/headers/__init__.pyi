@@ -1,4 +1,4 @@
-from .header_matching import normalise_header as normalise_header
+from .header_matching import header_key as header_key
 from .header_row import (
     find_header_row as find_header_row,
     match_header as match_header,

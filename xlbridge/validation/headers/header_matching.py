@@ -163,6 +163,6 @@ def _is_part(words: _Words, spelling: _Spelling) -> bool:
     return all(near) and set(words) - set(telling) <= set(spelling.words)
 
 
-def normalise_header(header: object) -> str:
+def header_key(header: object) -> str:
     """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
     return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""

@@ -16,7 +16,7 @@ from xlbridge.resources import KEY, Fingerprint, Resource, normalize_header
 from xlbridge.resources.checks import CATALOGUE
 from xlbridge.resources.findings import Finding
 from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, normalise_header
+from xlbridge.validation.headers.header_matching import HeaderMatch, HeaderMatcher, header_key
 from xlbridge.workbook import REJECTS_COLUMNS, STATUS_COLUMNS, cell_address
 from xlbridge.workbook.read import CellColumn, CellKind, SheetCells
 
@@ -61,7 +61,7 @@ class Header:
     constants: dict[str, object] = field(default_factory=dict)
     styles: dict[str, "NumberStyle"] = field(default_factory=dict)
 
-    def own_places(self) -> dict[str, int]:
+    def source_columns(self) -> dict[str, int]:
         """Return the position of each column in the sheet itself."""
         return {name: self.sources.get(place, place) for name, place in self.columns.items()}
 
@@ -74,7 +74,7 @@ def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
     names = resource.headers
 
     def named(position: int) -> int:
-        texts = map(normalise_header, cells.row(position))
+        texts = map(header_key, cells.row(position))
         return len({names[text] for text in texts if text in names})
 
     return best_row(cells, named)
@@ -106,7 +106,7 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
     if position is None:
         return set(), 0
     names = resource.headers
-    filled = [text for text in map(normalise_header, cells.row(position)) if text]
+    filled = [text for text in map(header_key, cells.row(position)) if text]
     known = {names[text] for text in filled if text in names}
     return known, sum(text not in names for text in filled)
 
@@ -146,7 +146,7 @@ def match_header(
     declared = () if resource.read_back is None else resource.read_back.number_columns
     number_names = {normalize_header(name): name for name in declared}
     for place, cell in enumerate(cells.row(position)):
-        text = normalise_header(cell)
+        text = header_key(cell)
         if text in names:
             places.setdefault(names[text], []).append(place)
         elif text in number_names:
@@ -194,7 +194,7 @@ def _missing_and_unknown(
     ``strange`` headers, which name no column; they and the ``numbers`` have their addresses."""
     columns = HeaderMatcher(resource, missing)
     meanings = [columns.of(text) for text, _ in strange]
-    told = {normalise_header(text): cell for text, cell in (*strange, *numbers)}
+    told = {header_key(text): cell for text, cell in (*strange, *numbers)}
     exported = _of_listing(row, frozenset(missing), told, main)
     yield from exported
     asked_about = {meant.column for meant in meanings if meant is not None}
@@ -221,12 +221,12 @@ def _split_names(
         ):
             above = upper.strip() if isinstance(upper, str) and upper else above
             text = f"{above} {lower}" if isinstance(lower, str) and lower and above else ""
-            if normalise_header(text) in names:
-                found.setdefault(place, (names[normalise_header(text)], text))
+            if header_key(text) in names:
+                found.setdefault(place, (names[header_key(text)], text))
     return found
 
 
-REMARK_HEADERS = frozenset(map(normalise_header, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
+REMARK_HEADERS = frozenset(map(header_key, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
 """Headers, as they are compared, of the columns that copies made by xlbridge add."""
 
 
@@ -245,14 +245,14 @@ def _of_listing(
     number of a record where an import sheet has the key.
     """
     declared = main.resource.read_back
-    if declared is None or told.keys().isdisjoint(map(normalise_header, declared.number_columns)):
+    if declared is None or told.keys().isdisjoint(map(header_key, declared.number_columns)):
         return []
     keys = (pair for lookup in declared.lookups for pair in lookup.key.items())
     called = {name: text for name, text in keys if name != text} | dict(declared.fields)
     lacking: dict[str, str | None] = dict.fromkeys(missing & {KEY})
     for text in dict.fromkeys(called.values()):
         columns = [name for name in called if called[name] == text]
-        if (cell := told.get(normalise_header(text))) and missing.issuperset(columns):
+        if (cell := told.get(header_key(text))) and missing.issuperset(columns):
             lacking[columns[0]] = cell
     return [missing_of_listing(row, name, cell, main) for name, cell in lacking.items()]
 
@@ -305,7 +305,7 @@ def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | Non
     for position in range(min(cells.height, SEARCHED_ROWS)):
         for place, text in enumerate(cells.row(position)):
             for separator in _SEPARATORS if isinstance(text, str) else ():
-                parts = (normalise_header(part.strip(' "')) for part in str(text).split(separator))
+                parts = (header_key(part.strip(' "')) for part in str(text).split(separator))
                 known = {names[part] for part in parts if part in names}
                 if len(known) >= _FEWEST_JOINED and known.issuperset(resource.required):
                     cell = cell_address(position + 1, cells.first_column + place)
@@ -364,7 +364,7 @@ def outdated_template(
         return []
     if found.resource != resource.name:
         return []
-    headers = [normalise_header(cell) for cell in cells.row(position)]
+    headers = [header_key(cell) for cell in cells.row(position)]
     changes = list(_changes(headers, resource, found.layout))
     details = {
         "resource": resource.name,
@@ -393,16 +393,16 @@ def at_layout(resource: Resource, layout: int) -> Resource:
 def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
     fates = resource.column_changes_since(layout)
     there = set(headers)
-    renamed = {new for old, new in fates.items() if new and normalise_header(old) in there}
+    renamed = {new for old, new in fates.items() if new and header_key(old) in there}
     for old, new in fates.items():
-        if normalise_header(old) not in there:
+        if header_key(old) not in there:
             continue
         if new is None:
             yield Text(pt="{old} não existe mais", en="{old} is gone").format(old=old)
         else:
             yield Text(pt="{old} agora é {new}", en="{old} is now {new}").format(old=old, new=new)
     for column in resource.columns:
-        names = map(normalise_header, (column.name, column.title.pt, column.title.en))
+        names = map(header_key, (column.name, column.title.pt, column.title.en))
         if there.isdisjoint(names) and column.name not in renamed:
             yield Text(pt="{name} é nova", en="{name} is new").format(name=column.name)
 

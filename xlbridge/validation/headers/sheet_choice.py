@@ -9,7 +9,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources.remote import are_fields_of_others
 from xlbridge.validation.cells.text import list_sheet_names
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     MainSheet,
     find_header_row,
@@ -106,17 +106,17 @@ def _without_child_sheets(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
 ) -> list["SheetCells"]:
     """Return the sheets of a workbook but for those of lists whose main sheet is another."""
-    names = {normalise_header(cells.name) for cells in sheets}
+    names = {header_key(cells.name) for cells in sheets}
     lists: set[str] = set()
     for resource in resources:
-        children = {normalise_header(child.sheet) for child in resource.children}
+        children = {header_key(child.sheet) for child in resource.children}
         if children & names and any(
             matched_columns(cells, resource)[0].issuperset(resource.required)
             for cells in sheets
-            if normalise_header(cells.name) not in children
+            if header_key(cells.name) not in children
         ):
             lists |= children
-    return [cells for cells in sheets if normalise_header(cells.name) not in lists]
+    return [cells for cells in sheets if header_key(cells.name) not in lists]
 
 
 def _by_precedence(resources: Iterable["Resource"]) -> tuple[list["Resource"], list["Resource"]]:
@@ -219,7 +219,7 @@ def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells
 
     def fitness(cells: "SheetCells") -> tuple[int, bool, bool]:
         known = len(matched_columns(cells, resource)[0])
-        named = normalise_header(cells.name) == normalise_header(resource.name)
+        named = header_key(cells.name) == header_key(resource.name)
         return known, _could_take(resource, cells), named
 
     return max(sheets, key=fitness)
@@ -410,9 +410,9 @@ def blank_child_sheets(
 def _sheets_of_lists(
     sheets: Sequence["SheetCells"], main: str, resource: "Resource"
 ) -> Iterator[tuple["Resource", "SheetCells"]]:
-    named = {normalise_header(cells.name): cells for cells in sheets if cells.name != main}
+    named = {header_key(cells.name): cells for cells in sheets if cells.name != main}
     for child in resource.children:
         names = (child.sheet, child.title.pt, child.title.en)
-        cells = next((named[n] for n in map(normalise_header, names) if n in named), None)
+        cells = next((named[n] for n in map(header_key, names) if n in named), None)
         if cells is not None:
             yield child, cells

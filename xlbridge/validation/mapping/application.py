@@ -31,7 +31,7 @@ from xlbridge.settings import ParseOptions
 from xlbridge.validation.cells.coercion import type_cells
 from xlbridge.validation.cells.column_cells import CellProblems
 from xlbridge.validation.cells.displayed_cells import FormatLookup
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import Header, repeated_headers
 from xlbridge.validation.headers.sheet_choice import SheetChoice, no_visible_sheet
 from xlbridge.validation.mapping.conversion import (
@@ -146,7 +146,7 @@ class MappedSheet:
     header: Header
     passed: Mapping[int, "_Passed"]
 
-    def formats_of(self, lookup: FormatLookup) -> FormatLookup:
+    def format_lookup(self, lookup: FormatLookup) -> FormatLookup:
         """Return a lookup that finds the formats of converted cells at the cells they are from."""
 
         def find(styles: Mapping[int, str], places: Collection[int]) -> Mapping[CellPosition, str]:
@@ -297,7 +297,7 @@ class _Layout:
                 }
                 self._add(mapped, convert_values(columns[0], rows, targets), converts=True)
             elif mapped.when is not None:
-                split.setdefault(normalise_header(mapped.sources[0]), []).append(mapped)
+                split.setdefault(header_key(mapped.sources[0]), []).append(mapped)
         for same in split.values():
             kinds = [mapped.when for mapped in same if mapped.when is not None]
             parts = split_documents(self._own(same[0].sources[0]), rows, kinds)
@@ -336,7 +336,7 @@ class _Layout:
             self.raw.unvalued |= {(r, at) for r, c in cells.raw.unvalued if c in sources}
 
     def _place(self, header: str) -> int:
-        return self.found.places[normalise_header(header)]
+        return self.found.places[header_key(header)]
 
     def _own(self, header: str) -> CellColumn:
         return self.found.cells.columns[self._place(header)]

@@ -16,7 +16,7 @@ from xlbridge.errors import UsageError
 from xlbridge.files import write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.validation.cells.text import display, list_sheet_names, quoted
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.workbook.read import SheetCells, WorkbookCells
@@ -39,17 +39,17 @@ class HeaderPlaces:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The place among the sheet's columns of each header that is there once, by its key."""
-        keys = list(map(normalise_header, self.texts))
+        keys = list(map(header_key, self.texts))
         counted = Counter(keys)
         return {key: place for place, key in enumerate(keys) if key and counted[key] == 1}
 
     def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
         """Return the headers that are gone and those that are new, None where all are there."""
-        wanted = Counter(map(normalise_header, header))
-        there = Counter(key for text in self.texts if (key := normalise_header(text)))
+        wanted = Counter(map(header_key, header))
+        there = Counter(key for text in self.texts if (key := header_key(text)))
         gone = _named(header, wanted - there)
         new = _named(self.texts, there - wanted)
-        new = [text for text in new if normalise_header(text) not in REMARK_HEADERS]
+        new = [text for text in new if header_key(text) not in REMARK_HEADERS]
         return (gone, new) if gone or new else None
 
 
@@ -66,7 +66,7 @@ def find_header(
     The columns may stand in another order. Raises ``UsageError`` where the workbook has no visible
     sheet, more than one sheet with that header and data, or where the header has changed.
     """
-    wanted = Counter(map(normalise_header, mapping.header))
+    wanted = Counter(map(header_key, mapping.header))
     best = [_best_row(cells, wanted) for cells in workbook.sheets]
     same = [row for row in best if row is not None and not row.changes(mapping.header)]
     filled = [row for row in same if row.cells.has_data(row.position + 1)]
@@ -101,8 +101,8 @@ def _named(texts: Iterable[str], keys: Counter[str]) -> list[str]:
     """Return the texts with some keys, each as often as its key."""
     left, named = Counter(keys), []
     for text in texts:
-        if left[normalise_header(text)] > 0:
-            left[normalise_header(text)] -= 1
+        if left[header_key(text)] > 0:
+            left[header_key(text)] -= 1
             named.append(text)
     return named
 
@@ -112,7 +112,7 @@ def _best_row(cells: SheetCells, wanted: Counter[str]) -> HeaderPlaces | None:
     best: HeaderPlaces | None = None
     for position in range(min(cells.height, SEARCHED_ROWS)):
         texts = header_texts(cells, position)
-        known = (wanted & Counter(map(normalise_header, texts))).total()
+        known = (wanted & Counter(map(header_key, texts))).total()
         if best is None or known > best.known:
             best = HeaderPlaces(cells, position, texts, known)
     return best
@@ -155,7 +155,7 @@ def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
 
     Return the kept file. Raises ``UsageError`` when it cannot be written.
     """
-    keys = sorted(map(normalise_header, mapping.header))
+    keys = sorted(map(header_key, mapping.header))
     digest = hashlib.blake2b("\0".join(keys).encode(), digest_size=6).hexdigest()
     kept = folder / f"{mapping.resource}-{digest}.yaml"
     if kept != mapping.path:
@@ -179,7 +179,7 @@ def mapping_for(
 ) -> SheetMapping | None:
     """Return the latest mapping whose header stands in a sheet of a workbook."""
     headers = [
-        Counter(key for text in header_texts(cells, position) if (key := normalise_header(text)))
+        Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
         for cells in workbook.sheets
         for position in range(min(cells.height, SEARCHED_ROWS))
     ]
@@ -187,6 +187,6 @@ def mapping_for(
         mapping
         for mapping in reversed(mappings)
         if resource in (None, mapping.resource)
-        and Counter(map(normalise_header, mapping.header)) in headers
+        and Counter(map(header_key, mapping.header)) in headers
     )
     return next(fitting, None)

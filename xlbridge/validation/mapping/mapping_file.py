@@ -26,7 +26,7 @@ from xlbridge.resources.yaml_files import (
 )
 from xlbridge.settings import NumberStyle
 from xlbridge.validation.cells.text import quoted
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 
 Scalar = str | int | float | bool | None
 DocumentKind = Literal["cpf", "cnpj"]
@@ -251,7 +251,7 @@ def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
     A header that is there twice cannot be used: nothing tells which of the two is meant.
     """
     content = document.content
-    counted = Counter(map(normalise_header, content["header"]))
+    counted = Counter(map(header_key, content["header"]))
     used: set[str] = set()
     for name, body in content["columns"].items():
         places: dict[tuple[str | int, ...], str] = {
@@ -261,24 +261,24 @@ def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
             places["columns", name, "from"] = body["from"]
         for place, header in places.items():
             yield from _use_mistakes(document, place, header, counted)
-            used.add(normalise_header(header))
+            used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
         place = "ignore", number
-        ignored.add(normalise_header(header))
-        if normalise_header(header) not in counted:
+        ignored.add(header_key(header))
+        if header_key(header) not in counted:
             yield _mistake(document, place, unknown_value(header, tuple(content["header"])))
-        elif normalise_header(header) in used:
+        elif header_key(header) in used:
             yield _mistake(document, place, _USED_AND_IGNORED.format(header=quoted(header)))
     for number, header in enumerate(content["header"]):
-        if normalise_header(header) not in used | ignored:
+        if header_key(header) not in used | ignored:
             yield _mistake(document, ("header", number), _UNUSED.format(header=quoted(header)))
 
 
 def _use_mistakes(
     document: YamlDocument, place: tuple[str | int, ...], header: str, counted: Counter[str]
 ) -> Iterator[Mistake]:
-    times = counted[normalise_header(header)]
+    times = counted[header_key(header)]
     if not times:
         yield _mistake(document, place, unknown_value(header, tuple(document.content["header"])))
     elif times > 1:

@@ -19,7 +19,7 @@ from xlbridge.resources import (
     Resource,
 )
 from xlbridge.resources.references import REFERENCES
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.mapping.conversion import (
     LISTED_CODES,
     ForeignColumn,
@@ -152,7 +152,7 @@ def propose(
     mappings to the resource that a person confirmed, the latest last.
     """
     known = {
-        normalise_header(mapped.source): mapped.name
+        header_key(mapped.source): mapped.name
         for mapping in earlier
         for mapped in mapping.columns
         if mapped.source is not None and mapped.is_direct

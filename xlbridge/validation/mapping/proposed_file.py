@@ -14,7 +14,7 @@ from xlbridge.errors import UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import KEY, Catalogue, Resource
 from xlbridge.settings import NumberStyle, WorkbookLimits
-from xlbridge.validation.headers.header_matching import normalise_header
+from xlbridge.validation.headers.header_matching import header_key
 from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     SEARCHED_ROWS,
@@ -201,11 +201,11 @@ def _header_position(
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
     """Return the columns whose headers are there once, and the headers that are not."""
     headers = [" ".join(text.split()) for text in header_texts(cells, position)]
-    counted = Counter(map(normalise_header, headers))
+    counted = Counter(map(header_key, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
     groups = _groups(cells, position)
     for place, header in enumerate(headers):
-        key = normalise_header(header)
+        key = header_key(header)
         if not key or key in REMARK_HEADERS:
             continue
         if counted[key] == 1:

@@ -13,8 +13,8 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Column, Kind, Resource
 from xlbridge.validation.headers.header_matching import (
     HeaderMatcher,
+    header_key,
     header_words,
-    normalise_header,
 )
 
 Words = frozenset[str]
@@ -317,7 +317,7 @@ class NameMatcher:
 
     def fit(self, header: str, column: Column) -> NameFit | None:
         """Return how well a header fits a column, None where it does not."""
-        key = normalise_header(header)
+        key = header_key(header)
         if self._earlier.get(key) == column.name:
             return NameFit(1.0, _EARLIER)
         if self._names.get(key) == column.name:

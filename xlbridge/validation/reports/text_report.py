@@ -10,7 +10,7 @@ from pathlib import Path
 from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.resources.findings import CorrectedValue, Finding, Severity
-from xlbridge.validation.cells.text import display, localised_number, quoted
+from xlbridge.validation.cells.text import display, format_decimal, quoted
 from xlbridge.validation.finding_columns import count_corrected
 from xlbridge.validation.reports.model import (
     Report,
@@ -236,7 +236,7 @@ def _change(change: FixedCell, *, column: bool = False) -> str:
 def _fixed_value(value: CorrectedValue) -> str:
     match value:
         case Decimal():
-            return str(localised_number(value))
+            return str(format_decimal(value))
         case date():
             return display(value)
         case _:
