@@ -145,6 +145,6 @@ def split(
         calls += 1
         if count == cap:
             inside = inside[:cap] if shown is None else shown(inside)
-        if splitter.answered(inside, count):
+        if splitter.add_answer(inside, count):
             settled.append((window, count))
     return settled, calls

@@ -36,10 +36,10 @@ def workers_of(pid: int) -> list[int]:
 
 def busy_workers(pid: int, seconds: float) -> list[int]:
     """Return the worker processes of a command that took so much processor time already."""
-    return [worker for worker in workers_of(pid) if seconds_taken(worker) >= seconds]
+    return [worker for worker in workers_of(pid) if cpu_seconds(worker) >= seconds]
 
 
-def seconds_taken(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the processor time that a process took, in seconds."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

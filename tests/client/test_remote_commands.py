@@ -263,7 +263,7 @@ def test_an_environment_that_cannot_be_used_is_told(
 @pytest.mark.parametrize(
     ("language", "address", "told"),
     [
-        ("pt-BR", "https://erp.invalid", "não respondeu (o nome não foi encontrado)"),
+        ("pt-BR", "https://erp.invalid", "não respondeu (servidor não encontrado)"),
         ("pt-BR", "http://127.0.0.1:9", "http://127.0.0.1:9 não respondeu (conexão recusada)"),
         ("en", "http://127.0.0.1:9", "http://127.0.0.1:9 did not answer (connection refused)"),
     ],

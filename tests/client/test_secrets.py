@@ -19,7 +19,7 @@ from scripted_server import (
 )
 
 from xlbridge.client import Client, Target, UploadFile
-from xlbridge.client.transport import call_of
+from xlbridge.client.transport import build_call
 from xlbridge.errors import XlbridgeError
 from xlbridge.wire.authentication import AUTHENTICATE, SYSTEM_INFO, Credentials
 from xlbridge.wire.imports import IMPORT
@@ -92,6 +92,6 @@ def test_no_login_brings_a_secret_out(
 def test_nothing_that_holds_a_secret_shows_it() -> None:
     credentials = Credentials(email=EMAIL, password=PASSWORD)
     target = Target("p", "https://erp.example.com", EMAIL, PASSWORD)
-    call = call_of(AUTHENTICATE, {}, body=credentials)
+    call = build_call(AUTHENTICATE, {}, body=credentials)
     for holder in (credentials, target, call):
         assert PASSWORD not in f"{holder!r} {holder}"

@@ -149,11 +149,15 @@ def test_a_report_with_errors_is_not_sent(reading: xb.Connection) -> None:
         None,
         None,
     )
+    counts = dict(outcome.rows)
+    parts = ("accepted", "rejected", "unchanged", "held", "unknown")
+    assert counts["read"] == sum(counts[part] for part in parts) > 0
+    assert counts["accepted"] == counts["created"] + counts["updated"] == 0
     assert outcome.rejected["row"].dtype == "Int64"
     assert len(outcome.rejected) > 0
 
 
-def test_rows_that_the_system_rejects_are_told_by_their_labels_and_kept(
+def test_rows_that_the_system_rejects_are_reported_by_label_and_stored(
     erp: xb.Connection, own_home: Path
 ) -> None:
     frame = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""A Dask cluster as its users start it: a scheduler and worker processes on loopback."""
+"""A Dask cluster on loopback: a scheduler and worker processes, started from the command line."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from processes_seen import awaited, command_of, descendants, lives, seconds_taken
+from processes_seen import awaited, command_of, cpu_seconds, descendants, lives
 
 _BUSY = 0.05
 _DASK = Path(sys.executable).with_name("dask")
@@ -17,40 +17,40 @@ _DASK = Path(sys.executable).with_name("dask")
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster: where its scheduler is, and the log of all its processes."""
+    """A cluster: the address of its scheduler, and the log of all its processes."""
 
     address: str
     log: Path
     pid: int
-    taken: dict[int, float] = field(default_factory=dict)
+    baseline: dict[int, float] = field(default_factory=dict)
 
     def busy(self) -> list[int]:
-        """Return the worker processes beside which more is done than when this was asked first."""
-        taken = {
-            worker: sum(map(seconds_taken, descendants(worker)))
+        """Return the workers whose children used processor time since the first call."""
+        seconds = {
+            worker: sum(map(cpu_seconds, descendants(worker)))
             for worker in descendants(self.pid)
             if "spawn_main" in command_of(worker)
         }
-        if not self.taken:
-            self.taken.update(taken)
-        return [worker for worker in taken if taken[worker] > self.taken.get(worker, 0) + _BUSY]
+        if not self.baseline:
+            self.baseline.update(seconds)
+        return [pid for pid in seconds if seconds[pid] > self.baseline.get(pid, 0) + _BUSY]
 
 
 @contextmanager
 def cluster(
     folder: Path, environment: Mapping[str, str], workers: int = 2
 ) -> Iterator[RunningCluster]:
-    """Run a scheduler and so many worker processes of one thread each."""
+    """Run a scheduler and ``workers`` worker processes of one thread each."""
     ready, log = folder / "scheduler.json", folder / "cluster.log"
-    with log.open("wb") as told:
+    with log.open("wb") as output:
 
         def start(*arguments: str) -> "subprocess.Popen[bytes]":
             return subprocess.Popen(
                 [_DASK, *arguments, "--scheduler-file", str(ready), "--no-dashboard"],
                 cwd=folder,
                 env=environment,
-                stdout=told,
-                stderr=told,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
 

@@ -1,4 +1,4 @@
-"""A real Dask cluster of two worker processes: same results, lost workers, nothing told.
+"""A real Dask cluster of two worker processes: same results, lost workers, no secrets in logs.
 
 Inside: parallel.
 """
@@ -54,36 +54,36 @@ SECRET = "nobody may read this"
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
     folder = tmp_path_factory.mktemp("cluster")
-    ways = os.pathsep.join([str(HERE), str(ROOT)])
-    with cluster(folder, clean_environment(folder / "home", PYTHONPATH=ways)) as found:
-        yield found
+    paths = os.pathsep.join([str(HERE), str(ROOT)])
+    with cluster(folder, clean_environment(folder / "home", PYTHONPATH=paths)) as started:
+        yield started
 
 
 @pytest.fixture
-def carrier(running: RunningCluster) -> Iterator[DaskExecutor]:
+def executor(running: RunningCluster) -> Iterator[DaskExecutor]:
     with connect_cluster(running.address) as connection:
         yield connection
 
 
-def test_results_come_in_order_and_each_is_told(carrier: DaskExecutor) -> None:
-    told: list[int] = []
-    doubled = list(carrier.run(worker_tasks.double, range(40), told.append))
+def test_results_come_in_order_and_each_is_reported(executor: DaskExecutor) -> None:
+    done: list[int] = []
+    doubled = list(executor.run(worker_tasks.double, range(40), done.append))
     assert doubled == [2 * number for number in range(40)]
-    assert awaited(lambda: sorted(told) == list(range(40)))
+    assert awaited(lambda: sorted(done) == list(range(40)))
 
 
-def test_what_a_task_raises_is_raised_here(carrier: DaskExecutor) -> None:
+def test_an_exception_of_a_task_is_raised_here(executor: DaskExecutor) -> None:
     with pytest.raises(RemoteRejected) as refused:
-        list(carrier.run(worker_tasks.refuse, range(3)))
+        list(executor.run(worker_tasks.refuse, range(3)))
     assert refused.value.status == 409
     with pytest.raises(WorkerDefect, match="ZeroDivisionError"):
-        list(carrier.run(worker_tasks.fail, range(3)))
+        list(executor.run(worker_tasks.fail, range(3)))
 
 
-def test_no_log_tells_what_was_sent(carrier: DaskExecutor, running: RunningCluster) -> None:
+def test_no_log_shows_what_was_sent(executor: DaskExecutor, running: RunningCluster) -> None:
     with pytest.raises(WorkerDefect):
-        list(carrier.run(worker_tasks.fail, [SECRET]))
-    assert list(carrier.run(worker_tasks.Keep(SECRET), [SECRET])) == [SECRET]
+        list(executor.run(worker_tasks.fail, [SECRET]))
+    assert list(executor.run(worker_tasks.Keep(SECRET), [SECRET])) == [SECRET]
     log = running.log.read_bytes()
     assert log
     assert SECRET.encode() not in log
@@ -93,12 +93,12 @@ def test_no_log_tells_what_was_sent(carrier: DaskExecutor, running: RunningClust
 def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
     xlbridge: Xlbridge, running: RunningCluster, samples: Path, home: Path, tmp_path: Path
 ) -> None:
-    own = home / "schemas"
-    own.mkdir(parents=True)
+    schemas = home / "schemas"
+    schemas.mkdir(parents=True)
     shipped = (ROOT / "schemas" / "contasreceber.yaml").read_text(encoding="utf-8")
-    ours = shipped.replace("resource: contasreceber", "resource: mensalidade", 1)
-    (own / "mensalidade.yaml").write_text(ours, encoding="utf-8")
-    shutil.copytree(ROOT / "schemas" / "contasreceber", own / "contasreceber")
+    custom = shipped.replace("resource: contasreceber", "resource: mensalidade", 1)
+    (schemas / "mensalidade.yaml").write_text(custom, encoding="utf-8")
+    shutil.copytree(ROOT / "schemas" / "contasreceber", schemas / "contasreceber")
     long = write_sheet(tmp_path / "long.xlsx", 6_000, 0.01).path
     files = [
         samples / "contasreceber-com-erros.xlsx",
@@ -109,21 +109,21 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
         tmp_path / "none",
     ]
     options = ["--resource", "mensalidade", "--dates", "dmy", "--format", "json"]
-    alone = xlbridge("validate", *files, *options, "--workers", "1", XLBRIDGE_LANG="pt-BR")
-    with KillsAWorker(running) as killer:
-        where = ["--scheduler", running.address]
-        spread = xlbridge("validate", *files, *options, *where, XLBRIDGE_LANG="pt-BR")
+    local = xlbridge("validate", *files, *options, "--workers", "1", XLBRIDGE_LANG="pt-BR")
+    with WorkerKiller(running) as killer:
+        cluster_options = ["--scheduler", running.address]
+        remote = xlbridge("validate", *files, *options, *cluster_options, XLBRIDGE_LANG="pt-BR")
     assert killer.killed
-    assert (alone.returncode, spread.returncode) == (2, 2)
-    assert spread.stdout == alone.stdout
-    assert spread.stderr == alone.stderr
-    told = json.loads(alone.stdout)["files"]
-    assert [item["resource"] for item in told] == [*["mensalidade"] * 4, None, None]
-    assert min(item["errors"] for item in told) > 0
+    assert (local.returncode, remote.returncode) == (2, 2)
+    assert remote.stdout == local.stdout
+    assert remote.stderr == local.stderr
+    reports = json.loads(local.stdout)["files"]
+    assert [item["resource"] for item in reports] == [*["mensalidade"] * 4, None, None]
+    assert min(item["errors"] for item in reports) > 0
 
 
-class KillsAWorker:
-    """Kills the first worker of a cluster that is seen at a workbook, in a thread."""
+class WorkerKiller:
+    """Kills the first busy worker of a cluster, in a thread."""
 
     def __init__(self, running: RunningCluster) -> None:
         self.killed: int | None = None
@@ -135,7 +135,7 @@ class KillsAWorker:
         os.kill(worker, signal.SIGKILL)
         self.killed = worker
 
-    def __enter__(self) -> "KillsAWorker":
+    def __enter__(self) -> "WorkerKiller":
         self._thread.start()
         return self
 
@@ -143,8 +143,8 @@ class KillsAWorker:
         self._thread.join()
 
 
-def test_exports_come_back_whole_and_no_log_tells_the_password(
-    carrier: DaskExecutor,
+def test_exports_come_back_whole_and_no_log_shows_the_password(
+    executor: DaskExecutor,
     running: RunningCluster,
     empty_sandbox: RunningSandbox,
     tmp_path: Path,
@@ -156,7 +156,7 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
     def exports(folder: Path) -> list[ExportTask]:
         folder.mkdir()
         wrong = replace(target, password=SECRET)
-        wanted = [
+        parameters = [
             (target, "centros-custo", "a.csv"),
             (wrong, "centros-custo", "b.jsonl"),
             (target, "none", "c.csv"),
@@ -164,19 +164,18 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
             (target, "categorias-cliente", "e.jsonl"),
         ]
         return [
-            ExportTask(whom, ExportRequest(listing=listing), OutputFile(folder / name))
-            for whom, listing, name in wanted
+            ExportTask(login, ExportRequest(listing=listing), OutputFile(folder / name))
+            for login, listing, name in parameters
         ]
 
     with LocalExecutor(1, "xlbridge.parallel.exports") as worker:
-        alone = list(export_all(exports(here), tmp_path, worker))
-    spread = list(export_all(exports(there), tmp_path, carrier))
-    for one, other in zip(alone, spread, strict=True):
+        local = list(export_all(exports(here), tmp_path, worker))
+    remote = list(export_all(exports(there), tmp_path, executor))
+    for one, other in zip(local, remote, strict=True):
         assert type(one) is type(other)
         if isinstance(one, ExportResult) and isinstance(other, ExportResult):
             assert (one.sheets, one.records) == (other.sheets, other.records)
-    failures = [type(came) for came in spread[1:4]]
-    assert failures == [AuthenticationFailed, UsageError, UsageError]
+    assert list(map(type, remote[1:4])) == [AuthenticationFailed, UsageError, UsageError]
     names = sorted(path.name for path in here.iterdir())
     assert names == ["a.csv", "e.jsonl"]
     assert {path.name: path.read_bytes() for path in there.iterdir()} == {
@@ -187,21 +186,21 @@ def test_exports_come_back_whole_and_no_log_tells_the_password(
     assert not any(word.encode() in log for word in (SECRET, sandbox.password))
 
 
-def test_the_export_command_lets_a_worker_do_it(
+def test_the_export_command_runs_on_a_worker(
     xlbridge: Xlbridge, running: RunningCluster, empty_sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     output, manifest = tmp_path / "there.csv", tmp_path / "manifest.json"
     command = ["export", "centros-custo", "-o", output, "--manifest", manifest]
-    where = ["--scheduler", running.address]
-    done = xlbridge(*command, *where, **credentials(empty_sandbox))
+    scheduler = ["--scheduler", running.address]
+    done = xlbridge(*command, *scheduler, **credentials(empty_sandbox))
     assert done.returncode == 0
-    told = json.loads(manifest.read_text("utf-8"))
-    assert told["complete"]
-    assert told["records"] > 0
-    assert len(output.read_bytes().splitlines()) == told["records"] + 1
-    assert str(told["records"]) in done.stdout
+    document = json.loads(manifest.read_text("utf-8"))
+    assert document["complete"]
+    assert document["records"] > 0
+    assert len(output.read_bytes().splitlines()) == document["records"] + 1
+    assert str(document["records"]) in done.stdout
     attached = ["--attachments", tmp_path / "files"]
-    refused = xlbridge(*command, *where, *attached, **credentials(empty_sandbox))
+    refused = xlbridge(*command, *scheduler, *attached, **credentials(empty_sandbox))
     assert (refused.returncode, "mutually exclusive" in refused.stderr) == (2, True)
 
 
@@ -223,59 +222,55 @@ steps:
 """
 
 
-def test_a_batch_lets_the_cluster_check_and_export(
+def test_a_batch_validates_and_exports_on_the_cluster(
     xlbridge: Xlbridge, running: RunningCluster, empty_sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     for sample in ("cliente.xlsx", "contasreceber.xlsx"):
         (tmp_path / sample).write_bytes((ROOT / "samples" / sample).read_bytes())
-    found = {}
+    results = {}
     for name, options in (("here", []), ("there", ["--scheduler", running.address])):
         plan = tmp_path / "plan.yaml"
         plan.write_text(PLAN.format(name=name), encoding="utf-8")
-        asked = ["batch", "run", plan, "--format", "json", *options]
-        done = xlbridge(*asked, **credentials(empty_sandbox))
+        command = ["batch", "run", plan, "--format", "json", *options]
+        done = xlbridge(*command, **credentials(empty_sandbox))
         assert done.returncode == 1, done.stderr
         steps = json.loads(done.stdout)["steps"]
-        found[name] = {step["step"]: (step["state"], step["rows"]) for step in steps}
-    assert found["here"] == found["there"]
-    assert [state for state, _ in found["there"].values()] == ["done", "done", "done", "held"]
+        results[name] = {step["step"]: (step["state"], step["rows"]) for step in steps}
+    assert results["here"] == results["there"]
+    assert [state for state, _ in results["there"].values()] == ["done", "done", "done", "held"]
     for file in ("centres.csv", "types.jsonl"):
-        written = [(tmp_path / name / file).read_bytes() for name in found]
+        written = [(tmp_path / name / file).read_bytes() for name in results]
         assert written[0] == written[1]
 
 
-def test_an_item_that_loses_every_worker_is_lost_alone(
-    carrier: DaskExecutor, tmp_path: Path
+def test_only_the_item_that_kills_its_workers_is_lost(
+    executor: DaskExecutor, tmp_path: Path
 ) -> None:
-    task = worker_tasks.DieAt(number=2, times=100, marks=marks(tmp_path))
-    outcomes = list(carrier.run(task, range(6)))
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    task = worker_tasks.DieAt(number=2, times=100, marks=marks)
+    outcomes = list(executor.run(task, range(6)))
     assert outcomes == [0, 2, LostItem(), 6, 8, 10]
 
 
-def marks(folder: Path) -> Path:
-    made = folder / "marks"
-    made.mkdir()
-    return made
-
-
-def test_a_cluster_without_the_task_is_told(
-    carrier: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_cluster_without_the_task_is_reported(
+    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "only_here.py").write_text("def task(item): return item\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     import only_here
 
-    with pytest.raises(ConfigError, match="no xlbridge"):
-        list(carrier.run(only_here.task, [1]))
+    with pytest.raises(ConfigError, match="is not installed for a process"):
+        list(executor.run(only_here.task, [1]))
 
 
 def test_other_versions_on_a_worker_are_refused() -> None:
-    ordered = TaskMessage({"xlbridge": "0.0.1", "pandas": "1.0"}, OpaqueBytes(b""))
+    message = TaskMessage({"xlbridge": "0.0.1", "pandas": "1.0"}, OpaqueBytes(b""))
     with pytest.raises(ConfigError, match=r"0\.0\.1.*1\.0"):
-        unpack_outcome(run_on_worker(ordered))
+        unpack_outcome(run_on_worker(message))
 
 
-def test_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_addresses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "_CONNECT_SECONDS", 0.2)
     with (
         pytest.raises(TransportError, match="does not answer"),

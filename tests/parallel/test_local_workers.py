@@ -1,4 +1,4 @@
-"""Worker processes: results in order, a lost one costs a retry, none is left behind.
+"""Worker processes: results in order, a retry if one is lost, none left running.
 
 Inside: parallel.
 """
@@ -22,7 +22,7 @@ NUMBERS = range(50)
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[LocalExecutor]:
-    """Two workers for all tests: where one dies, another takes its place."""
+    """Two workers for all tests of the module; one that dies is replaced."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         patch.setenv("XLBRIDGE_PASSWORD", "secret")
@@ -30,25 +30,25 @@ def workers() -> Iterator[LocalExecutor]:
             yield local
 
 
-def test_results_come_in_order_and_each_is_told(workers: LocalExecutor) -> None:
-    told: list[int] = []
-    doubled = list(workers.run(worker_tasks.double, NUMBERS, told.append))
+def test_results_come_in_order_and_each_is_reported(workers: LocalExecutor) -> None:
+    done: list[int] = []
+    doubled = list(workers.run(worker_tasks.double, NUMBERS, done.append))
     assert doubled == [2 * number for number in NUMBERS]
-    assert sorted(told) == list(NUMBERS)
+    assert sorted(done) == list(NUMBERS)
     assert list(workers.run(worker_tasks.double, ())) == []
 
 
-def test_items_are_taken_only_a_little_ahead(workers: LocalExecutor) -> None:
-    taken: list[int] = []
+def test_items_are_consumed_only_a_little_ahead(workers: LocalExecutor) -> None:
+    consumed: list[int] = []
 
     def items() -> Iterator[int]:
         for number in range(1000):
-            taken.append(number)
+            consumed.append(number)
             yield number
 
     doubled = workers.run(worker_tasks.double, items())
     assert next(doubled) == 0
-    assert len(taken) < 50
+    assert len(consumed) < 50
     doubled.close()
     assert list(workers.run(worker_tasks.double, NUMBERS))[-1] == 98
 
@@ -73,7 +73,7 @@ def test_an_idle_worker_that_is_killed_costs_nothing(workers: LocalExecutor) -> 
     assert not again & pids
 
 
-def test_what_a_task_raises_is_raised_here(workers: LocalExecutor) -> None:
+def test_an_exception_of_a_task_is_raised_here(workers: LocalExecutor) -> None:
     with pytest.raises(RemoteRejected) as refused:
         list(workers.run(worker_tasks.refuse, NUMBERS))
     assert refused.value.status == 409

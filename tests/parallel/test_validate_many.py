@@ -1,4 +1,4 @@
-"""``xlbridge validate`` with several processes: the report of one process, to the byte."""
+"""``xlbridge validate`` with several processes: byte for byte the report of one process."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from environment import Xlbridge, clean_environment, without_coverage
 from processes_seen import awaited, busy_workers, lives, workers_of
 
 _BUSY = 0.5
-"""A worker that took so many seconds begins to judge, or is at it, on a machine however fast."""
+"""Processor seconds after which a worker is validating, or about to, on any machine."""
 
 
 @pytest.fixture(scope="module")
 def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workbook that takes a while, the more so when it is told several times."""
+    """A workbook that takes a while to validate."""
     return write_sheet(tmp_path_factory.mktemp("long") / "long.xlsx", 6_000, 0.01).path
 
 
@@ -53,14 +53,14 @@ def test_the_report_is_the_same_to_the_byte_though_a_worker_is_killed(
 ) -> None:
     files = [*every_kind, *[long_file] * 2]
     options = ["--format", "json", "--dates", "dmy"]
-    alone = xlbridge("validate", *files, *options, "--workers", "1")
+    single = xlbridge("validate", *files, *options, "--workers", "1")
     with running(home, *files, *options, "--workers", "2") as process:
         worker, *_ = awaited(lambda: busy_workers(process.pid, _BUSY))
         os.kill(worker, signal.SIGKILL)
         stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, alone.returncode) == (3, 3)
-    assert stdout == alone.stdout
-    assert stderr == alone.stderr
+    assert (process.returncode, single.returncode) == (3, 3)
+    assert stdout == single.stdout
+    assert stderr == single.stderr
 
 
 def test_a_file_that_loses_every_worker_is_refused(home: Path, samples: Path) -> None:
@@ -73,9 +73,9 @@ def test_a_file_that_loses_every_worker_is_refused(home: Path, samples: Path) ->
             time.sleep(0.01)
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
-    told = json.loads(stdout)["files"]
-    assert [item["refused"]["code"] for item in told] == ["worker-lost"] * 2
-    assert "twice" in told[0]["refused"]["message"]
+    reports = json.loads(stdout)["files"]
+    assert [item["refused"]["code"] for item in reports] == ["worker-lost"] * 2
+    assert "twice" in reports[0]["refused"]["message"]
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])

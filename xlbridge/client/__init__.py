@@ -5,7 +5,7 @@ from typing import Any
 
 import lazy_loader
 
-# httpx would import its command line, and rich for that; it goes without where there is none.
+# Keeps httpx from importing its command line, and with it rich.
 _modules: dict[str, Any] = sys.modules
 _modules.setdefault("httpx._main", None)
 

@@ -1,4 +1,4 @@
-"""The API client: every operation by its name, and a few general methods.
+"""Client of the API: every operation by name, and a few general methods.
 
 Example::
 
@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import httpx
 
-from xlbridge.client.listings.answer import ListingAnswer, rows_of_data, shape_of
+from xlbridge.client.listings.answer import ListingAnswer, record_shape, rows_of_data
 from xlbridge.client.listings.stream import EXACT_NUMBERS, FieldTest, Numbers, Record
 from xlbridge.client.listings.windows import UNBOUNDED_WINDOW, WindowSplitter, update_time
 from xlbridge.client.operations import Operations
@@ -43,7 +43,7 @@ from xlbridge.client.outcomes import (
     data_reader,
     is_json_or_empty,
     lost_answer_error,
-    tells_failure,
+    reports_failure,
 )
 from xlbridge.client.retry_policy import RetryPolicy
 from xlbridge.client.session import (
@@ -60,7 +60,7 @@ from xlbridge.client.transport import (
     Target,
     Transport,
     UploadFile,
-    call_of,
+    build_call,
     is_busy,
     parse_base_url,
     pause_after_reply,
@@ -76,14 +76,14 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Client(Operations):
-    """Talks to one environment as one integration user. Use it as a context manager.
+    """Client of one environment for one integration user. Use it as a context manager.
 
-    Every operation is there by its name, with typed arguments and answers:
+    Every operation is an attribute, with typed arguments and answers:
     ``client.financial.receivables.list_open(codigoDoCliente=7)``.
 
-    The token is held in memory, and in ``token_file`` where other processes are to find it.
-    ``timeout`` takes the place of the target's own. Raises ``ConfigError`` for an address
-    that is not https (http to loopback is fine) or missing credentials.
+    The token is kept in memory, and in ``token_file`` to share it with other processes.
+    ``timeout``, in seconds, overrides the target's. Raises ``ConfigError`` for an address that is
+    not https (or http to loopback), and for missing credentials.
     """
 
     def __init__(
@@ -125,14 +125,14 @@ class Client(Operations):
 
     @property
     def least_settle(self) -> float:
-        """Least time to wait for a request whose answer was lost, in seconds.
+        """Minimum time to wait for a request whose answer was lost, in seconds.
 
-        Twice the longest wait for an answer; for a system on this computer nothing.
+        Twice the timeout; zero for a system on this computer.
         """
         return 0.0 if self._transport.is_local else 2 * self._timeout
 
     def login(self) -> Authentication:
-        """Check the credentials; return the login's answer without its token.
+        """Log in, and return the answer without its token.
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
@@ -140,9 +140,9 @@ class Client(Operations):
 
     @property
     def identity(self) -> str:
-        """Identity of the remote system: its address and its company, or the user if not told.
+        """Identity of the remote system: its address and company (the user if it reports none).
 
-        The embedded sandbox is known by the id in its database. Asked for once. Raises
+        The embedded sandbox is identified by the id in its database. Requested once. Raises
         ``AuthenticationFailed``, ``TransportError`` or ``RemoteRejected``. Source: the product
         brief, Row actions.
         """
@@ -156,8 +156,7 @@ class Client(Operations):
         address = str(parse_base_url(self.target.base_url)).rstrip("/")
         info = self.call(SYSTEM_INFO)
         company = None if info is None else info.codigoDaEmpresa
-        owner = self.target.email.casefold() if company is None else company
-        return f"{address}#{owner}"
+        return f"{address}#{self.target.email.casefold() if company is None else company}"
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*object.__dir__(self), *super().__dir__()})
@@ -173,12 +172,11 @@ class Client(Operations):
     ) -> Any:
         """Call an operation and return its ``data`` as the type that the operation declares.
 
-        Repeatable operations are retried; what the answer to a write leaves out is None. Raises
-        ``TransportError``, ``AuthenticationFailed``, ``RemoteRejected``, and, only for an operation
-        that is not retryable, ``InDoubt``.
+        Retryable operations are retried; fields missing from the answer to a write are None. Raises
+        ``TransportError``, ``AuthenticationFailed``, ``RemoteRejected``, and ``InDoubt`` for an
+        operation that is not retryable.
         """
-        call = call_of(operation, path, query, body, file)
-
+        call = build_call(operation, path, query, body, file)
         if operation.retryable:
             reply = self.retry_policy.repeat(
                 lambda: self._session.exchange(call), pause_after_reply
@@ -197,33 +195,35 @@ class Client(Operations):
         numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
     ) -> Generator[Record]:
-        """Call a listing and yield its records as the answer comes in, one by one.
+        """Call a listing and yield its records while the answer is received.
 
-        A record is a plain dict with the spec's spelling of names. Decimal numbers are
-        ``Decimal``, dates stay text; fields that the interface does not show are left out, with
-        ``keep_unknown`` kept as they came. ``numbers`` makes values of numbers' texts, in
-        place of that. One object is one record, null is none. With tests of ``wanted`` records,
-        others may be left out, which takes less time than to decode them.
+        A record is a plain dict with the spec's spelling of names. Decimal numbers are ``Decimal``,
+        dates remain text. ``keep_unknown`` keeps fields that the spec does not document, which are
+        otherwise dropped; ``numbers`` are other parsers of numbers. A single object is one record,
+        null is none. With ``wanted`` tests, records that fail them may be left out, which takes
+        less time than decoding them.
 
-        The call is made when the first record is asked for, and retried until an answer begins.
-        Only the record at hand is in memory. Raises what ``call`` raises, and
-        ``TransportError`` also after records have been yielded: when the answer breaks off, or
-        says at its end that it is a failure. Only an iterator that came to its end has yielded
-        all.
+        The call is made when the first record is requested, and retried until an answer begins.
+        Records are not accumulated in memory. Raises what ``call`` raises; ``TransportError`` also
+        after records have been yielded, if the answer is cut short or ends by reporting a failure.
+        Only an exhausted iterator has yielded all records.
         """
-        shape = shape_of(_model_of(operation), keep_unknown=keep_unknown)
+        model = record_model(operation.data)
+        if model is None:
+            raise TypeError(f"{operation.name} is not a listing")
+        shape = record_shape(model, keep_unknown=keep_unknown)
         with closing(self.listing(operation, path=path, query=query)) as answer:
             yield from answer.records(answer.pieces(), shape, numbers, wanted)
 
     def all_records(
         self, operation: Operation, cap: int | None, wanted: Sequence[FieldTest] = ()
     ) -> Iterator[tuple[Iterable[Record], bool]]:
-        """Yield all records of a listing, an answer at a time, and whether it is surely complete.
+        """Yield the records of each answer of a listing, and whether it is certainly complete.
 
-        A listing that is cut at ``cap`` is asked for by windows. A record that changes meanwhile
-        can come twice, the later one being the newer; none is left out (``docs/exports.md``), but
-        for those that are not ``wanted``. Raises what ``records`` raises. Source: the spec, Limits:
-        an answer of the client listing is truncated at 500 records, and does not say so.
+        A listing truncated at ``cap`` records is requested by windows. A record that changes
+        meanwhile can appear twice, the newer one last; none is left out (``docs/exports.md``)
+        unless it fails the ``wanted`` tests. Raises what ``records`` raises. Source: the spec,
+        Limits (the client listing is silently truncated at 500 records).
         """
         if cap is None:
             yield self.records(operation, wanted=wanted), True
@@ -231,10 +231,10 @@ class Client(Operations):
         query: Any = operation.query
         splitter = WindowSplitter(UNBOUNDED_WINDOW, cap, datetime.now())
         while (window := splitter.next) is not None:
-            asked = query(dataInferior=window.start, dataSuperior=window.end)
-            records = list(self.records(operation, query=asked))
-            times = [moment for one in records if (moment := update_time(one)) is not None]
-            if splitter.answered(times, len(records)):
+            bounds = query(dataInferior=window.start, dataSuperior=window.end)
+            records = list(self.records(operation, query=bounds))
+            times = [time for record in records if (time := update_time(record)) is not None]
+            if splitter.add_answer(times, len(records)):
                 yield records, len(records) < cap
 
     def listing(
@@ -244,11 +244,11 @@ class Client(Operations):
         path: Mapping[str, object] = _NOTHING,
         query: WireModel | None = None,
     ) -> ListingAnswer:
-        """Call a listing, retried until an answer begins, and return the answer.
+        """Call a listing, with retries until an answer begins, and return the unread answer.
 
         Raises what ``call`` raises.
         """
-        call = call_of(operation, path, query)
+        call = build_call(operation, path, query)
         reply = self.retry_policy.repeat(
             lambda: self._session.exchange(call, streamed=True), pause_after_reply
         )
@@ -257,7 +257,7 @@ class Client(Operations):
                 operation, reply, self._redactor, operation.returns_single_record(query)
             )
         self._data_of(operation, reply, rows_of_data)
-        raise AssertionError("a reply that is no success raises")
+        raise AssertionError("a reply that is not a success raises")
 
     def send(
         self,
@@ -269,20 +269,19 @@ class Client(Operations):
         file: UploadFile | None = None,
         harmless: bool = False,
     ) -> Outcome:
-        """Make one attempt of a write and return its outcome; remote failures raise nothing.
+        """Attempt a write once and return its outcome, remote failures included.
 
-        A ``body`` that is no model is JSON that goes out as it is. A request that is ``harmless``,
-        as a preview is, is sent again with a new token after a 401.
+        A ``body`` that is not a model is sent unchanged as JSON. A ``harmless`` request, such as a
+        preview, is repeated with a new token after a 401.
         """
-        call = call_of(operation, path, query, body, file)
+        call = build_call(operation, path, query, body, file)
         try:
             if harmless:
                 reply, expired = self._session.exchange(call), False
             else:
                 reply, expired = self._session.attempt(call)
         except ApiError as error:
-            # Only a login raises, and it has been repeated already where that could help. Nothing
-            # was sent, or what was sent is harmless.
+            # Only the login raises, after its own retries: nothing was sent, or nothing harmful.
             answered = isinstance(error, AuthenticationFailed)
             return NotExecuted(error.message, permanent=True, answered=answered)
         if expired:
@@ -301,11 +300,11 @@ class Client(Operations):
         query: Mapping[str, str | Sequence[str]] = _NOTHING,
         body: object | None = None,
     ) -> httpx.Response:
-        """Make one authenticated request, once, and return the answer whatever it is.
+        """Make one authenticated request and return the answer, whatever its status.
 
-        Raises ``UsageError`` for a path that does not begin with ``/`` or holds control
-        characters, ``InDoubt`` when the answer to anything but a GET was lost, else
-        ``TransportError`` or ``AuthenticationFailed``.
+        Raises ``UsageError`` for a path that does not begin with ``/`` or contains control
+        characters, ``InDoubt`` if the answer to a request other than GET was lost,
+        ``TransportError``, ``AuthenticationFailed``.
         """
         if not path.startswith("/") or not path.isprintable():
             raise UsageError(
@@ -322,9 +321,9 @@ class Client(Operations):
         return reply
 
     def json_of(self, reply: httpx.Response) -> str | None:
-        """Return a raw answer's JSON text, or empty one, with passwords and tokens masked.
+        """Return the text of a raw answer, with passwords and tokens masked and numbers unchanged.
 
-        A body that is no JSON is None. The digits of numbers stay as they came.
+        None if it is neither JSON nor empty.
         """
         if not is_json_or_empty(reply):
             return None
@@ -334,9 +333,9 @@ class Client(Operations):
         return self._redactor.redact(reply.text)
 
     def outcome_of(self, reply: httpx.Response) -> Outcome:
-        """Return the outcome of a raw request; a success may carry any JSON document, or nothing.
+        """Return the outcome of a raw request; a success may contain any JSON document, or nothing.
 
-        The outcome of a login goes by ``authenticated``. Source: the spec, Authentication.
+        For a login, ``authenticated`` decides. Source: the spec, Authentication.
         """
         answer = login_answer(reply)
         if answer is not None and not answer.authenticated:
@@ -347,8 +346,8 @@ class Client(Operations):
             self._redactor,
             refuses_in_data=_refuses_in_data(reply.request),
         )
-        unenveloped = is_json_or_empty(reply) and not tells_failure(reply)
-        if isinstance(outcome, Doubtful) and reply.is_success and unenveloped:
+        valid = is_json_or_empty(reply) and not reports_failure(reply)
+        if isinstance(outcome, Doubtful) and reply.is_success and valid:
             return Executed(None)
         return outcome
 
@@ -370,17 +369,10 @@ class Client(Operations):
 
 
 def _refuses_in_data(request: httpx.Request) -> bool:
-    """Tell whether a raw request is one whose refusal comes within the data of a success."""
+    """Return whether a raw request may be refused within the data of a success."""
     return any(
         operation.refuses_in_data
         and request.method == operation.method
         and request.url.path.endswith(operation.path)
         for operation in OPERATIONS.values()
     )
-
-
-def _model_of(operation: Operation) -> type[WireModel]:
-    model = record_model(operation.data)
-    if model is None:
-        raise TypeError(f"{operation.name} is not a listing")
-    return model

@@ -36,10 +36,10 @@ _SERVER_PACKAGES = ("multipart", "sqlalchemy", "starlette", "uvicorn")
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticCheck:
-    """One check: a stable English name, what was found, and what to do where it is a problem.
+    """One check: its stable English name, the result, and advice if it failed.
 
-    ``remote`` says that the problem is the remote system's or the way to it, ``local`` that this
-    computer failed.
+    ``remote``: the problem lies with the remote system or the connection; ``local``: this computer
+    failed.
     """
 
     name: str
@@ -51,7 +51,7 @@ class DiagnosticCheck:
 
     @classmethod
     def failed(cls, name: str, error: XlbridgeError) -> "DiagnosticCheck":
-        """Return the failed check that an error stands for."""
+        """Return the failed check for an error."""
         return cls(
             name,
             False,
@@ -85,7 +85,7 @@ class DiagnosticCheck:
 
     @classmethod
     def of_system(cls, client: Client) -> Iterator["DiagnosticCheck"]:
-        """Check the remote system: does it answer, accept the credentials, agree on the time."""
+        """Check the remote system: its address, the login, an answer, the clock."""
         address = untranslated(client.target.base_url)
         try:
             client.login()
@@ -116,15 +116,14 @@ def _check_profile(profile: Profile) -> DiagnosticCheck:
             en="nothing configured: embedded sandbox",
         )
         return DiagnosticCheck("settings", True, told)
-    kind = Text(pt="produção", en="production") if profile.production else None
     source = {
         ProfileSource.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
         ProfileSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
     }[profile.source]
-    told = Text(pt="{name} {source}{kind}", en="{name} {source}{kind}").format(
+    told = untranslated("{name} {source}{kind}").format(
         name=profile.name,
         source=source,
-        kind=Text(pt=", {kind}", en=", {kind}").format(kind=kind) if kind else "",
+        kind=Text(pt=", produção", en=", production") if profile.production else "",
     )
     if profile.email:
         return DiagnosticCheck("settings", True, told)
@@ -161,7 +160,7 @@ def _check_home(settings: Settings) -> DiagnosticCheck:
             pass
     except OSError as error:
         told = Text(
-            pt="não se pode gravar em {home}: {reason}", en="cannot write to {home}: {reason}"
+            pt="não é possível gravar em {home}: {reason}", en="cannot write to {home}: {reason}"
         ).format(home=settings.home, reason=os_error_reason(error))
         advice = Text(
             pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
@@ -174,7 +173,7 @@ _NONE = Text(pt="nenhum", en="none")
 
 
 def _check_network(profile: Profile) -> DiagnosticCheck:
-    # Only the hosts: a proxy's address may hold a password.
+    # Only the hosts: the address of a proxy may contain a password.
     proxies = getproxies()
     hosts = sorted(
         f"{scheme} {httpx.URL(url).host}" for scheme, url in proxies.items() if scheme != "no"
@@ -214,7 +213,7 @@ def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
         )
     aware = server if server.tzinfo else server.replace(tzinfo=UTC)
     seconds = round((datetime.now(UTC) - aware).total_seconds())
-    told = Text(pt="{s} s de diferença", en="{s} s apart").format(s=abs(seconds))
+    told = Text(pt="{s} s de diferença", en="{s} s of difference").format(s=abs(seconds))
     advice = Text(
         pt="Acerte o relógio: os períodos das listagens dependem dele.",
         en="Set the clock: the periods of listings depend on it.",

@@ -1,4 +1,4 @@
-"""Outcomes of requests: every reply is classified here, and nowhere else.
+"""Outcomes of requests: the one place that classifies replies.
 
 Source: the spec, Response envelope and Errors.
 """
@@ -13,7 +13,7 @@ from typing import Any, get_origin
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder, has_short_wholes
+from xlbridge.client.listings.stream import UnexpectedContent, exact_decoder, has_short_integers
 from xlbridge.client.transport import NoAnswer, Reply, retry_after
 from xlbridge.errors import ApiError, ErrorDetail, InDoubt, RemoteRejected, TransportError
 from xlbridge.i18n import Text
@@ -21,19 +21,19 @@ from xlbridge.wire import Envelope, Operation, WireModel, spellings
 from xlbridge.wire.model import notifications_in
 
 _MIN_SECRET_LENGTH = 4
-"""A shorter secret is left alone: masking every "a" would hide the message, not the secret."""
+"""Minimum length to mask: masking every "a" would hide the message, not the secret."""
 
 _MASK = "•••"
 
 
 class SecretRedactor:
-    """The password and tokens of one client; no part of xlbridge shows a text that holds one."""
+    """Masks the password and tokens of one client in all texts that xlbridge shows."""
 
     def __init__(self, *secrets: str) -> None:
         self._known = set(secrets)
 
     def add(self, secret: str) -> None:
-        """Hide ``secret`` from now on."""
+        """Mask ``secret`` from now on."""
         self._known.add(secret)
 
     def redact(self, text: str) -> str:
@@ -48,9 +48,9 @@ class SecretRedactor:
 class NotExecuted:
     """The request was certainly not applied.
 
-    ``permanent`` says that repeating the request now cannot help: the credentials or the token
-    were refused, the login has used up its own tries, or the certificate is not trusted.
-    ``answered`` says that the remote system did answer something.
+    ``permanent``: repeating the request now cannot help, as the credentials or the token were
+    refused, the login has used up its retries, or the certificate is not trusted. ``answered``: the
+    remote system did answer.
     """
 
     reason: Text
@@ -62,8 +62,8 @@ class NotExecuted:
 class Rejected:
     """The remote system rejected the request.
 
-    ``details`` are the items of the error envelope, one with an empty key where the answer was
-    a bare message. Source: the spec, Errors.
+    ``details`` are the items of the error envelope, or one with an empty key if the answer was a
+    bare message. Source: the spec, Errors.
     """
 
     status: int
@@ -79,10 +79,10 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """The answer does not tell whether the request was applied.
+    """Whether the request was applied is unknown.
 
-    ``retry_after`` is the number of seconds that the remote system asked to wait, where it did;
-    ``answered`` says that any answer came.
+    ``retry_after`` is the number of seconds that the remote system asks to wait, if it does;
+    ``answered``: there was an answer.
     """
 
     reason: Text
@@ -92,10 +92,10 @@ class Doubtful:
 
 @dataclass(frozen=True, slots=True)
 class Declined(Doubtful):
-    """The answer puts the request off (401 with a token that is refused elsewhere too, 429).
+    """The answer declines the request (429, or 401 with a token that is refused elsewhere too).
 
-    A gateway may say so after the commit: it proves nothing until the records are read back as they
-    were. ``trusted`` says that the request may be sent again without that where no key allows it.
+    A gateway may answer so after the commit: this proves nothing until the records have been read
+    back unchanged. ``trusted``: records without a key may be sent again without that proof.
     """
 
     status: int = HTTPStatus.TOO_MANY_REQUESTS
@@ -111,17 +111,15 @@ CHECK_ADDRESS = Text(
 
 LOOK_BEFORE_REPEATING = Text(
     pt="A requisição pode ter sido aplicada ou não: confira no sistema antes de repetir.",
-    en="The request may or may not have been applied: look in the system before repeating it.",
+    en="The request may or may not have been applied: check the system before repeating it.",
 )
 
 
 def data_or_raise(outcome: Outcome, *, retryable: bool, answered: bool = True) -> Any:
-    """Return the data of an executed request, or raise the error of its outcome.
+    """Return the data of an executed request, or raise the error for its outcome.
 
-    A doubtful outcome of a retryable request is no ``InDoubt``: the request can be made again.
-    ``answered`` says that a reply came.
-
-    Raises ``RemoteRejected``, ``TransportError`` and ``InDoubt``.
+    Raises ``RemoteRejected``, ``TransportError``, and ``InDoubt`` for a doubtful outcome of a
+    request that is not ``retryable``. ``answered``: there was a reply.
     """
     match outcome:
         case Executed(data):
@@ -138,7 +136,7 @@ def data_or_raise(outcome: Outcome, *, retryable: bool, answered: bool = True) -
 
 
 def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
-    """Return the error for a request without a clear answer; ``doubtful`` where it may write."""
+    """Return the error for a request without a clear answer, which is ``doubtful`` or not."""
     if not doubtful:
         return TransportError(reason, CHECK_ADDRESS)
     return InDoubt(reason, LOOK_BEFORE_REPEATING)
@@ -147,8 +145,8 @@ def lost_answer_error(reason: Text, *, doubtful: bool) -> ApiError:
 def _rejection_message(status: int, messages: list[str]) -> Text:
     if not messages:
         return Text(
-            pt="O sistema recusou (status {status}), sem dizer por quê.",
-            en="The system refused (status {status}), without saying why.",
+            pt="O sistema recusou (status {status}), sem informar o motivo.",
+            en="The system refused (status {status}) without giving a reason.",
         ).format(status=status)
     return Text(
         pt="O sistema recusou (status {status}): {messages}",
@@ -157,13 +155,13 @@ def _rejection_message(status: int, messages: list[str]) -> Text:
 
 
 ReadData = Callable[[Any], Any]
-"""Turns an envelope's ``data`` into what the caller asked for; ``ValueError`` where it cannot."""
+"""Converts an envelope's ``data`` to the caller's type, or raises ``ValueError``."""
 
 _EXCERPT_LENGTH = 80
 _MAX_REDACTED_LENGTH = 10_000
 _BARE_MESSAGE_STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 _NEVER_REJECTED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
-"""Statuses of 4xx that prove nothing, whatever the body says."""
+"""4xx statuses that prove nothing, whatever the body."""
 
 
 def classify_envelope(
@@ -174,21 +172,21 @@ def classify_envelope(
     status: int = HTTPStatus.OK,
     refuses_in_data: bool = False,
 ) -> Outcome | None:
-    """Return the class of an envelope; None for a failure that does not say what failed.
+    """Return the outcome reported by an envelope; None for a failure without details.
 
     ``refuses_in_data`` is the operation's.
     """
-    refused = envelope.error_items
+    errors = envelope.error_items
     if envelope.success:
-        refused = notifications_in(envelope.data) if refuses_in_data else []
+        errors = notifications_in(envelope.data) if refuses_in_data else []
     elif not envelope.has_errors:
         return None
-    if refused or not envelope.success:
+    if errors or not envelope.success:
         return Rejected(
             status,
             tuple(
                 ErrorDetail(_printable(item.key), redactor.redact(_printable(item.value)))
-                for item in refused
+                for item in errors
             ),
         )
     try:
@@ -204,10 +202,10 @@ def classify_reply(
     *,
     refuses_in_data: bool = False,
 ) -> Outcome:
-    """Return the class that a reply falls into.
+    """Return the outcome of a request.
 
-    Only the spec's own success and its own refusals prove anything: a gateway may answer with any
-    status, before the commit or after it. Source: the upload protocol, What an answer means.
+    Only successes and refusals in the spec's form prove anything: a gateway may answer with any
+    status, before or after the commit. Source: the upload protocol, What an answer means.
     """
     if isinstance(reply, NoAnswer):
         if reply.may_be_executed:
@@ -243,16 +241,16 @@ def _unproven_message(reply: httpx.Response, redactor: SecretRedactor) -> Text:
 
 
 def parse_json(reply: httpx.Response) -> Any:
-    """Parse a body with every decimal number exact. Raises ``ValueError``."""
+    """Parse a body, decimal numbers exactly. Raises ``ValueError``."""
     try:
         text = reply.content.decode(json.detect_encoding(reply.content))
-        return exact_decoder(short_wholes=has_short_wholes(text)).decode(text)
+        return exact_decoder(short_integers=has_short_integers(text)).decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def is_json_or_empty(reply: httpx.Response) -> bool:
-    """Say whether a body is a JSON document, or nothing at all."""
+    """Return whether a body is a JSON document or empty."""
     try:
         if reply.content:
             parse_json(reply)
@@ -261,42 +259,40 @@ def is_json_or_empty(reply: httpx.Response) -> bool:
     return True
 
 
-def tells_failure(reply: httpx.Response) -> bool:
-    """Say whether a body is an envelope that tells a failure."""
+def reports_failure(reply: httpx.Response) -> bool:
+    """Return whether a body is an envelope that reports a failure."""
     envelope = _envelope(reply)
     return envelope is not None and not envelope.success
 
 
 def content_type(reply: httpx.Response) -> str:
-    """Return what a reply says it is."""
+    """Return a reply's content type, in printable characters."""
     return _printable(reply.headers.get("Content-Type", "?"))
 
 
 def describe_reply(
     reply: httpx.Response, redactor: SecretRedactor, text: str | None = None
 ) -> Text:
-    """Say what came: status, content type and the first words, without secrets.
+    """Describe an undocumented reply: status, content type and an excerpt, without secrets.
 
-    ``text`` is the beginning of a body that is not read whole.
+    ``text`` is the beginning of a body that has not been read.
     """
     return Text(
-        pt="Veio uma resposta que a interface não documenta: status {status}, {kind}, “{words}”.",
-        en="An answer came that the interface does not document: status {status}, {kind}, "
-        "“{words}”.",
+        pt="A resposta não é documentada pela interface: status {status}, {type}, “{excerpt}”.",
+        en="The answer is not documented by the interface: status {status}, {type}, “{excerpt}”.",
     ).format(
         status=reply.status_code,
-        kind=content_type(reply),
-        words=_excerpt(reply.text if text is None else text, redactor),
+        type=content_type(reply),
+        excerpt=_excerpt(reply.text if text is None else text, redactor),
     )
 
 
 TOKEN_REFUSED = Text(
     pt="O sistema não aceitou o token, nem depois de um novo login (401).",
-    en="The system did not accept the token, not even after a new login (401).",
+    en="The system did not accept the token, even after a new login (401).",
 )
-"""Said of a request that was repeated with a new token."""
 
-TOKEN_EXPIRED = Text(pt="O token não vale mais (401).", en="The token is no longer valid (401).")
+TOKEN_EXPIRED = Text(pt="O token expirou (401).", en="The token has expired (401).")
 
 BUSY = Text(
     pt="O sistema pede para esperar: chamadas demais (429).",
@@ -305,8 +301,8 @@ BUSY = Text(
 
 _STATUS_MESSAGES: Mapping[int, Text] = {
     HTTPStatus.UNAUTHORIZED: Text(
-        pt="O sistema respondeu que o token não vale (401).",
-        en="The system answered that the token is not valid (401).",
+        pt="O sistema respondeu que o token é inválido (401).",
+        en="The system answered that the token is invalid (401).",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Text(
         pt="O sistema respondeu que a requisição é grande demais (413).",
@@ -326,7 +322,7 @@ def _envelope(reply: httpx.Response) -> Envelope | None:
 def _bare_message(reply: httpx.Response) -> str | None:
     """Return the bare message of a refusal, a JSON string. Source: the spec, Errors.
 
-    Plain text is what gateways write, and is none.
+    Plain text is ignored: that is what gateways answer.
     """
     if reply.status_code not in _BARE_MESSAGE_STATUSES or "json" not in content_type(reply):
         return None
@@ -354,8 +350,8 @@ def _mismatch_message(error: ValueError) -> Text:
         return error.reason
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        detail = f"data.{place}: {first['msg']}" if place else f"data: {first['msg']}"
+        location = ".".join(["data", *map(str, first["loc"])])
+        detail = f"{location}: {first['msg']}"
     else:
         detail = type(error).__name__
     return Text(
@@ -365,34 +361,34 @@ def _mismatch_message(error: ValueError) -> Text:
 
 
 def _excerpt(text: str, redactor: SecretRedactor) -> str:
-    # The whole text is redacted before it is cut: half a secret is still a secret.
+    # Redacted before it is cut: half a secret is still a secret.
     words = " ".join(_printable(redactor.redact(text)[:_MAX_REDACTED_LENGTH]).split())
     return words if len(words) <= _EXCERPT_LENGTH else words[:_EXCERPT_LENGTH] + "…"
 
 
 def _printable(text: str) -> str:
-    """Drop what could drive a terminal: the text is the remote system's, not ours."""
+    """Replace characters that could control a terminal."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def data_reader(operation: Operation) -> Callable[[Any], Any]:
-    """Return what reads an operation's ``data``; it raises ``ValueError`` where it cannot.
+    """Return the function that reads an operation's ``data``; it raises ``ValueError``.
 
-    What is read by a GET must have the types of the interface. The answer to a write is read as
-    far as it goes: that the request was applied does not depend on what the answer says besides.
+    The data of a GET must have the documented types. The answer to a write is read leniently: its
+    content does not change that the request was applied.
     """
     annotation = operation.data
     validate = _adapter(annotation).validate_python
-    reads, lists = operation.method == "GET", get_origin(annotation) is list
-    if lists:
-        return lambda data: _read_list(validate, data, strict=reads)
-    if reads or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
+    is_get = operation.method == "GET"
+    if get_origin(annotation) is list:
+        return lambda data: _read_list(validate, data, strict=is_get)
+    if is_get or not (isinstance(annotation, type) and issubclass(annotation, WireModel)):
         return validate
-    return lambda data: _read_as_far_as_it_goes(annotation, data)
+    return lambda data: _read_leniently(annotation, data)
 
 
 def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> Any:
-    """Read records; null is none, and so is what does not fit where that is not ``strict``."""
+    """Read records; null is an empty list, and so is invalid data unless ``strict``."""
     try:
         return validate([] if data is None else data)
     except ValidationError:
@@ -401,22 +397,22 @@ def _read_list(validate: Callable[[Any], Any], data: Any, *, strict: bool) -> An
         return []
 
 
-def _read_as_far_as_it_goes(model: type[WireModel], data: Any) -> WireModel:
-    """Read a record from whatever came; what does not fit the model is left out.
+def _read_leniently(model: type[WireModel], data: Any) -> WireModel:
+    """Read a record, leaving out fields that do not fit the model.
 
-    Raises ``ValueError`` where the interface promises what is missing then.
+    Raises ``ValueError`` if a required field is among them.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         if isinstance(data, list) and len(data) == 1:
-            return _read_as_far_as_it_goes(model, data[0])
+            return _read_leniently(model, data[0])
         if not isinstance(data, Mapping):
             return model.model_validate({})
         names = spellings(model)
-        bad = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
-        fitting = {name: v for name, v in data.items() if names.get(name, name) not in bad}
-        return model.model_validate(fitting)
+        invalid = {problem["loc"][0] for problem in error.errors() if problem["loc"]}
+        valid = {name: v for name, v in data.items() if names.get(name, name) not in invalid}
+        return model.model_validate(valid)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Retry policy of all requests: how often one is repeated, and after which pauses.
+"""Retry policy of all requests: number of tries and pauses between them.
 
 Source: the spec, Errors (5xx).
 """
@@ -14,10 +14,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Full jitter: before try n + 1, a random pause of up to ``first`` · 2ⁿ⁻¹ seconds.
+    """Exponential backoff with full jitter: before try n + 1, up to ``first`` · 2ⁿ⁻¹ seconds.
 
-    ``longest`` bounds one pause, ``total`` the tries and their pauses together, both in seconds.
-    A longer ``Retry-After`` is honoured; one that does not fit into ``total`` ends the retrying.
+    ``longest`` limits one pause, ``total`` all tries and pauses together, both in seconds. A longer
+    ``Retry-After`` is honoured; one that exceeds ``total`` ends the retries.
     """
 
     first: float = 0.5
@@ -30,7 +30,7 @@ class RetryPolicy:
 
     @classmethod
     def quick(cls) -> "RetryPolicy":
-        """Return the policy of commands that somebody types to learn if the system answers."""
+        """Return the policy of commands that check whether the system answers."""
         return cls(tries=2)
 
     def repeat(
@@ -38,10 +38,9 @@ class RetryPolicy:
         attempt: Callable[[], _Result],
         least_pause: Callable[[_Result], float | None],
     ) -> _Result:
-        """Return the first result that is not to be retried, or the last one.
+        """Return the first result that needs no retry, or the last one.
 
-        ``least_pause`` returns the seconds to wait at least after a result, None where it is not
-        to be retried.
+        ``least_pause`` returns the minimum pause after a result, in seconds; None for no retry.
         """
         end = self.clock() + self.total
         result = attempt()

@@ -1,6 +1,6 @@
-"""Session: login, the token that requests carry, and the file that keeps it between processes.
+"""Session: login, the token of requests, and the file that shares it between processes.
 
-The token file is of no use with another password, and is not used once the token has expired.
+A stored token is only used with the password that obtained it, and until it expires.
 Source: the spec, Authentication.
 """
 
@@ -32,7 +32,7 @@ from xlbridge.client.transport import (
     Reply,
     Target,
     Transport,
-    call_of,
+    build_call,
     pause_after_reply,
 )
 from xlbridge.errors import (
@@ -57,7 +57,7 @@ _EXPIRY_MARGIN = timedelta(minutes=1)
 
 
 class ProofCost(NamedTuple):
-    """Cost of scrypt: its work, block size and parallelism."""
+    """Parameters of scrypt: cost, block size and parallelism."""
 
     n: int
     r: int
@@ -65,14 +65,13 @@ class ProofCost(NamedTuple):
 
 
 PROOF_COST = ProofCost(n=2**14, r=8, p=1)
-"""Cost of the proof that a stored token is its reader's own."""
+"""Parameters of the proof that a stored token was obtained with the same password."""
 
 
 class TokenFile:
-    """The stored token of one user at one address, shared by all processes of this computer's user.
+    """Stored token of one integration user at one address, shared by processes of this computer.
 
-    ``locked`` is held while a token is looked up and renewed, so that several processes log in
-    once.
+    ``locked`` is held while a token is read and renewed, so that several processes log in once.
     """
 
     def __init__(self, home: Path, base_url: str, email: str, password: str) -> None:
@@ -84,32 +83,31 @@ class TokenFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from looking up and renewing for the length of the block.
+        """Keep other processes from reading and renewing the token for the block.
 
-        Raises ``UsageError`` where nothing can be written.
+        Raises ``UsageError`` if the lock cannot be written.
         """
         with file_lock(self._path.with_suffix(".lock")):
             yield
 
     def read(self) -> str | None:
-        """Return the token, None where there is none that is still good."""
+        """Return the token, None if there is no valid one."""
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
             if not _is_unexpired(stored["expiration"]) or stored["who"] != self._who:
                 return None
             salt, cost = bytes.fromhex(stored["salt"]), stored.get("cost", PROOF_COST)
-            same = secrets.compare_digest(stored["proof"], self._proof(salt, ProofCost(*cost)))
-            if not same:
+            if not secrets.compare_digest(stored["proof"], self._proof(salt, ProofCost(*cost))):
                 return None
-            # A proof takes its time: the next token is kept with this one.
+            # Computing a proof is slow: the next token is stored with the same one.
             self._salt = salt
             return str(stored["token"])
         except (OSError, ValueError, KeyError, TypeError):
-            # Whatever is not what ``write`` leaves is no token; a login makes a new one.
+            # The file is missing or damaged: a login replaces it.
             return None
 
     def write(self, answer: Authentication) -> None:
-        """Keep a login's token; one that does not say how long it is good is not kept."""
+        """Store a login's token, unless it has no valid expiration."""
         if answer.accessToken is None or not _is_unexpired(answer.expiration):
             self.remove()
             return
@@ -125,7 +123,7 @@ class TokenFile:
         write_private(self._path, json.dumps(stored))
 
     def remove(self) -> None:
-        """Keep no token."""
+        """Delete the stored token."""
         self._path.unlink(missing_ok=True)
 
     def _proof(self, salt: bytes, cost: ProofCost) -> str:
@@ -146,14 +144,14 @@ def _is_unexpired(expiration: str | None) -> bool:
 
 
 class Attempt(NamedTuple):
-    """Reply to a request that writes, and whether its token is refused elsewhere, too."""
+    """Reply to a write, and whether its token is refused elsewhere too."""
 
     reply: Reply
     token_expired: bool
 
 
 class Session:
-    """Access of one integration user; the token is never shown."""
+    """Authenticated access of one integration user; the token is never shown."""
 
     def __init__(
         self,
@@ -175,47 +173,46 @@ class Session:
     def login(self) -> Authentication:
         """Obtain a new token and return the login's answer without it.
 
-        Raises ``AuthenticationFailed`` with the remote system's message when it does not accept
-        the credentials, ``TransportError`` when no usable answer came.
+        Raises ``AuthenticationFailed`` with the remote system's message if it refuses the
+        credentials, ``TransportError`` if there is no usable answer.
         """
         with self._lock, self._shared():
             return self._login()
 
     def exchange(self, call: Call, *, streamed: bool = False) -> Reply:
-        """Send a request that may be repeated; after a 401, once more with a new token.
+        """Send a request that may be repeated, once more with a new token after a 401.
 
-        ``streamed`` is the transport's. Raises what ``login`` raises.
+        ``streamed`` as in ``Transport.exchange``. Raises what ``login`` raises.
         """
         token = self._current_token()
         reply = self._transport.exchange(call, token, streamed=streamed)
         if not is_unauthorized(reply):
             return reply
-        return self._transport.exchange(call, self._token_after(token), streamed=streamed)
+        return self._transport.exchange(call, self._replace_token(token), streamed=streamed)
 
     def attempt(self, call: Call) -> Attempt:
-        """Send a request that writes, once.
+        """Send a write once.
 
-        A 401 alone does not tell that the token has expired: a gateway may answer so after the
-        commit. The same token is tried on a request that writes nothing, which is repeated as all
-        reads are. An expired one is not used again. Raises what ``login`` raises: the request has
-        not been sent then.
+        A 401 alone does not prove that the token has expired: a gateway may answer so after the
+        commit. The token is checked with a read, and dropped if that is refused too. Raises what
+        ``login`` raises; the request has not been sent then.
         """
         token = self._current_token()
         reply = self._transport.exchange(call, token)
         expired = is_unauthorized(reply) and is_unauthorized(
             self._retry_policy.repeat(
-                lambda: self._transport.exchange(call_of(SYSTEM_INFO, {}), token),
+                lambda: self._transport.exchange(build_call(SYSTEM_INFO, {}), token),
                 pause_after_reply,
             )
         )
         if expired:
-            self._forget(token)
+            self._drop_token(token)
         return Attempt(reply, expired)
 
     def exchange_write(self, call: Call) -> Reply:
-        """Send a request that writes; once more where its token had expired.
+        """Send a write, once more if its token had expired.
 
-        Raises what ``login`` raises before the request is sent, and ``InDoubt`` after it.
+        Raises what ``login`` raises before the request is sent, ``InDoubt`` after it.
         """
         attempt = self.attempt(call)
         if not attempt.token_expired:
@@ -230,23 +227,23 @@ class Session:
         with self._lock:
             if self._token is None:
                 self._renew(self._refused)
-            return self._held()
+            return self._require_token()
 
-    def _forget(self, refused: str) -> None:
+    def _drop_token(self, refused: str) -> None:
         with self._lock:
             self._refused = refused
             if self._token == refused:
                 self._token = None
 
-    def _token_after(self, refused: str) -> str:
+    def _replace_token(self, refused: str) -> str:
         with self._lock:
-            # Another thread may have renewed the token already.
+            # Another thread may already have renewed the token.
             if self._token == refused:
                 self._renew(refused)
-            return self._held()
+            return self._require_token()
 
     def _renew(self, refused: str | None) -> None:
-        """Take the token that another process has got since, else log in."""
+        """Use a token that another process has obtained since, else log in."""
         with self._shared():
             token = None if self._token_file is None else self._token_file.read()
             if token is None or token == refused:
@@ -258,13 +255,13 @@ class Session:
     def _shared(self) -> AbstractContextManager[None]:
         return nullcontext() if self._token_file is None else self._token_file.locked()
 
-    def _held(self) -> str:
+    def _require_token(self) -> str:
         if self._token is None:
             raise AssertionError("a login either sets the token or raises")
         return self._token
 
     def _login(self) -> Authentication:
-        call = call_of(AUTHENTICATE, {}, body=self._credentials)
+        call = build_call(AUTHENTICATE, {}, body=self._credentials)
         reply = self._retry_policy.repeat(lambda: self._transport.exchange(call), pause_after_reply)
         answer = self._read(reply)
         if answer.accessToken is None:
@@ -277,7 +274,7 @@ class Session:
                 ).format(message=self._redactor.redact(answer.message or "?")),
                 Text(
                     pt="Confira XLBRIDGE_EMAIL e XLBRIDGE_PASSWORD: cada ambiente tem os seus.",
-                    en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: each environment has its own.",
+                    en="Check XLBRIDGE_EMAIL and XLBRIDGE_PASSWORD: they differ by environment.",
                 ),
             )
         self._redactor.add(answer.accessToken)
@@ -287,7 +284,7 @@ class Session:
         return answer.model_copy(update={"accessToken": None})
 
     def _read(self, reply: Reply) -> Authentication:
-        """Read the login's answer; ``authenticated`` decides, whatever the status says."""
+        """Read the login's answer, in which ``authenticated`` decides, not the status."""
         if isinstance(reply, NoAnswer):
             raise TransportError(reply.reason, CHECK_ADDRESS)
         try:
@@ -309,7 +306,7 @@ LOGIN_REFUSED = Text(
 
 
 def login_answer(reply: httpx.Response) -> Authentication | None:
-    """Return what a reply to a login says, None for a reply to anything else."""
+    """Return the content of a reply to a login, None for any other reply."""
     if not reply.request.url.path.endswith(AUTHENTICATE.path):
         return None
     try:
@@ -319,7 +316,7 @@ def login_answer(reply: httpx.Response) -> Authentication | None:
 
 
 def is_unauthorized(reply: Reply) -> bool:
-    """Say whether a reply is a 401."""
+    """Return whether a reply is a 401."""
     return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.UNAUTHORIZED
 
 
@@ -328,16 +325,16 @@ def _credentials(target: Target) -> Credentials:
         return Credentials(email=target.email, password=target.password)
     except ValueError:
         raise ConfigError(
-            Text(pt="Falta o e-mail ou a senha.", en="The e-mail or the password is missing.")
+            Text(pt="Falta o e-mail ou a senha.", en="The e-mail or password is missing.")
         ) from None
 
 
 def _unusable_login_answer(reply: httpx.Response) -> TransportError:
-    # None of the body is shown: a login's answer may hold a token that is not known to be one.
+    # The body is not shown: it may contain a token that is not recognised as one.
     return TransportError(
         Text(
-            pt="O login não teve resposta utilizável: status {status}, {kind}.",
-            en="The login got no usable answer: status {status}, {kind}.",
-        ).format(status=reply.status_code, kind=content_type(reply)),
+            pt="O login não teve resposta utilizável: status {status}, {type}.",
+            en="The login got no usable answer: status {status}, {type}.",
+        ).format(status=reply.status_code, type=content_type(reply)),
         CHECK_ADDRESS,
     )

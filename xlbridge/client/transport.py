@@ -1,8 +1,8 @@
 """HTTP transport: the target of requests, and one request with one reply.
 
 TLS is always verified and redirects are never followed: a write must not be repeated elsewhere,
-and ``Authorization`` must not reach another origin. Plain HTTP is for loopback only, and loopback
-never goes through a proxy.
+and ``Authorization`` must not reach another origin. Plain HTTP is allowed for loopback only, which
+is never accessed through a proxy.
 """
 
 import errno
@@ -32,15 +32,14 @@ from xlbridge.wire.model import UPLOAD_FIELD, XLSX_TYPE, Operation, WireModel
 class Target:
     """One environment: its address and the integration user's credentials.
 
-    ``profile`` names it in the journal and to the user; credentials, tokens and data are never
-    shared between two. ``production`` says that what is written there counts. Source: the spec,
-    What the service does.
+    ``profile`` is its name in the journal and in messages; environments never share credentials,
+    tokens or data. Source: the spec, What the service does.
 
-    ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the usual
-    ones. ``system`` is the id that the embedded sandbox keeps in its database, as its address
-    changes; None for every other system. ``trust_429`` says that the system answers a 429 before
-    it writes anything, ``exclusive`` that nobody else writes while an upload runs; ``timeout`` is
-    how long each step of a request may take, in seconds; None is the program's default.
+    ``ca_bundle`` is a PEM file with the certificate authorities to trust instead of the default
+    ones. ``system`` is the id stored in the database of the embedded sandbox, whose address
+    changes; None for any other system. ``trust_429``: the system answers 429 before it writes
+    anything. ``exclusive``: nobody else writes during an upload. ``timeout`` limits each step of a
+    request, in seconds; None is the default.
     """
 
     profile: str
@@ -55,8 +54,8 @@ class Target:
     timeout: float | None = None
 
     @property
-    def place(self) -> str:
-        """Its name and address for a person; its address alone where no profile names it."""
+    def label(self) -> str:
+        """Name and address for messages; the address alone if it has no profile."""
         return (
             self.profile if self.profile == self.base_url else f"{self.profile} ({self.base_url})"
         )
@@ -64,14 +63,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class UploadFile:
-    """A workbook to send: the name that the remote system is told, and its bytes."""
+    """A workbook to send: its file name and bytes."""
 
     filename: str
     content: bytes = field(repr=False)
 
 
 _MAX_CONNECT_SECONDS = 10.0
-_UNKNOWN_HOST = Text(pt="o nome não foi encontrado", en="the name was not found")
+_UNKNOWN_HOST = Text(pt="servidor não encontrado", en="host not found")
 _CONNECTION_ERRORS: Mapping[int | None, Text] = {
     errno.ECONNREFUSED: Text(pt="conexão recusada", en="connection refused"),
     errno.ENETUNREACH: Text(pt="rede inacessível", en="network unreachable"),
@@ -82,7 +81,7 @@ _CONNECTION_ERRORS: Mapping[int | None, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as data, so that it can be sent again with another token."""
+    """A request as data, so that it can be sent again with another token."""
 
     method: str
     path: str
@@ -93,10 +92,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Failure of a request that got no complete answer.
+    """Failure of a request without a complete answer.
 
-    ``may_be_executed`` says that the request had begun to go out; ``permanent`` that repeating it
-    cannot help.
+    ``may_be_executed``: sending had begun; ``permanent``: repeating the request cannot help.
     """
 
     reason: Text
@@ -107,43 +105,42 @@ class NoAnswer:
 Reply = httpx.Response | NoAnswer
 
 
-def call_of(
+def build_call(
     operation: Operation,
     path: Mapping[str, object],
     query: WireModel | None = None,
     body: WireModel | Mapping[str, object] | None = None,
     file: UploadFile | None = None,
 ) -> Call:
-    """Fill an operation's declaration with one call's values; what is None is not sent.
+    """Return the call of an operation with some values; fields that are None are not sent.
 
-    A body that is no model goes out as it is.
+    A body that is not a model is sent unchanged.
     """
     values = {name: quote(str(path[name]), safe="") for name in operation.path_parameters}
     return Call(
         method=operation.method,
         path=operation.path.format(**values),
-        query={} if query is None else _sent(query),
-        body=_sent(body) if isinstance(body, WireModel) else body,
+        query={} if query is None else _dump(query),
+        body=_dump(body) if isinstance(body, WireModel) else body,
         file=file,
     )
 
 
-def _sent(model: WireModel) -> dict[str, Any]:
+def _dump(model: WireModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
 class Transport:
-    """The connection to one address.
+    """Connections to one address.
 
-    Raises ``ConfigError`` for an address that is not safe, and for certificates and proxies that
-    cannot be used.
+    Raises ``ConfigError`` for an unsafe address, and for unusable certificates and proxies.
     """
 
     def __init__(self, base_url: str, timeout: float, ca_bundle: str | Path | None = None) -> None:
         url = parse_base_url(base_url)
         self.is_local = is_loopback(url.host)
         self._base = str(url).rstrip("/")
-        with _reporting_bad_environment():
+        with _report_environment_errors():
             self._http = httpx.Client(
                 verify=_ssl_verification(url, ca_bundle),
                 follow_redirects=False,
@@ -157,9 +154,9 @@ class Transport:
         self._http.close()
 
     def exchange(self, call: Call, token: str | None = None, *, streamed: bool = False) -> Reply:
-        """Send one request, once, and read its whole answer.
+        """Send a request once and read its answer.
 
-        With ``streamed`` the body of a success is left to be read, and the reply to be closed.
+        With ``streamed`` the caller reads the body of a success and closes the reply.
         """
         if self._http.is_closed:
             raise UsageError(
@@ -173,15 +170,15 @@ class Transport:
 
         def trace(event: str, info: Mapping[str, Any]) -> None:
             nonlocal request_begun
-            # CONNECT is the talk with a proxy: nothing has reached the remote system yet.
+            # CONNECT goes to a proxy: nothing has reached the remote system yet.
             if event.endswith("send_request_headers.started"):
                 request_begun = request_begun or info["request"].method != b"CONNECT"
 
         try:
             request = self._http.build_request(
                 call.method,
-                _parsed(self._base + call.path),
-                # An empty mapping would strip a query that the path itself has.
+                _parse_url(self._base + call.path),
+                # An empty mapping would remove the query of the path itself.
                 params=call.query or None,
                 json=call.body,
                 files=None
@@ -201,7 +198,7 @@ class Transport:
         return reply
 
     def _describe(self, error: httpx.RequestError) -> Text:
-        # Only the text of a failed connection is shown: other errors may quote what was sent.
+        # Only connection errors are quoted: others may contain what was sent.
         detail = (
             _connection_failure(error)
             if isinstance(error, httpx.ConnectError)
@@ -213,12 +210,12 @@ class Transport:
         ).format(address=self._base, detail=detail)
 
 
-_parsed = lru_cache(maxsize=64)(httpx.URL)
-"""Addresses, of which most are asked for many times: parsing one takes long."""
+_parse_url = lru_cache(maxsize=64)(httpx.URL)
+"""Cached, as parsing is slow and few addresses are used many times."""
 
 
 def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLContext | bool:
-    """Return whose certificates are trusted: nobody's for plain HTTP, as reading them is slow."""
+    """Return the certificates to trust; none for plain HTTP, as loading them is slow."""
     if ca_bundle is None:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" else True
     try:
@@ -233,10 +230,10 @@ def _ssl_verification(url: httpx.URL, ca_bundle: str | Path | None) -> ssl.SSLCo
 
 
 @contextmanager
-def _reporting_bad_environment() -> Iterator[None]:
-    """Raise ``ConfigError`` for proxies and certificates of the environment that cannot be used.
+def _report_environment_errors() -> Iterator[None]:
+    """Raise ``ConfigError`` for unusable proxies and certificates in environment variables.
 
-    No proxy is quoted: its address may hold a password.
+    Proxies are not quoted: their address may contain a password.
     """
     try:
         yield
@@ -261,7 +258,7 @@ def _reporting_bad_environment() -> Iterator[None]:
 
 
 def _connection_failure(error: httpx.ConnectError) -> Text | str:
-    """Return why there is no connection, in the system's words where they are unusual."""
+    """Return why there is no connection, untranslated if the reason is uncommon."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, socket.gaierror):
@@ -281,12 +278,15 @@ def _is_certificate_error(error: BaseException | None) -> bool:
 
 
 def is_busy(reply: Reply) -> bool:
-    """Say whether a reply is a 429."""
+    """Return whether a reply is a 429."""
     return isinstance(reply, httpx.Response) and reply.status_code == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def pause_after_reply(reply: Reply) -> float | None:
-    """Return the least pause before an idempotent request is repeated, None to keep its reply."""
+    """Return the minimum pause before repeating an idempotent request, in seconds.
+
+    None if the reply needs no retry.
+    """
     if isinstance(reply, NoAnswer):
         return None if reply.permanent else 0.0
     if reply.is_server_error or is_busy(reply):
@@ -295,20 +295,20 @@ def pause_after_reply(reply: Reply) -> float | None:
 
 
 def retry_after(reply: httpx.Response) -> float | None:
-    """Return how many seconds a reply asks to wait: ``Retry-After``, as seconds or as a date."""
+    """Return the seconds that a reply's ``Retry-After`` (seconds or a date) asks to wait."""
     text = reply.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return float(text)
     try:
-        moment = parsedate_to_datetime(text)
+        time = parsedate_to_datetime(text)
     except ValueError:
         return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
 def parse_base_url(base_url: str) -> httpx.URL:
-    """Return an address that calls may go to. Raises ``ConfigError`` for any other."""
+    """Return the URL of a system's address. Raises ``ConfigError`` for an unsafe or invalid one."""
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL:
@@ -328,21 +328,21 @@ def parse_base_url(base_url: str) -> httpx.URL:
         raise ConfigError(
             Text(
                 pt="O endereço do sistema não pode conter usuário, senha, ? nem #.",
-                en="The system's address must not hold a user, a password, ? or #.",
+                en="The system's address must not contain a user, a password, ? or #.",
             )
         )
     if url.scheme == "http" and not is_loopback(url.host):
         raise ConfigError(
             Text(
                 pt="http sem TLS só é aceito para este computador: {host} precisa de https.",
-                en="http without TLS is only for this computer: {host} needs https.",
+                en="http without TLS is only accepted for this computer: {host} needs https.",
             ).format(host=url.host)
         )
     return url
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this computer itself."""
+    """Return whether a host is this computer."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -129,7 +129,7 @@ class Fetcher:
                 )
             else:
                 window = splitter.next = part.window
-            if splitter.answered(part.update_times, part.received):
+            if splitter.add_answer(part.update_times, part.received):
                 self._keep(window, part, saturated=part.received >= cap)
             else:
                 self._report(-part.records)

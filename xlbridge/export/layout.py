@@ -7,7 +7,7 @@ file declares the field of a record for each column; the default is the field of
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xlbridge.client.listings import shape_of
+from xlbridge.client.listings import record_shape
 from xlbridge.errors import UsageError
 from xlbridge.export.filters import NO_FILTERS, Filters
 from xlbridge.export.flatten import (
@@ -195,7 +195,7 @@ def line_spec(
     # An import sheet counts the fields that it leaves out, unknown ones included.
     is_import = isinstance(rearrange, ImportRow)
     return LineSpec(
-        shape=shape_of(listing.model, keep_unknown=keep_unknown or is_import),
+        shape=record_shape(listing.model, keep_unknown=keep_unknown or is_import),
         key=listing.key,
         sheets=sheets,
         line_formats=line_formats,

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from itertools import chain, count
 
 from xlbridge.client import Client, Record
-from xlbridge.client.listings import ListingAnswer, shape_of
+from xlbridge.client.listings import ListingAnswer, record_shape
 from xlbridge.errors import RemoteRejected
 from xlbridge.export.listing_model import Listing, ListingCall
 from xlbridge.export.parts import LineSpec, Part, PartWriter
@@ -142,7 +142,7 @@ class PartReader:
             model = record_model(operation.data)
             if model is None:
                 raise TypeError(f"{operation.name} is not a listing")
-            shape = shape_of(model, keep_unknown=self._spec.shape.keep_unknown)
+            shape = record_shape(model, keep_unknown=self._spec.shape.keep_unknown)
             path = {parameter: record[parameter] for parameter in operation.path_parameters}
             with self._call(ListingCall(operation), path) as answer:
                 items = answer.records(self._pieces(part, answer), shape, self._spec.numbers)

@@ -1,4 +1,4 @@
-"""Connection to one environment: upload reports, export listings into frames, call operations."""
+"""Connection to one environment: upload reports, export listings to DataFrames, call operations."""
 
 import datetime as dt
 import logging
@@ -24,14 +24,14 @@ from xlbridge.export import (
     export_frames,
     find_listing,
 )
-from xlbridge.library.reports import HOW_TO_NAME, Report, existing_folder, require_type
+from xlbridge.library.reports import EXPECTED_NAME, Report, existing_folder, require_type
 from xlbridge.library.uploads import (
-    HOW_TO_CONFIRM,
-    Numbers,
+    HOW_TO_CONFIRM_PROCESS,
+    NumberSource,
     Processing,
     UploadOutcome,
     UploadPlan,
-    consent_of,
+    consent_for,
     plan_records,
     plan_report,
     process_listing,
@@ -41,34 +41,30 @@ from xlbridge.library.uploads import (
 from xlbridge.profiles import choose_profile, settings_for
 from xlbridge.resources import load_catalogue
 from xlbridge.settings import SCHEMAS_VARIABLE, Settings, read_settings
-from xlbridge.upload import (
-    RequestedMode,
-    UploadOptions,
-    known_numbers,
-)
+from xlbridge.upload import RequestedMode, UploadOptions, known_numbers
 from xlbridge.upload.planning import ApproveAll
 
 Moment = str | dt.date
-"""A date or a datetime, or the text of one (``2026-10-01``, ``01/10/2026 18:30``)."""
+"""A date or datetime, or its text (``2026-10-01``, ``01/10/2026 18:30``)."""
 
 Code = int | str
-"""The number of a record, or the text of one."""
+"""The number of a record, or its text."""
 
 Codes = Code | Iterable[Code]
-"""One code or several; a text may be a range of them (``1-500``)."""
+"""One code or several; a text may be a range (``1-500``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedFrames:
-    """A listing as DataFrames.
+    """A listing exported to DataFrames.
 
-    ``frames`` has the records under the listing's own name, and a DataFrame for each list within
-    a record (``parcelas``, ``produtos``), joined by the key columns in front. Money is ``Decimal``
-    (dtype ``object``), dates are ``datetime64[us]`` without a time zone, whole numbers ``Int64``,
-    other numbers ``Float64``, yes or no ``boolean``, codes and other text ``str``.
+    ``frames`` contains the records under the listing's name, and a DataFrame for each nested list
+    (``parcelas``, ``produtos``), linked by its leading key columns. Money is ``Decimal`` (dtype
+    ``object``), dates are ``datetime64[us]`` without a time zone, whole numbers ``Int64``, other
+    numbers ``Float64``, yes or no ``boolean``, codes and other text ``str``.
 
-    ``manifest`` is what ``xlbridge export --manifest`` writes: counts, windows, holes, what is
-    missing. ``complete`` tells whether nothing can be missing.
+    ``records`` is the number of records. ``complete`` is True if no record can be missing.
+    ``manifest`` is the document that ``xlbridge export --manifest`` writes: counts, windows, holes.
     """
 
     listing: str
@@ -78,11 +74,11 @@ class ExportedFrames:
     manifest: dict[str, Any] = field(repr=False)
 
 
-def _filter_text(name: Filter, value: object) -> object:
-    """Return a filter's value as users write it, which is how it is read."""
-    if value is None or name.type.is_flag:
+def _filter_text(filter_: Filter, value: object) -> object:
+    """Return a filter's value as the text that ``Filters.parse`` expects."""
+    if value is None or filter_.type.is_flag:
         return value
-    if name.type.is_repeatable:
+    if filter_.type.is_repeatable:
         values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         return tuple(map(str, values))
     return str(value)
@@ -92,16 +88,16 @@ _LOGGER = logging.getLogger("xlbridge")
 
 
 class Connection:
-    """An environment of the business system. Made by ``connect``; use it as a context manager."""
+    """Connection to an environment, returned by ``connect``; use it as a context manager."""
 
-    def __init__(self, settings: Settings, client: Client, closing: ExitStack) -> None:
+    def __init__(self, settings: Settings, client: Client, resources: ExitStack) -> None:
         self._settings = settings
         self._client = client
-        self._closing = closing
+        self._resources = resources
 
     @property
     def client(self) -> Client:
-        """Operations of the interface by their names: ``client.registry.clients.list(…)``.
+        """Client for single operations of the interface: ``client.registry.clients.list(…)``.
 
         See ``docs/reference/interface.md`` and ``xlbridge.client.Client``.
         """
@@ -129,38 +125,40 @@ class Connection:
         preview: bool = True,
         snapshot: bool = True,
         wait: bool = True,
-        on_progress: Callable[[str], None] = lambda _told: None,
+        on_progress: Callable[[str], None] = lambda _step: None,
     ) -> UploadOutcome:
-        """Send the rows of a report without errors, as ``xlbridge upload`` does.
+        """Upload the rows of a report, as ``xlbridge upload`` does.
 
-        Each row is looked up first and created, updated, left unchanged or held, as ``plan`` says
-        beforehand. Writing needs consent: ``confirm`` is a token (``ROWS:DIGEST8``) for just these
-        actions, which ``plan`` gives; ``yes=True`` agrees to any, and is refused for a production
+        Each row is looked up first, then created, updated, left unchanged or held, as ``plan``
+        previews. Writing needs consent: ``confirm`` is the ``token`` of a plan (``ROWS:DIGEST8``)
+        and covers exactly its actions; ``yes=True`` covers any, and is refused for a production
         environment. ``mode`` is ``auto``, ``direct``, ``queue``, ``records`` (one call per record,
-        ``at_once`` of them at the same time) or ``preview`` (the system reads the sheet, nothing is
-        written). ``update`` changes records that are there with other
-        values, ``clear`` empties their fields where cells are empty; ``again`` is the reason for
-        creating what exists, ``create_unread`` creates what could not be looked up, ``good_rows``
-        leaves out the rows that have errors. A sheet of more
-        than ``chunk_rows`` rows is sent in parts. ``preview=False`` leaves out the preview before
-        the first write, ``snapshot=False`` the look-up of the rows' records, ``wait=False`` returns
-        once the system has the file in its queue. ``on_progress`` is told each step in words.
+        ``at_once`` concurrent calls) or ``preview`` (the system checks the sheet, nothing is
+        written).
+
+        ``update`` changes existing records that differ; ``clear`` also empties their fields if the
+        cell is empty. ``again`` is the reason for creating records that already exist,
+        ``create_unread`` creates records that could not be looked up, ``good_rows`` skips rows with
+        errors. A sheet of more than ``chunk_rows`` rows is sent in parts. ``preview=False`` skips
+        the preview before the first write, ``snapshot=False`` the look-up of records;
+        ``wait=False`` returns once the system has queued the file. ``on_progress`` receives a
+        message for each step.
 
         A report with errors is not sent without ``good_rows``: the outcome is ``rejected``, with
         its errors. Every job is in the journal before anything is sent, so ``xlbridge resume``
-        continues one that was interrupted; the exception's notes name it. The workbook of a
-        DataFrame is kept in ``XLBRIDGE_HOME``, in ``frames``.
+        continues an interrupted one; the exception's notes name it. The workbook of a DataFrame is
+        stored in ``XLBRIDGE_HOME/frames``.
 
-        Raises ``UsageError`` without consent, for a token of another plan and for a mode that the
-        resource does not take; ``TransportError`` or ``AuthenticationFailed`` when nothing was
-        applied, ``InDoubt`` when the connection was lost while the outcome was awaited or when only
-        a part was applied. Source: the spec, Importing files; ``docs/upload-protocol.md``.
+        Raises ``UsageError`` without consent, for the token of another plan, and for a mode that
+        the resource does not support; ``TransportError`` or ``AuthenticationFailed`` if nothing was
+        applied; ``InDoubt`` if the connection was lost while waiting for the outcome, or only a
+        part was applied. Source: the spec, Importing files; ``docs/upload-protocol.md``.
         """
         require_choice("mode", mode, get_args(RequestedMode))
         require_positive("at_once", at_once)
         require_positive("chunk_rows", 1 if chunk_rows is None else chunk_rows)
         options = UploadOptions(
-            consent=consent_of(mode, confirm, yes=yes),
+            consent=consent_for(mode, confirm, yes=yes),
             mode=mode,
             update=update,
             clear=clear,
@@ -185,16 +183,17 @@ class Connection:
         again: str | None = None,
         create_unread: bool = False,
         good_rows: bool = False,
-        on_progress: Callable[[str], None] = lambda _told: None,
+        on_progress: Callable[[str], None] = lambda _step: None,
     ) -> UploadPlan:
         """Return the action of each row of a report, without writing anything.
 
-        The system is asked for the rows' records, and the journal for the rows that other uploads
-        claim. The options are those of ``upload``, which takes the plan's ``token`` as ``confirm``.
+        Looks up the rows' records in the system, and in the journal the rows claimed by other
+        uploads. The options are those of ``upload``, which accepts the plan's ``token`` as
+        ``confirm``.
 
-        Raises ``UsageError`` for a report with errors, without ``good_rows``; ``TransportError``,
-        ``AuthenticationFailed`` or ``RemoteRejected`` when the system cannot be asked. Source:
-        ``docs/upload-protocol.md``.
+        Raises ``UsageError`` for a report with errors unless ``good_rows`` is set;
+        ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` if a look-up fails.
+        Source: ``docs/upload-protocol.md``.
         """
         options = UploadOptions(
             consent=ApproveAll(),
@@ -218,28 +217,28 @@ class Connection:
         yes: bool = False,
         again: str | None = None,
         at_once: int = 1,
-        on_progress: Callable[[str], None] = lambda _told: None,
+        on_progress: Callable[[str], None] = lambda _step: None,
     ) -> Processing:
-        """Take records to their next state, as ``xlbridge process`` does; this is final.
+        """Advance records to their next state, as ``xlbridge process`` does; it cannot be undone.
 
-        ``listing`` is ``pedidos``, ``nfe``, ``nfse``, ``inventario`` or ``importacao``. ``ids`` are
-        the records' numbers; ``file`` is a workbook with a column of them, as ``export`` writes it.
-        Consent is given as for ``upload``: ``confirm`` is the token of ``plan_process``,
-        ``yes=True`` agrees to any. ``again`` is the reason to process what this journal has
-        processed before; ``at_once`` records are processed side by side. What is done already is
-        left as it is, and no record is processed twice.
+        ``listing`` is ``pedidos``, ``nfe``, ``nfse``, ``inventario`` or ``importacao``. The
+        records' numbers are ``ids``, or a column of the workbook ``file`` (and ``sheet``) as
+        written by ``xlbridge export``. Consent works as in ``upload``: ``confirm`` is the ``token``
+        of ``plan_process``, ``yes=True`` covers any plan. ``again`` is the reason to process
+        records that this journal has processed before; ``at_once`` is the number of concurrent
+        calls. Records already processed are skipped.
 
-        Raises ``UsageError`` without consent, for a token of another plan and for numbers that
-        cannot be; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked,
-        ``InDoubt`` when the outcome of a record is open then. Source: the spec, States and
+        Raises ``UsageError`` without consent, for the token of another plan, and for invalid
+        numbers; ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
+        ``InDoubt`` if that leaves the outcome of a record unknown. Source: the spec, States and
         transitions; ``docs/upload-protocol.md``.
         """
         options = UploadOptions(
-            consent=consent_of("auto", confirm, yes=yes, hint=HOW_TO_CONFIRM),
+            consent=consent_for("auto", confirm, yes=yes, hint=HOW_TO_CONFIRM_PROCESS),
             again=again,
             progress=lambda step: on_progress(str(step)),
         )
-        numbers = Numbers(ids, file, sheet, at_once)
+        numbers = NumberSource(ids, file, sheet, at_once)
         return process_listing(self._settings, self._client, listing, numbers, options)
 
     def plan_process(
@@ -252,12 +251,12 @@ class Connection:
         again: str | None = None,
         at_once: int = 1,
     ) -> Processing:
-        """Return what ``process`` would do with each record; nothing is sent.
+        """Return what ``process`` would do with each record, without writing anything.
 
         Records that would be processed have the outcome ``unknown``. The parameters are those of
-        ``process``, which takes the plan's ``token`` as ``confirm``. Raises as ``process`` does.
+        ``process``, which accepts the plan's ``token`` as ``confirm``; so are the errors.
         """
-        numbers = Numbers(ids, file, sheet, at_once)
+        numbers = NumberSource(ids, file, sheet, at_once)
         return plan_records(self._settings, self._client, listing, numbers, again)
 
     def export(
@@ -292,34 +291,33 @@ class Connection:
         at_once: int = 2,
         on_progress: Callable[[ExportProgress], None] = lambda _progress: None,
     ) -> ExportedFrames:
-        """Export a listing into DataFrames, as ``xlbridge export`` does into files.
+        """Export a listing to DataFrames, as ``xlbridge export`` does to files.
 
-        ``listing`` is one of ``available_listings``, which names the filters that it takes; a
-        filter that is None does not narrow. ``start`` and ``end`` bound the last update, to the
-        minute, both included; a day without a time as ``end`` means all of that day. ``branch``,
-        ``client``, ``supplier``, ``product``, ``account``, ``cost_centre`` and ``id`` may be
-        several. ``flat`` joins the list of that name to its records in one DataFrame;
-        ``as_template`` gives the columns of a resource's import sheet, ready for ``validate``,
-        settled titles only with ``settled``; ``with_files``
-        reads each record by its key, with its attached files; ``keep_unknown`` keeps fields that
-        the interface does not show, as JSON in the column ``outrosCampos``. ``at_once`` is how many
-        calls run side by side.
+        ``listing`` is one of ``available_listings``, which describes its filters; filters that are
+        None do not apply. ``start`` and ``end`` limit the time of the last update, to the minute
+        and inclusive; an ``end`` without a time means the end of that day. ``branch``, ``client``,
+        ``supplier``, ``product``, ``account``, ``cost_centre`` and ``id`` accept several codes.
+        ``flat`` joins the nested list of that name to its records in one DataFrame; ``as_template``
+        returns the columns of a resource's import sheet, ready for ``validate``, with settled
+        titles only if ``settled``; ``with_files`` reads each record by its key, with its attached
+        files; ``keep_unknown`` keeps fields that the spec does not document, as JSON in the column
+        ``outrosCampos``. ``at_once`` is the number of concurrent calls.
 
-        Raises ``UsageError`` for a listing, filter or layout that cannot be, before the first
-        call; ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` when the system
-        does not answer or refuses. Source: the spec's section of each listing;
-        ``docs/exports.md``.
+        Raises ``UsageError`` for an invalid listing, filter or layout, before the first call;
+        ``TransportError``, ``AuthenticationFailed`` or ``RemoteRejected`` if the system does not
+        answer or refuses. Source: the spec's section of each listing; ``docs/exports.md``.
         """
         require_positive("at_once", at_once)
-        # A parameter is called as its filter is, but for these two.
-        given = {name.upper(): one for name, one in locals().items()} | {"FROM": start, "TO": end}
-        wanted = find_listing(listing)
-        filters = Filters.parse({one: _filter_text(one, given[one.name]) for one in Filter})
+        # Filters are named after the parameters, except for these two.
+        values = {name.upper(): value for name, value in locals().items()}
+        values |= {"FROM": start, "TO": end}
+        found = find_listing(listing)
+        filters = Filters.parse({each: _filter_text(each, values[each.name]) for each in Filter})
         known = None
-        if wanted.accepts_known_ids(filters):
-            known = known_numbers(self._settings, wanted.name, self._client)
+        if found.accepts_known_ids(filters):
+            known = known_numbers(self._settings, found.name, self._client)
         request = ExportRequest(
-            listing=wanted.name,
+            listing=found.name,
             filters=filters,
             flat=flat,
             as_template=as_template,
@@ -330,18 +328,18 @@ class Connection:
             known_ids=known,
         )
         load = partial(load_catalogue, self._settings.schemas)
-        exported, frames = export_frames(self._client, request, load, on_progress=on_progress)
+        result, frames = export_frames(self._client, request, load, on_progress=on_progress)
         return ExportedFrames(
-            listing=exported.listing,
-            records=exported.records,
-            complete=exported.complete,
+            listing=result.listing,
+            records=result.records,
+            complete=result.complete,
             frames=frames,
-            manifest=exported.manifest(),
+            manifest=result.manifest(),
         )
 
     def close(self) -> None:
-        """Close the connections, and end the embedded sandbox where this started it."""
-        self._closing.close()
+        """Close the connections, and stop the embedded sandbox if this connection started it."""
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -361,24 +359,24 @@ class Connection:
 def connect(
     profile: str | None = None, *, schemas: str | PathLike[str] | None = None
 ) -> Connection:
-    """Connect to an environment, chosen as the commands choose it.
+    """Connect to an environment, chosen as for the commands.
 
-    ``profile`` names one of ``profiles.toml``. Without it the environment variables
-    (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …) or the file's default tell; where nothing is
-    configured it is the embedded sandbox, which runs until the connection is closed. Nothing is
-    sent before the first call. ``schemas`` is a folder of own schema files in place of the one in
+    ``profile`` names one of ``profiles.toml``. The default is chosen by environment variables
+    (``XLBRIDGE_PROFILE``, ``XLBRIDGE_BASE_URL``, …), else by the file; if nothing is configured it
+    is the embedded sandbox, which runs until the connection is closed. Nothing is sent before the
+    first call. ``schemas`` is a folder of custom schema files that replaces the one in
     ``XLBRIDGE_HOME``.
 
-    Raises ``ConfigError`` when there is no such profile, it has no credentials, or the embedded
-    sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` when the
-    sandbox does not come up. Source: the spec, What the service does (two environments) and
-    Authentication; ``docs/how-to/profiles.md``.
+    Raises ``ConfigError`` if there is no such profile, it has no credentials, or the embedded
+    sandbox is needed and the extra ``sandbox`` is not installed; ``TransportError`` if the sandbox
+    does not start. Source: the spec, What the service does (two environments) and Authentication;
+    ``docs/how-to/profiles.md``.
     """
-    require_type("profile", profile, str, NoneType, hint=HOW_TO_NAME.format(name="homolog"))
-    given = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
-    settings = read_settings(os.environ | given)
+    require_type("profile", profile, str, NoneType, hint=EXPECTED_NAME.format(name="homolog"))
+    overrides = {} if schemas is None else {SCHEMAS_VARIABLE: str(existing_folder(schemas))}
+    settings = read_settings(os.environ | overrides)
     settings = settings if profile is None else settings.with_profile(profile)
     settings = settings_for(settings, choose_profile(settings))
-    with ExitStack() as opened:
-        client = opened.enter_context(connect_client(settings, partial(_LOGGER.info, "%s")))
-        return Connection(settings, client, opened.pop_all())
+    with ExitStack() as stack:
+        client = stack.enter_context(connect_client(settings, partial(_LOGGER.info, "%s")))
+        return Connection(settings, client, stack.pop_all())

@@ -1,7 +1,7 @@
-"""A DataFrame in the place of a workbook: its cells, its row labels, and the file that it becomes.
+"""A DataFrame as a workbook: its cells, its row labels, and the file written from it.
 
-The first row of the sheet holds the columns' names, the frame's rows follow from row 2 on; the
-frame's index is no part of it.
+Row 1 of the sheet contains the column names, the frame's rows start at row 2; the index is left
+out.
 """
 
 import datetime as dt
@@ -24,10 +24,10 @@ from xlbridge.i18n import Text
 from xlbridge.workbook.read import CellEncoder, RawSheet, SheetCells, WorkbookCells
 
 CellValue = str | float | bool | dt.date | dt.datetime
-"""Content of a cell; an empty one holds ``""``."""
+"""Content of a cell; ``""`` if it is empty."""
 
 FRAME_FILE = Path("dataframe.xlsx")
-"""The file that findings of a DataFrame are said to be of."""
+"""File name for the findings of a DataFrame."""
 
 _SHEET_NAME = "dataframe"
 _FIRST_ROW = 2
@@ -41,27 +41,27 @@ _MOMENT_FORMAT = "yyyy-mm-dd hh:mm:ss"
 class FrameWorkbook:
     """A DataFrame as a sheet of cells.
 
-    Missing values are empty cells. A value that no cell of Excel holds exactly (a whole number of
-    more than 15 digits, a moment with a time zone, an object) is there as its text.
+    Missing values become empty cells. A value that no Excel cell can hold exactly (an integer of
+    more than 15 digits, a time with a time zone, an object) becomes its text.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        """Raise ``UsageError`` for names of columns on several levels, and for bytes in a cell."""
+        """Raise ``UsageError`` for a MultiIndex of columns, and for bytes in a cell."""
         if frame.columns.nlevels > 1:
             raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
         self._labels: pd.Index[Any] = frame.index
         self._columns = [
-            [str(name), *_cell_values(frame.iloc[:, place])]
-            for place, name in enumerate(frame.columns)
+            [str(name), *_cell_values(frame.iloc[:, position])]
+            for position, name in enumerate(frame.columns)
         ]
 
     def cells(self) -> WorkbookCells:
-        """Return the cells as reading a workbook of them would."""
+        """Return the cells as if read from a workbook."""
         columns = [CellEncoder().encode(values) for values in self._columns]
         return WorkbookCells(None, [SheetCells(_SHEET_NAME, 0, columns, RawSheet())])
 
     def label(self, row: int | None) -> Hashable:
-        """Return the index label of a sheet's row; None for the header, or for no row."""
+        """Return the index label of a sheet's row; None for the header or no row."""
         if row is None or row < _FIRST_ROW:
             return None
         label: Hashable = self._labels[row - _FIRST_ROW]
@@ -72,8 +72,8 @@ class FrameWorkbook:
         return self._labels.take([row - _FIRST_ROW for row in rows])
 
     def write(self, path: Path) -> None:
-        """Write the workbook. Raises ``UsageError`` where Excel or the folder cannot hold it."""
-        # Late: most frames are only looked at.
+        """Write the workbook. Raises ``UsageError`` if it is too large or cannot be written."""
+        # Imported late: most frames are only validated.
         from xlbridge.workbook.write import new_workbook
 
         with new_workbook(path) as book:
@@ -89,31 +89,31 @@ class FrameWorkbook:
                         raise _too_large(row + 1, column + 1)
 
     def store(self, folder: Path) -> Path:
-        """Write the workbook into a folder under a name made of its content, and return its path.
+        """Write the workbook into a folder, named by its content, and return its path.
 
         Raises ``UsageError`` as ``write`` does.
         """
         make_private_folder(folder)
         with TemporaryDirectory(dir=folder, prefix="xlbridge-") as scratch:
-            written = Path(scratch) / FRAME_FILE
-            self.write(written)
-            digest = hashlib.sha256(written.read_bytes()).hexdigest()[:16]
-            return written.replace(folder / f"{FRAME_FILE.stem}-{digest}{FRAME_FILE.suffix}")
+            file = Path(scratch) / FRAME_FILE
+            self.write(file)
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+            return file.replace(folder / f"{FRAME_FILE.stem}-{digest}{FRAME_FILE.suffix}")
 
 
 def _cell_values(series: pd.Series) -> list[CellValue]:
-    """Return what the cells of a column hold; columns of one dtype are converted as a whole."""
+    """Return the cells of a column, converted as a whole if its dtype allows."""
     dtype = series.dtype
     if isinstance(dtype, pd.SparseDtype):
         return _cell_values(series.astype(dtype.subtype))
     if isinstance(dtype, pd.StringDtype):
-        return _filled(series)
+        return _fill_missing(series)
     if pd.api.types.is_datetime64_dtype(dtype):
-        moments = series.to_numpy("datetime64[us]").tolist()
-        return ["" if moment is None else _date_value(moment) for moment in moments]
+        times = series.to_numpy("datetime64[us]").tolist()
+        return ["" if time is None else _date_value(time) for time in times]
     if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_float_dtype(dtype):
         return _number_values(series)
-    values = _filled(series)
+    values = _fill_missing(series)
     for value, label in zip(values, series.index, strict=True):
         if isinstance(value, bytes):
             raise UsageError(_BYTES.format(column=series.name, label=label), _DECODE)
@@ -121,8 +121,8 @@ def _cell_values(series: pd.Series) -> list[CellValue]:
 
 
 _BYTES = Text(
-    pt="A coluna {column} do DataFrame tem em {label} bytes, e não um texto.",
-    en="The DataFrame's column {column} has bytes at {label} and no text.",
+    pt="A coluna {column} do DataFrame tem bytes em {label}, e não um texto.",
+    en="The DataFrame's column {column} has bytes at {label}, not text.",
 )
 _DECODE = Text(
     pt="Decodifique a coluna: frame[coluna].str.decode('utf-8').",
@@ -138,23 +138,23 @@ _HOW_TO_FLATTEN = Text(
 )
 
 
-def _filled(series: pd.Series) -> list[Any]:
+def _fill_missing(series: pd.Series) -> list[Any]:
     return series.astype(object).where(series.notna(), "").tolist()
 
 
 def _number_values(series: pd.Series) -> list[CellValue]:
     numbers = series.to_numpy(dtype=float, na_value=np.nan)
     dtype: Any = series.dtype
-    stored = np.dtype(getattr(dtype, "numpy_dtype", dtype))
-    if stored.kind == "f" and stored != numbers.dtype:
-        # By its shortest text a single-precision 99.9 is 99.9, by its bits 99.9000015.
-        numbers = numbers.astype(stored).astype(str).astype(float)
+    numpy_dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    if numpy_dtype.kind == "f" and numpy_dtype != numbers.dtype:
+        # The shortest text of a single-precision 99.9 is 99.9; its exact value is 99.9000015.
+        numbers = numbers.astype(numpy_dtype).astype(str).astype(float)
     values: list[CellValue] = numbers.tolist()
     missing = series.isna().to_numpy()
-    for place in np.flatnonzero(missing):
-        values[place] = ""
-    for place in np.flatnonzero(~missing & ~(np.abs(numbers) < _MAX_EXACT)):
-        values[place] = _cell_value(series.iloc[place])
+    for position in np.flatnonzero(missing):
+        values[position] = ""
+    for position in np.flatnonzero(~missing & ~(np.abs(numbers) < _MAX_EXACT)):
+        values[position] = _cell_value(series.iloc[position])
     return values
 
 
@@ -172,16 +172,12 @@ def _cell_value(value: Any) -> CellValue:
         case np.datetime64():
             return _date_value(pd.Timestamp(value))
         case Decimal():
-            return _decimal_value(value)
+            is_exact = value.is_finite() and len(value.as_tuple().digits) <= _MAX_DIGITS
+            return float(value) if is_exact else str(value)
         case dt.date():
             return _date_value(value)
         case _:
             return str(value)
-
-
-def _decimal_value(value: Decimal) -> CellValue:
-    is_exact = value.is_finite() and len(value.as_tuple().digits) <= _MAX_DIGITS
-    return float(value) if is_exact else str(value)
 
 
 def _date_value(value: dt.date) -> CellValue:
@@ -193,7 +189,7 @@ def _date_value(value: dt.date) -> CellValue:
 
 
 def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form: Format) -> int:
-    """Write a cell; returns 0, or a negative number when Excel cannot hold it."""
+    """Write a cell; return 0, or a negative number if it is outside Excel's limits."""
     match value:
         case str():
             return int(sheet.write_string(row, column, value, form))
@@ -202,8 +198,8 @@ def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form:
         case dt.datetime():
             return int(sheet.write_datetime(row, column, value, form))
         case dt.date():
-            moment = dt.datetime.combine(value, dt.time())
-            return int(sheet.write_datetime(row, column, moment, form))
+            midnight = dt.datetime.combine(value, dt.time())
+            return int(sheet.write_datetime(row, column, midnight, form))
         case _:
             return int(sheet.write_number(row, column, value, form))
 
@@ -211,7 +207,7 @@ def _write_cell(sheet: Worksheet, row: int, column: int, value: CellValue, form:
 def _too_large(row: int, column: int) -> UsageError:
     return UsageError(
         Text(
-            pt="O Excel não comporta o DataFrame: linha {row}, coluna {column}.",
-            en="Excel cannot hold the DataFrame: row {row}, column {column}.",
+            pt="O DataFrame é grande demais para o Excel: linha {row}, coluna {column}.",
+            en="The DataFrame is too large for Excel: row {row}, column {column}.",
         ).format(row=row, column=column)
     )

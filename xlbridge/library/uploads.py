@@ -1,4 +1,4 @@
-"""Upload a validated sheet, process records of the system in bulk, and what became of each row."""
+"""Upload of a validated sheet and bulk processing of records: plans and outcomes as DataFrames."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,18 +13,8 @@ from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.library.reports import Report, require_type
 from xlbridge.settings import Settings
-from xlbridge.upload import (
-    RequestedMode,
-    UploadOptions,
-    Uploads,
-    open_context,
-)
-from xlbridge.upload.planning import (
-    ApproveAll,
-    Confirmed,
-    Consent,
-    may_be_sent,
-)
+from xlbridge.upload import RequestedMode, UploadOptions, Uploads, open_context
+from xlbridge.upload.planning import ApproveAll, Confirmed, Consent, may_be_sent
 from xlbridge.upload.processing import (
     ProcessKind,
     RecordNumbers,
@@ -44,15 +34,15 @@ _REJECTED_COLUMNS = ["row", "cell", "column", "message"]
 class UploadOutcome:
     """Outcome of an upload.
 
-    ``job`` is its id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None where
-    the sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
-    ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` counts
-    rows: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held`` and
-    ``unknown``. ``rejected`` is a
-    DataFrame of the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in
-    ``Report.findings``. ``rejects_file`` is the workbook of those rows.
-    ``token`` confirms just these rows: ``ROWS:DIGEST8``. ``document`` is what
-    ``xlbridge upload --format json`` prints, empty where nothing was sent.
+    ``job`` is the id in the journal, for ``xlbridge jobs``, ``resume`` and ``retry``; None if the
+    sheet has errors and nothing was sent. ``state`` is one of ``previewed``, ``queued``,
+    ``processing``, ``done``, ``partial``, ``rejected``, ``in_doubt``, ``failed``. ``rows`` are
+    counts: ``read`` is the sum of ``accepted``, ``rejected``, ``unchanged``, ``held`` and
+    ``unknown``; ``accepted`` the sum of ``created`` and ``updated``. ``rejected`` is a DataFrame of
+    the rejected rows, with ``row``, ``cell``, ``column`` and ``message`` as in ``Report.findings``;
+    ``rejects_file`` is the workbook with these rows. ``token`` (``ROWS:DIGEST8``) identifies the
+    plan that was carried out. ``document`` is the JSON of ``xlbridge upload --format json``, empty
+    if nothing was sent.
     """
 
     job: str | None
@@ -67,7 +57,7 @@ class UploadOutcome:
 
     @property
     def ok(self) -> bool:
-        """True when no row was rejected, held or is in doubt, as exit code 0 of the command."""
+        """True if no row was rejected, held or is in doubt: exit code 0 of the command."""
         return self.state in _GOOD_STATES and not self.rows["held"]
 
 
@@ -80,9 +70,9 @@ class UploadPlan:
 
     ``counts`` maps ``create``, ``update``, ``unchanged``, ``held`` and ``unread`` to numbers of
     rows. ``rows`` is a DataFrame of all rows with ``row`` as in ``Report.findings``, ``action``,
-    ``reason`` (a stable code), ``record`` (the code of its record in the system), ``message`` and
-    ``differences`` (a list of dicts: ``column``, ``yours``, ``theirs``). ``token`` confirms just
-    these actions, for ``Connection.upload(report, confirm=token)``.
+    ``reason`` (a stable code), ``record`` (code of its record in the system), ``message`` and
+    ``differences`` (a list of dicts: ``column``, ``yours``, ``theirs``). ``token`` confirms exactly
+    these actions: ``Connection.upload(report, confirm=token)``.
     """
 
     resource: str
@@ -93,16 +83,17 @@ class UploadPlan:
 
 _GOOD_STATES = frozenset({"previewed", "queued", "processing", "done"})
 
-
-_HOW_TO_CONFIRM = Text(
-    pt="Nada foi enviado. Veja o plano com erp.plan(report), e confirme com confirm=plan.token.",
+_HOW_TO_CONFIRM_UPLOAD = Text(
+    pt="Nada foi enviado. Veja o plano com erp.plan(report) e confirme com confirm=plan.token.",
     en="Nothing was sent. See the plan with erp.plan(report), and confirm with confirm=plan.token.",
 )
-
-
+HOW_TO_CONFIRM_PROCESS = Text(
+    pt="Nada foi enviado. Veja o plano com plan_process e confirme com confirm=plan.token.",
+    en="Nothing was sent. See the plan with plan_process, and confirm with confirm=plan.token.",
+)
 _HOW_TO_REPORT = Text(
-    pt="Confira antes o que se envia: report = xb.validate(planilha, resource).",
-    en="Check first what is sent: report = xb.validate(sheet, resource).",
+    pt="Valide antes a planilha: report = xb.validate(planilha, resource).",
+    en="Validate the sheet first: report = xb.validate(sheet, resource).",
 )
 
 
@@ -113,12 +104,13 @@ def require_positive(name: str, count: int) -> None:
         raise UsageError(message.format(name=name))
 
 
-def consent_of(
-    mode: RequestedMode, confirm: str | None, *, yes: bool, hint: Text = _HOW_TO_CONFIRM
+def consent_for(
+    mode: RequestedMode, confirm: str | None, *, yes: bool, hint: Text = _HOW_TO_CONFIRM_UPLOAD
 ) -> Consent:
-    """Return the consent that a caller gives; ``hint`` says how, where there is none.
+    """Return the consent expressed by the arguments.
 
-    Raises ``UsageError`` when rows would be written without it, or for two kinds of it.
+    Raises ``UsageError``, with ``hint``, if rows would be written without consent, and for both
+    kinds of consent at once.
     """
     if yes and confirm is not None:
         raise UsageError(
@@ -140,26 +132,22 @@ def consent_of(
 def plan_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadPlan:
-    """Plan the rows of a report that may be sent; see ``Connection.plan``."""
+    """Plan the upload of a report; see ``Connection.plan``."""
     require_type("report", report, Report, hint=_HOW_TO_REPORT)
     with open_context(settings) as context:
         uploads = Uploads(context, client)
         sheet = uploads.with_codes(report.validated_sheet(settings.frames))
         planned = uploads.plan(sheet, options)
-    rows = pd.DataFrame([row.to_json() for row in planned.plan.rows], columns=_PLAN_COLUMNS)
-    rows["row"] = report.row_labels([row.row for row in planned.plan.rows])
-    return UploadPlan(
-        resource=planned.source.resource.name,
-        counts=planned.plan.counts,
-        token=planned.plan.token,
-        rows=rows,
-    )
+    plan = planned.plan
+    rows = pd.DataFrame([row.to_json() for row in plan.rows], columns=_PLAN_COLUMNS)
+    rows["row"] = report.row_labels([row.row for row in plan.rows])
+    return UploadPlan(planned.source.resource.name, plan.counts, plan.token, rows)
 
 
 def upload_report(
     settings: Settings, client: Client, report: Report, options: UploadOptions
 ) -> UploadOutcome:
-    """Send the rows of a report that may be sent; see ``Connection.upload``."""
+    """Upload a report; see ``Connection.upload``."""
     require_type("report", report, Report, hint=_HOW_TO_REPORT)
     if report.resource is None or not report.may_be_sent(good_rows=options.good_rows):
         return _invalid_outcome(report, options.mode)
@@ -180,12 +168,13 @@ def upload_report(
 def _invalid_outcome(report: Report, mode: str) -> UploadOutcome:
     errors = report.findings[report.findings["severity"] == "error"]
     count = len(report.frame)
+    zeros = dict.fromkeys(("accepted", "created", "updated", "unchanged", "held", "unknown"), 0)
     return UploadOutcome(
         job=None,
         state="rejected",
         mode=mode,
         resource=report.resource,
-        rows={"read": count, "accepted": 0, "rejected": count, "unknown": 0},
+        rows={"read": count, "rejected": count, **zeros},
         rejected=errors[_REJECTED_COLUMNS].reset_index(drop=True),
     )
 
@@ -208,12 +197,7 @@ def _outcome(report: Report, document: dict[str, Any], token: str) -> UploadOutc
     )
 
 
-HOW_TO_CONFIRM = Text(
-    pt="Nada foi enviado. Veja o plano com plan_process, e confirme com confirm=plan.token.",
-    en="Nothing was sent. See the plan with plan_process, and confirm with confirm=plan.token.",
-)
-
-_COLUMNS = {
+_RECORD_DTYPES = {
     "id": "Int64",
     "row": "Int64",
     "outcome": "str",
@@ -225,14 +209,15 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Processing:
-    """Processing of records, or the plan of one.
+    """Outcome of processing records, or its plan.
 
-    ``job`` is its id in the journal, for ``xlbridge jobs`` and ``resume``; None for a plan.
-    ``rows`` counts records: ``read`` is the sum of ``processed``, ``already``, ``rejected`` and
-    ``unknown``. ``records`` is a DataFrame with ``id``, ``row`` (in the sheet, if there is one),
-    ``outcome``, ``reason``, ``message`` and ``given``, a dict of what the system gave the record.
-    ``token`` confirms just these records: ``RECORDS:DIGEST8``. ``document`` is what
-    ``xlbridge process --format json`` prints.
+    ``job`` is the id in the journal, for ``xlbridge jobs`` and ``resume``; None for a plan.
+    ``state`` is the job's; ``ok`` is True if no record was rejected or is in doubt. ``rows`` are
+    counts: ``read`` is the sum of ``processed``, ``already``, ``rejected`` and ``unknown``.
+    ``records`` is a DataFrame with ``id``, ``row`` (in the sheet, if any), ``outcome``, ``reason``,
+    ``message`` and ``given``, a dict of the values that the system assigned. ``token``
+    (``RECORDS:DIGEST8``) confirms exactly these records. ``document`` is the JSON of
+    ``xlbridge process --format json``.
     """
 
     job: str | None
@@ -246,7 +231,7 @@ class Processing:
 
 
 def plan_records(
-    settings: Settings, client: Client, listing: str, numbers: "Numbers", again: str | None
+    settings: Settings, client: Client, listing: str, numbers: "NumberSource", again: str | None
 ) -> Processing:
     """Plan the processing of records; see ``Connection.plan_process``."""
     kind = find_kind(listing)
@@ -257,7 +242,11 @@ def plan_records(
 
 
 def process_listing(
-    settings: Settings, client: Client, listing: str, numbers: "Numbers", options: UploadOptions
+    settings: Settings,
+    client: Client,
+    listing: str,
+    numbers: "NumberSource",
+    options: UploadOptions,
 ) -> Processing:
     """Process records; see ``Connection.process``."""
     kind = find_kind(listing)
@@ -275,8 +264,8 @@ def process_listing(
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """Numbers of records as a caller gives them: themselves, or a workbook that has them."""
+class NumberSource:
+    """Source of record numbers: the numbers themselves, or a workbook with a column of them."""
 
     ids: Sequence[int] | None
     file: str | PathLike[str] | None
@@ -286,7 +275,7 @@ class Numbers:
     def read(self, kind: ProcessKind, settings: Settings) -> RecordNumbers:
         """Return the numbers.
 
-        Raises ``UsageError`` for another number of sources than one, or an ``at_once`` below 1.
+        Raises ``UsageError`` unless there is exactly one source and ``at_once`` is positive.
         """
         require_positive("at_once", self.at_once)
         if self.ids is not None and self.file is None:
@@ -295,8 +284,8 @@ class Numbers:
             return numbers_in_sheet(Path(self.file), kind, settings.limits, self.sheet)
         raise UsageError(
             Text(
-                pt="Informe os números com ids ou file, um dos dois.",
-                en="Give the numbers by ids or file, one of the two.",
+                pt="Informe os números com ids ou com file, um dos dois.",
+                en="Pass the numbers as either ids or file.",
             )
         )
 
@@ -307,7 +296,9 @@ def _processing(document: dict[str, Any], *, ok: bool) -> Processing:
         state=document["state"],
         listing=document["listing"],
         rows=document["rows"],
-        records=pd.DataFrame(document["records"], columns=list(_COLUMNS)).astype(_COLUMNS),
+        records=pd.DataFrame(document["records"], columns=list(_RECORD_DTYPES)).astype(
+            _RECORD_DTYPES
+        ),
         token=document["confirm"],
         ok=ok,
         document=document,

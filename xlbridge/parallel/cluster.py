@@ -1,7 +1,7 @@
-"""Executor of the workers of a Dask cluster. Needs the extra ``dask``.
+"""Executor on the workers of a Dask cluster. Needs the extra ``dask``.
 
-The scheduler, the workers' logs and the dashboard see nothing of tasks, items and outcomes:
-they travel as opaque bytes, for they may hold credentials and the content of workbooks.
+Tasks, items and outcomes travel as opaque bytes, so that credentials and the content of workbooks
+do not appear in the scheduler, the workers' logs or the dashboard.
 """
 
 import logging
@@ -28,54 +28,53 @@ from xlbridge.parallel.messages import Answer, Raised, outcome_of, pack, run_tas
 from xlbridge.parallel.tasks import Item, LostItem, OnDone, Outcome, Task
 
 _CHECKED_PACKAGES = ("xlbridge", "pandas", "pandera", "python-calamine")
-"""The packages that decide what is found in a workbook."""
-
+"""Packages on which the findings in a workbook depend."""
 
 _thread_local = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
 class OpaqueBytes:
-    """Packed bytes, which only their receiver unpacks."""
+    """Packed bytes, which Dask does not show and only their receiver unpacks."""
 
     content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A task with an item, and the versions that its outcome depends on."""
+    """A packed task with an item, and the versions that its outcome depends on."""
 
     versions: Mapping[str, str]
-    sealed: OpaqueBytes
+    payload: OpaqueBytes
 
 
-def run_on_worker(ordered: TaskMessage) -> OpaqueBytes:
-    """Do what was ordered: this runs on a worker of the cluster.
+def run_on_worker(message: TaskMessage) -> OpaqueBytes:
+    """Run a task on a worker of the cluster, in a child process.
 
-    A process beside it does the work. So a hostile file harms nobody else's work there, and the
-    threads of a worker do not wait for one another.
+    A hostile file can then only harm that process, and the threads of a worker do not wait for one
+    another.
     """
-    ours = _versions()
-    if ours != ordered.versions:
-        return OpaqueBytes(pack(Raised(_versions_error(ordered.versions, ours), "")))
-    task, again, item = pickle.loads(ordered.sealed.content)  # noqa: S301 - from the coordinator
+    versions = _versions()
+    if versions != message.versions:
+        return OpaqueBytes(pack(Raised(_versions_error(message.versions, versions), "")))
+    task, retry, item = pickle.loads(message.payload.content)  # noqa: S301 - from the coordinator
     return OpaqueBytes(
-        run_task(lambda one: next(_thread_executor().run(task, [one], again=again)), item)
+        run_task(lambda one: next(_thread_executor().run(task, [one], retry=retry)), item)
     )
 
 
 def _thread_executor() -> LocalExecutor:
-    """Return the process beside this thread, which stays for what comes next."""
-    if not hasattr(_thread_local, "workers"):
-        _thread_local.workers = LocalExecutor(1, "xlbridge.parallel.workbooks")
-    workers: LocalExecutor = _thread_local.workers
-    return workers
+    """Return this thread's child process, which is kept for later tasks."""
+    if not hasattr(_thread_local, "executor"):
+        _thread_local.executor = LocalExecutor(1, "xlbridge.parallel.workbooks")
+    executor: LocalExecutor = _thread_local.executor
+    return executor
 
 
-def unpack_outcome(sealed: OpaqueBytes) -> Any:
-    """Return what the task returned. Raises what it raised, ``WorkerDefect`` for a defect."""
-    answered: Answer = unpack(sealed.content)
-    return outcome_of(answered)
+def unpack_outcome(payload: OpaqueBytes) -> Any:
+    """Return what the task returned. Raises its ``XlbridgeError``, or ``WorkerDefect``."""
+    answer: Answer = unpack(payload.content)
+    return outcome_of(answer)
 
 
 @cache
@@ -83,20 +82,21 @@ def _versions() -> Mapping[str, str]:
     return {name: version(name) for name in _CHECKED_PACKAGES}
 
 
-def _versions_error(wanted: Mapping[str, str], found: Mapping[str, str]) -> ConfigError:
-    differing = ", ".join(
-        f"{name} {found.get(name)} ≠ {wanted[name]}"
-        for name in wanted
-        if found.get(name) != wanted[name]
+def _versions_error(expected: Mapping[str, str], found: Mapping[str, str]) -> ConfigError:
+    differences = ", ".join(
+        f"{name} {found.get(name)} ≠ {version}"
+        for name, version in expected.items()
+        if found.get(name) != version
     )
     return ConfigError(
         Text(
-            pt="Um worker do cluster tem versões diferentes das deste computador: {differing}.",
-            en="A worker of the cluster has other versions than this computer: {differing}.",
-        ).format(differing=differing),
+            pt="Um worker do cluster tem versões diferentes das deste computador: {differences}.",
+            en="The versions on a worker of the cluster differ from this computer's: "
+            "{differences}.",
+        ).format(differences=differences),
         Text(
             pt="Instale as mesmas versões em toda parte: só assim o resultado é o mesmo.",
-            en="Install the same versions everywhere: only then the outcome is the same.",
+            en="Install the same versions everywhere, or results may differ.",
         ),
     )
 
@@ -104,10 +104,10 @@ def _versions_error(wanted: Mapping[str, str], found: Mapping[str, str]) -> Conf
 _CONNECT_SECONDS = 10
 _NO_WORKER_SECONDS = 60
 _POLL_SECONDS = 2
-_MIN_AHEAD = 8
+_MIN_PENDING = 8
 
 _DASK_SETTINGS = {
-    # What is sent are whole workbooks, a few at a time.
+    # Messages contain whole workbooks, a few at a time.
     "distributed.admin.large-graph-warning-threshold": "4 GiB",
 }
 
@@ -116,8 +116,8 @@ _DASK_SETTINGS = {
 def connect_cluster(address: str) -> Iterator["DaskExecutor"]:
     """Connect to the cluster of a scheduler at ``tcp://…`` or ``tls://…``.
 
-    Raises ``UsageError`` for what is no address, ``ConfigError`` when TLS is not set up,
-    ``TransportError`` when there is no scheduler there, or no worker.
+    Raises ``UsageError`` for an invalid address, ``ConfigError`` if TLS is not set up,
+    ``TransportError`` if there is no scheduler, or no worker.
     """
     with dask.config.set(_DASK_SETTINGS), _quiet_logs(), _client(address) as client:
         try:
@@ -128,16 +128,15 @@ def connect_cluster(address: str) -> Iterator["DaskExecutor"]:
 
 
 class DaskExecutor:
-    """The workers of a cluster, wherever they are: files travel to them.
+    """Executor on the workers of a cluster, to which the content of files is sent.
 
-    A worker that is lost costs a retry of the items that it was at. The cluster must be trusted
-    with all that is sent to it.
+    The items of a lost worker are retried. The cluster must be trusted with all that is sent to it.
     """
 
     shares_files = False
 
     def __init__(self, client: Client, address: str) -> None:
-        """``address`` is how the scheduler is called in messages."""
+        """``address`` is the scheduler's, for messages."""
         self._client = client
         self._address = address
 
@@ -145,36 +144,35 @@ class DaskExecutor:
         self,
         task: Task[Item, Outcome],
         items: Iterable[Item],
-        on_done: OnDone = lambda _place: None,
+        on_done: OnDone = lambda _index: None,
         *,
-        again: Task[Item, Outcome] | None = None,
+        retry: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | LostItem]:
-        """Yield what the task returns for each item, in the items' order.
+        """Yield the outcome of the task for each item, in order; see ``Executor.run``.
 
-        ``again`` is what is done in its place for an item whose process was lost over it.
-        Raises the ``XlbridgeError`` that the task raised, ``ConfigError`` when the workers have no
-        xlbridge or another one, ``TransportError`` when the cluster is gone; ``WorkerDefect``.
+        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``ConfigError`` if the workers lack
+        xlbridge or have another version, ``TransportError`` if the cluster is gone.
         """
-        ahead = max(_MIN_AHEAD, 2 * sum(self._client.nthreads().values()))
-        waiting: deque[Future[OpaqueBytes]] = deque()
-        run = uuid4().hex
+        max_pending = max(_MIN_PENDING, 2 * sum(self._client.nthreads().values()))
+        pending: deque[Future[OpaqueBytes]] = deque()
+        run_id = uuid4().hex
         try:
-            for place, item in enumerate(items):
-                key = f"xlbridge-{run}-{place}"
-                message = TaskMessage(_versions(), OpaqueBytes(pack((task, again, item))))
+            for index, item in enumerate(items):
+                key = f"xlbridge-{run_id}-{index}"
+                message = TaskMessage(_versions(), OpaqueBytes(pack((task, retry, item))))
                 future = self._client.submit(run_on_worker, message, key=key, pure=False)
-                future.add_done_callback(lambda _future, place=place: on_done(place))
-                waiting.append(future)
-                if len(waiting) > ahead:
-                    yield self._outcome(waiting.popleft())
-            while waiting:
-                yield self._outcome(waiting.popleft())
+                future.add_done_callback(lambda _future, index=index: on_done(index))
+                pending.append(future)
+                if len(pending) > max_pending:
+                    yield self._outcome(pending.popleft())
+            while pending:
+                yield self._outcome(pending.popleft())
         finally:
-            self._client.cancel(list(waiting))
+            self._client.cancel(list(pending))
 
     def _outcome(self, future: "Future[OpaqueBytes]") -> Any:
         try:
-            return unpack_outcome(self._awaited(future))
+            return unpack_outcome(self._wait_for(future))
         except KilledWorker:
             return LostItem()
         except CancelledError as error:
@@ -182,16 +180,16 @@ class DaskExecutor:
         except (ImportError, AttributeError) as error:
             raise _not_installed_error() from error
 
-    def _awaited(self, future: "Future[OpaqueBytes]") -> OpaqueBytes:
-        """Wait for a future, but not for ever where no worker is left."""
-        seen = time.monotonic()
+    def _wait_for(self, future: "Future[OpaqueBytes]") -> OpaqueBytes:
+        """Wait for a future, but not forever if no worker is left."""
+        worker_seen = time.monotonic()
         while True:
             try:
                 return future.result(timeout=_POLL_SECONDS)
             except TimeoutError:
                 if self._client.nthreads():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > _NO_WORKER_SECONDS:
+                    worker_seen = time.monotonic()
+                elif time.monotonic() - worker_seen > _NO_WORKER_SECONDS:
                     raise _no_workers_error(self._address) from None
 
 
@@ -211,14 +209,14 @@ def _client(address: str) -> Iterator[Client]:
 
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
-    """Leave the report of what happens to the exceptions; Dask would print it as well."""
+    """Silence Dask's log: failures are reported as exceptions."""
     logger = logging.getLogger("distributed")
-    before = logger.level
+    level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.setLevel(level)
 
 
 def _no_answer_error(address: str) -> TransportError:
@@ -259,9 +257,9 @@ def _tls_error() -> ConfigError:
             en="The certificates for tls://… are missing.",
         ),
         Text(
-            pt="Informe-os ao Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT e "
+            pt="Configure-os no Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT e "
             "…__CLIENT__KEY.",
-            en="Give them to Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and "
+            en="Configure them in Dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and "
             "…__CLIENT__KEY.",
         ),
     )
@@ -270,11 +268,11 @@ def _tls_error() -> ConfigError:
 def _not_installed_error() -> ConfigError:
     return ConfigError(
         Text(
-            pt="Um processo do cluster não tem o xlbridge.",
-            en="A process of the cluster has no xlbridge.",
+            pt="O xlbridge não está instalado em um processo do cluster.",
+            en="xlbridge is not installed for a process of the cluster.",
         ),
         Text(
             pt='Instale-o também no scheduler e nos workers: pip install "xlbridge[dask]"',
-            en='Install it for the scheduler and the workers, too: pip install "xlbridge[dask]"',
+            en='Install it for the scheduler and the workers too: pip install "xlbridge[dask]"',
         ),
     )

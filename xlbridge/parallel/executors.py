@@ -17,19 +17,19 @@ _TASK_MODULE = "xlbridge.parallel.workbooks"
 def executor_for(
     files: Sequence[Path], workers: int | None, scheduler: str | None
 ) -> Iterator[Executor | None]:
-    """Open the executor for some files; None where this process does it all.
+    """Open the executor for some files; None if this process suffices.
 
-    ``workers`` is a number of local processes (None for one that fits the files), ``scheduler`` the
-    address of a cluster.
+    ``workers`` is the number of local processes (None: chosen by the size of the files),
+    ``scheduler`` the address of a cluster.
 
-    Raises ``UsageError`` when both are asked for, ``ConfigError`` when the extra ``dask`` is not
-    installed, ``TransportError`` when the cluster does not answer.
+    Raises ``UsageError`` if both are given, ``ConfigError`` if the extra ``dask`` is not installed,
+    ``TransportError`` if the cluster does not answer.
     """
     if scheduler is not None:
         if workers is not None:
             raise UsageError(
                 Text(
-                    pt="Use --workers ou --scheduler, não os dois.",
+                    pt="--workers e --scheduler não podem ser usados juntos.",
                     en="--workers and --scheduler are mutually exclusive.",
                 )
             )
@@ -46,10 +46,10 @@ def executor_for(
 
 @contextmanager
 def cluster_executor(scheduler: str) -> Iterator[Executor]:
-    """Connect to a Dask cluster for the length of the block.
+    """Connect to a Dask cluster for the block.
 
-    Raises ``ConfigError`` when the extra ``dask`` is not installed, ``TransportError`` when the
-    cluster does not answer.
+    Raises ``ConfigError`` if the extra ``dask`` is not installed, ``TransportError`` if the cluster
+    does not answer.
     """
     if importlib.util.find_spec("distributed") is None:
         raise ConfigError(
@@ -59,7 +59,7 @@ def cluster_executor(scheduler: str) -> Iterator[Executor]:
                 en='Install it: pip install "xlbridge[dask]"',
             ),
         )
-    # Dask takes its time to import.
+    # Imported late: Dask is slow to import.
     from xlbridge.parallel.cluster import connect_cluster
 
     with connect_cluster(scheduler) as cluster:

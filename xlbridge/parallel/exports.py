@@ -1,4 +1,4 @@
-"""Run whole exports with an executor: the files come back and are written here."""
+"""Run whole exports on an executor; their files are sent back and written here."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from xlbridge.errors import ConfigError, TransportError, XlbridgeError, os_error
 from xlbridge.export import ExportRequest, ExportResult, OutputFile
 from xlbridge.files import replace_atomically, report_write_errors
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.tasks import Executor, LostItem, OwnSchemas
+from xlbridge.parallel.tasks import CustomSchemas, Executor, LostItem
 
 
 @dataclass(frozen=True, slots=True)
 class ExportTask:
-    """Export that a worker runs; its files are written here, as ``output`` says.
+    """Export to run on a worker; this process writes its files to ``output``.
 
     ``target`` carries the credentials to the worker; no ``repr`` shows them.
     """
@@ -30,15 +30,15 @@ def export_all(
     schemas: Path,
     executor: Executor,
 ) -> Iterator[ExportResult | XlbridgeError]:
-    """Yield what each export came to, in their order, once its files are written here, each whole.
+    """Yield the result or error of each export, in order, once its files are written here.
 
-    An export that fails leaves the others alone: its error is yielded. ``schemas`` is the folder
-    of the user's own schema files. A worker must reach the remote system under the address that
-    the target has, and holds the files of an export in memory.
+    A failed export does not stop the others. ``schemas`` is the folder of the user's schema files.
+    Workers must reach the remote system under the target's address, and hold the files of an export
+    in memory.
     """
-    own = OwnSchemas(schemas)
-    run = _RunExport(own if executor.shares_files else own.packed(), active_language())
-    outcomes = executor.run(run, map(_sent_task, tasks))
+    custom = CustomSchemas(schemas)
+    run = _RunExport(custom if executor.shares_files else custom.packed(), active_language())
+    outcomes = executor.run(run, map(_prepare_task, tasks))
     for task, outcome in zip(tasks, outcomes, strict=True):
         if isinstance(outcome, LostItem):
             yield _worker_lost_error(task)
@@ -50,25 +50,25 @@ def export_all(
 
 @dataclass(frozen=True, slots=True)
 class _SentTask:
-    """Task on its way, with the certificate authorities that its target names.
+    """Task sent to a worker, with the content of its target's certificate bundle.
 
-    ``refusal`` is why it need not be tried.
+    ``refusal`` is set if it cannot succeed.
     """
 
     task: ExportTask
-    authorities: bytes | None = field(default=None, repr=False)
+    ca_bundle: bytes | None = field(default=None, repr=False)
     refusal: XlbridgeError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _ExportedFiles:
-    """Finished export, with its files by their names."""
+    """Finished export, with the content of its files by name."""
 
     result: ExportResult
     files: dict[str, bytes] = field(repr=False)
 
 
-def _sent_task(task: ExportTask) -> _SentTask:
+def _prepare_task(task: ExportTask) -> _SentTask:
     bundle = task.target.ca_bundle
     try:
         task.output.require_writable()
@@ -104,7 +104,7 @@ def _write_files(task: ExportTask, exported: _ExportedFiles) -> ExportResult | X
 class _RunExport:
     """Run an export on a worker, in a temporary folder."""
 
-    schemas: OwnSchemas
+    schemas: CustomSchemas
     language: Language
 
     def __call__(self, sent: _SentTask) -> _ExportedFiles | XlbridgeError:
@@ -112,29 +112,29 @@ class _RunExport:
             return sent.refusal
         with (
             override_language(self.language),
-            tempfile.TemporaryDirectory(prefix="xlbridge-") as files,
-            tempfile.TemporaryDirectory(prefix="xlbridge-") as beside,
+            tempfile.TemporaryDirectory(prefix="xlbridge-") as output_folder,
+            tempfile.TemporaryDirectory(prefix="xlbridge-") as bundle_folder,
         ):
             target = sent.task.target
-            if sent.authorities is not None:
-                bundle = Path(beside, "authorities.pem")
-                bundle.write_bytes(sent.authorities)
+            if sent.ca_bundle is not None:
+                bundle = Path(bundle_folder, "ca-bundle.pem")
+                bundle.write_bytes(sent.ca_bundle)
                 target = replace(target, ca_bundle=bundle)
-            output = replace(sent.task.output, path=Path(files, sent.task.output.path.name))
+            output = replace(sent.task.output, path=Path(output_folder, sent.task.output.path.name))
             try:
                 prepared = sent.task.request.prepare(output, self.schemas.catalogue)
                 with Client(target) as client:
                     result = prepared.run(client)
             except XlbridgeError as error:
                 return error
-            found = sorted(Path(files).iterdir())
-            return _ExportedFiles(result, {path.name: path.read_bytes() for path in found})
+            paths = sorted(Path(output_folder).iterdir())
+            return _ExportedFiles(result, {path.name: path.read_bytes() for path in paths})
 
 
 def _worker_lost_error(task: ExportTask) -> TransportError:
     return TransportError(
         Text(
-            pt="O processo que exportava {listing} foi encerrado pelo sistema, duas vezes.",
-            en="The process that exported {listing} was ended by the system, twice.",
+            pt="O processo que exportava {listing} foi encerrado pelo sistema duas vezes.",
+            en="The process that exported {listing} was killed by the system twice.",
         ).format(listing=task.request.listing)
     )

@@ -17,38 +17,37 @@ class Worker(HelperProcess):
     """A helper process that runs tasks, one at a time."""
 
     def __init__(self, module: str) -> None:
-        """``module`` is imported while nothing is to be done yet."""
+        """``module`` is imported before the first task arrives."""
         super().__init__("xlbridge.parallel.worker_process", module)
         self.is_ready = False
 
     def ask(self, task: Task[Any, Any], item: Any) -> Any:
         """Return what the task returned.
 
-        Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerDied``.
+        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``WorkerDied``.
         """
         if not self.is_ready:
             self.is_ready = wait_until_ready(self.pipes[1])
         if not self.is_ready:
             raise WorkerDied
-        # What is sent and taken in needs pandas, and the process is to begin before that is here.
+        # Imported late: messages need pandas, and the process should start before that is loaded.
         from xlbridge.parallel.messages import ask_worker
 
         return ask_worker(*self.pipes, task, item)
 
 
-_MAX_AHEAD = 32
-"""Number of outcomes that may wait for one before them that takes longer."""
+_MAX_PENDING = 32
+"""Number of outcomes that may wait for an earlier one that takes longer."""
 
 _Attempts = tuple[Task[Any, Any], ...]
-"""Task for an item, and the one in its place once a worker was lost over it."""
-
+"""Task for an item, and the task for a retry after its worker was lost."""
 
 _MIN_BYTES = 4 * 2**20
-"""Files smaller than that in all, in bytes, are done before a second process has begun."""
+"""Total size of files, in bytes, below which starting processes costs more than it saves."""
 
 
 def default_worker_count(files: Sequence[Path]) -> int:
-    """Return how many processes these files are worth: one for each core at most."""
+    """Return the number of processes worth starting for some files, at most one per core."""
     if sum(file.stat().st_size for file in files if file.is_file()) < _MIN_BYTES:
         return 1
     return min(available_cpus(), len(files))
@@ -57,19 +56,19 @@ def default_worker_count(files: Sequence[Path]) -> int:
 class LocalExecutor:
     """Worker processes for the length of a ``with`` block; they start at once.
 
-    When a worker is killed, another takes its place and only its item is retried. An exception
-    that ends the block kills them all; when this process is killed, each ends after its item.
+    A worker that dies is replaced, and only its item is retried. An exception that ends the block
+    kills them all; if this process is killed, each exits after its item.
     """
 
     shares_files = True
 
     def __init__(self, count: int, module: str) -> None:
-        """``module`` is what the tasks come from: the workers import it before they are asked."""
-        self._places = [_WorkerSlot(module) for _ in range(count)]
+        """``module`` defines the tasks: the workers import it before the first one arrives."""
+        self._slots = [_WorkerSlot(module) for _ in range(count)]
         self._idle: SimpleQueue[_WorkerSlot] = SimpleQueue()
-        for place in self._places:
-            self._idle.put(place)
-        # A thread each, which does nothing but wait for its process.
+        for slot in self._slots:
+            self._idle.put(slot)
+        # One thread per process, which only waits for it.
         self._threads = ThreadPoolExecutor(count)
 
     def __enter__(self) -> "LocalExecutor":
@@ -81,51 +80,49 @@ class LocalExecutor:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        for place in self._places:
-            place.close(at_once=kind is not None)
+        for slot in self._slots:
+            slot.close(kill=kind is not None)
         self._threads.shutdown(cancel_futures=True)
-        for place in self._places:
-            place.wait()
+        for slot in self._slots:
+            slot.wait()
 
     def run(
         self,
         task: Task[Item, Outcome],
         items: Iterable[Item],
-        on_done: OnDone = lambda _place: None,
+        on_done: OnDone = lambda _index: None,
         *,
-        again: Task[Item, Outcome] | None = None,
+        retry: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | LostItem]:
-        """Yield what the task returns for each item, in the items' order.
+        """Yield the outcome of the task for each item, in order; see ``Executor.run``.
 
-        ``again`` is what is done in its place for an item whose worker was lost over it.
-        Raises the ``XlbridgeError`` that the task raised; ``WorkerDefect``; ``LocalFailure`` when
-        no worker starts.
+        Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``LocalFailure`` if no worker starts.
         """
-        tries = (task, again or task)
-        waiting: deque[Future[Any]] = deque()
+        attempts = (task, retry or task)
+        pending: deque[Future[Any]] = deque()
         try:
-            for number, item in enumerate(items):
-                waiting.append(self._threads.submit(self._do, tries, number, item, on_done))
-                if len(waiting) > _MAX_AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for index, item in enumerate(items):
+                pending.append(self._threads.submit(self._run_item, attempts, index, item, on_done))
+                if len(pending) > _MAX_PENDING:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()
 
-    def _do(self, tries: _Attempts, number: int, item: Any, on_done: OnDone) -> Any:
-        place = self._idle.get()
+    def _run_item(self, attempts: _Attempts, index: int, item: Any, on_done: OnDone) -> Any:
+        slot = self._idle.get()
         try:
-            outcome = place.outcome(tries, item)
+            outcome = slot.outcome(attempts, item)
         finally:
-            self._idle.put(place)
-        on_done(number)
+            self._idle.put(slot)
+        on_done(index)
         return outcome
 
 
 class _WorkerSlot:
-    """Slot of a worker: when it is lost, another takes its place."""
+    """Slot of a worker, in which a lost worker is replaced."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -133,14 +130,14 @@ class _WorkerSlot:
         self._closed = False
         self._lock = Lock()
 
-    def outcome(self, tries: _Attempts, item: Any) -> Any:
-        """Return what the task returned; ``LostItem`` where each worker was lost over it.
+    def outcome(self, attempts: _Attempts, item: Any) -> Any:
+        """Return what the task returned; ``LostItem`` if the worker of each attempt was lost.
 
-        Raises ``LocalFailure`` where each ended by itself before it began.
+        Raises ``LocalFailure`` if each exited by itself before it was ready.
         """
         lost: list[Worker] = []
-        for task in tries:
-            worker = self._ready()
+        for task in attempts:
+            worker = self._running_worker()
             if worker is None:
                 break
             try:
@@ -154,8 +151,8 @@ class _WorkerSlot:
             raise helper_not_started()
         return LostItem()
 
-    def _ready(self) -> Worker | None:
-        """Return the worker, a new one where it is gone; None once the place is closed."""
+    def _running_worker(self) -> Worker | None:
+        """Return the worker, replaced if it is gone; None once the slot is closed."""
         with self._lock:
             if self._closed:
                 return None
@@ -164,11 +161,11 @@ class _WorkerSlot:
                 self._worker = Worker(self._module)
             return self._worker
 
-    def close(self, at_once: bool) -> None:
-        """Let the worker end, or end it and what it is at."""
+    def close(self, kill: bool) -> None:
+        """Terminate or kill the worker."""
         with self._lock:
             self._closed = True
-            if at_once:
+            if kill:
                 self._worker.kill()
             else:
                 self._worker.terminate()

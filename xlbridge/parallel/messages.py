@@ -1,7 +1,7 @@
-"""Messages between this process and its workers, unpickled without running anything of theirs.
+"""Messages between this process and its workers, unpickled without running code from a worker.
 
-A worker may have read a hostile file. Even if such a file took it over, what it sends can only
-become objects of the kinds allowed here.
+A worker may have read a hostile file. Even if such a file took it over, its messages can only
+become objects of the types allowed here.
 """
 
 import pickle
@@ -31,29 +31,32 @@ _ALLOWED = frozenset(
         ("pathlib", "WindowsPath"),
         ("pathlib._local", "PosixPath"),
         ("pathlib._local", "WindowsPath"),
-        *((__name__, name) for name in ("error_of", "kind_of", "array_of", "no_frame")),
+        *(
+            (__name__, name)
+            for name in ("build_error", "finding_kind", "build_array", "empty_frame")
+        ),
         ("xlbridge.validation.finding_columns", "CellFindings"),
         ("xlbridge.validation.finding_columns", "SheetFindings"),
     }
 )
-"""Types that may come besides our own data classes, enumerations and errors."""
+"""Types allowed in messages, besides data classes, enumerations and errors of xlbridge."""
 
 
 class UnexpectedType(Exception):
-    """Something was sent that is no data of ours."""
+    """A message contains a type that is not allowed."""
 
 
-def pack(what: object) -> bytes:
-    """Return an object as bytes: a frame is left out, a kind of finding becomes its name."""
+def pack(value: object) -> bytes:
+    """Pickle an object: frames become empty, a kind of finding becomes its code."""
     stream = BytesIO()
-    _DataPickler(stream, pickle.HIGHEST_PROTOCOL).dump(what)
+    _DataPickler(stream, pickle.HIGHEST_PROTOCOL).dump(value)
     return stream.getvalue()
 
 
 def unpack_from(stream: IO[bytes]) -> Any:
     """Read one packed object.
 
-    Raises ``UnexpectedType``; ``EOFError`` or ``pickle.UnpicklingError`` when the stream is cut.
+    Raises ``UnexpectedType``; ``EOFError`` or ``pickle.UnpicklingError`` for a truncated stream.
     """
     return _DataUnpickler(stream).load()
 
@@ -64,17 +67,17 @@ def unpack(content: bytes) -> Any:
 
 
 class _DataPickler(pickle.Pickler):
-    def reducer_override(self, what: object) -> Any:
-        # Before anything that a library has registered for the same types.
-        match what:
+    def reducer_override(self, value: object) -> Any:
+        # Has precedence over reducers that libraries have registered for the same types.
+        match value:
             case FindingKind():
-                return kind_of, (what.code,)
+                return finding_kind, (value.code,)
             case np.ndarray():
-                return array_of, (what.dtype.str, what.tobytes())
+                return build_array, (value.dtype.str, value.tobytes())
             case pd.DataFrame():
-                return no_frame, ()
+                return empty_frame, ()
             case XlbridgeError():
-                return error_of, (type(what), what.args, vars(what))
+                return build_error, (type(value), value.args, vars(value))
         return NotImplemented
 
 
@@ -95,32 +98,32 @@ def _is_data(found: object) -> bool:
     )
 
 
-def kind_of(code: str) -> FindingKind:
-    """Return a kind of finding by its name: on arrival it is this process's own."""
+def finding_kind(code: str) -> FindingKind:
+    """Return this process's kind of finding by its code."""
     return CATALOGUE[code]
 
 
-def array_of(dtype: str, content: bytes) -> npt.NDArray[Any]:
-    """Return an array of one dimension."""
+def build_array(dtype: str, content: bytes) -> npt.NDArray[Any]:
+    """Return a one-dimensional array from its bytes."""
     return np.frombuffer(content, dtype=dtype).copy()
 
 
-def no_frame() -> pd.DataFrame:
-    """Return what there is in place of a frame: whoever needs one sends its columns."""
+def empty_frame() -> pd.DataFrame:
+    """Return the placeholder for a frame: frames are sent as ``ColumnParts`` if at all."""
     return pd.DataFrame()
 
 
-def error_of(
+def build_error(
     kind: type[XlbridgeError], arguments: tuple[Any, ...], state: dict[str, Any]
 ) -> XlbridgeError:
-    """Return an error as it was, whatever its own constructor takes."""
+    """Return an error from its state, whatever the signature of its constructor."""
     error = kind.__new__(kind, *arguments)
     vars(error).update(state)
     return error
 
 
 class WorkerDefect(Exception):
-    """The task failed in a way that only a defect explains; the text is the worker's traceback."""
+    """The task failed by a defect of xlbridge; the text is the worker's traceback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,24 +144,24 @@ class Raised:
 Answer = Done | Raised
 
 
-def ask_worker(orders: IO[bytes], answers: IO[bytes], task: Task[Any, Any], item: Any) -> Any:
+def ask_worker(requests: IO[bytes], answers: IO[bytes], task: Task[Any, Any], item: Any) -> Any:
     """Send a task with an item to a worker, and return what the task returned.
 
-    Raises the ``XlbridgeError`` that it raised, ``WorkerDefect``, ``WorkerDied``.
+    Raises the task's ``XlbridgeError``, ``WorkerDefect``, ``WorkerDied``.
     """
     try:
-        orders.write(pack((task, item)))
-        orders.flush()
-        answered: Answer = unpack_from(answers)
+        requests.write(pack((task, item)))
+        requests.flush()
+        answer: Answer = unpack_from(answers)
     except (OSError, EOFError, pickle.UnpicklingError, ValueError) as error:
         raise WorkerDied from error
-    except UnexpectedType as foreign:
-        raise WorkerDefect(str(foreign)) from foreign
-    return outcome_of(answered)
+    except UnexpectedType as error:
+        raise WorkerDefect(str(error)) from error
+    return outcome_of(answer)
 
 
 def run_task(task: Task[Any, Any], item: Any) -> bytes:
-    """Run a task and return what it answers, packed, whatever happens."""
+    """Run a task and return its packed ``Answer``, whatever it raises."""
     try:
         return pack(Done(task(item)))
     except XlbridgeError as error:
@@ -167,9 +170,9 @@ def run_task(task: Task[Any, Any], item: Any) -> bytes:
         return pack(Raised(None, traceback.format_exc()))
 
 
-def outcome_of(answered: Answer) -> Any:
-    """Return what the task returned. Raises what it raised, ``WorkerDefect`` for a defect."""
-    match answered:
+def outcome_of(answer: Answer) -> Any:
+    """Return what the task returned. Raises its ``XlbridgeError``, or ``WorkerDefect``."""
+    match answer:
         case Done(outcome):
             return outcome
         case Raised(None, defect):

@@ -1,4 +1,4 @@
-"""Tasks for executors: their interface, and the user's own schema files that they take along."""
+"""Interface of tasks and executors, and the custom schema files that tasks carry with them."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-# As a room: what is in it takes its time to import, and a large file is to be read meanwhile.
+# The package, whose names are imported lazily: a large file is read in the meantime.
 from xlbridge import resources
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ Outcome = TypeVar("Outcome")
 Task = Callable[[Item], Outcome]
 """Function that is called for each item.
 
-It, the items and the outcomes can be pickled; what it returns does not depend on where it runs, and
-it may run again for an item whose worker was lost.
+It, the items and the outcomes can be pickled. The outcome does not depend on where it runs, and it
+may run again for an item whose worker was lost.
 """
 
 OnDone = Callable[[int], None]
-"""Callback with the place of each item when it is done, in no order, from any thread."""
+"""Callback with the index of each finished item, in any order, from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostItem:
-    """Stands for the outcome of an item whose workers ended twice before they returned it."""
+    """Outcome of an item whose worker was lost twice."""
 
 
 class WorkerDied(Exception):
@@ -37,64 +37,60 @@ class WorkerDied(Exception):
 
 
 class Executor(Protocol):
-    """Runs a task for many items.
-
-    A worker may be lost over an item without harm to anything else. ``shares_files`` says whether
-    workers see the files of this machine under the same paths.
-    """
+    """Runs a task for many items in other processes; losing one of them affects only its item."""
 
     @property
     def shares_files(self) -> bool:
-        """Return whether a path may stand for the file."""
+        """Return whether workers see the files of this machine under the same paths."""
 
     def run(
         self,
         task: Task[Item, Outcome],
         items: Iterable[Item],
-        on_done: OnDone = lambda _place: None,
+        on_done: OnDone = lambda _index: None,
         *,
-        again: Task[Item, Outcome] | None = None,
+        retry: Task[Item, Outcome] | None = None,
     ) -> Iterator[Outcome | LostItem]:
-        """Yield what the task returns for each item, in the items' order.
+        """Yield the outcome of the task for each item, in order.
 
-        ``again`` is what is done in its place for an item whose worker was lost over it. Items are
-        taken only a little ahead of what was yielded. An executor runs one task at a time.
-        Raises the ``XlbridgeError`` that the task raised.
+        ``retry`` replaces the task for an item whose worker was lost. Items are consumed only a
+        little ahead of the outcomes. An executor runs one task at a time.
+        Raises the task's ``XlbridgeError``.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSchemas:
-    """A folder of own schema files; with their contents for workers that do not see it."""
+class CustomSchemas:
+    """A folder of custom schema files, with their contents for workers that do not see it."""
 
     folder: Path
     contents: tuple[tuple[str, bytes], ...] | None = None
 
-    def packed(self) -> "OwnSchemas":
-        """Return the same with the contents of the files in the folder and below.
+    def packed(self) -> "CustomSchemas":
+        """Return a copy with the contents of the files in the folder and its subfolders.
 
-        Raises ``SchemaFileError`` when one is wrong.
+        Raises ``SchemaFileError`` if one is wrong.
         """
         contents = tuple(
             (path.relative_to(self.folder).as_posix(), path.read_bytes())
             for path in resources.schema_files(self.folder)
             if path.is_relative_to(self.folder)
         )
-        return OwnSchemas(self.folder, contents)
+        return CustomSchemas(self.folder, contents)
 
     def catalogue(self) -> "Catalogue":
-        """Return the catalogue that these files and the shipped ones make.
+        """Return the catalogue of these and the shipped files.
 
-        Raises ``SchemaFileError`` when one is wrong.
+        Raises ``SchemaFileError`` if one is wrong.
         """
         return resources.load_catalogue(
-            self.folder if self.contents is None else Path(_unpacked(self).name)
+            self.folder if self.contents is None else Path(_unpack(self).name)
         )
 
 
 @cache
-def _unpacked(schemas: OwnSchemas) -> tempfile.TemporaryDirectory[str]:
-    """Return a copy of the files that stays as long as this process: they are read when needed."""
+def _unpack(schemas: CustomSchemas) -> tempfile.TemporaryDirectory[str]:
+    """Write the files to a temporary folder, kept as long as this process."""
     folder = tempfile.TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True)
     for name, content in schemas.contents or ():
         file = Path(folder.name, name)

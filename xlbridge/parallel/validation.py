@@ -1,22 +1,18 @@
-"""Validation of files for every face of the product: in this process or with an executor.
+"""Validation of files for commands, page and library: in this process or on an executor.
 
-Nothing that validates is imported before the first file is being read, or the workers begin: that
-import takes most of a second. Source: the product brief, ``validate``.
+The validator takes most of a second to import; that happens while the first file is being read, or
+the workers are starting. Source: the product brief, ``validate``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlbridge.parallel.tasks import Executor
 from xlbridge.settings import WorkbookLimits
-from xlbridge.validation import (
-    ColumnProgress,
-    ValidationRequest,
-)
+from xlbridge.validation import ColumnProgress, ValidationRequest
 from xlbridge.workbook.read import prefetch_workbook
 
 if TYPE_CHECKING:
@@ -31,7 +27,7 @@ _DEFAULT_LIMITS = WorkbookLimits()
 class ValidationProgress:
     """Progress over several files: ``done`` of ``total`` are finished.
 
-    ``file`` is the one that begins, whose ``column`` is next, or that is ``finished`` now.
+    ``file`` is being validated, at ``column``, or has just ``finished``.
     """
 
     file: Path
@@ -42,7 +38,7 @@ class ValidationProgress:
 
 
 OnProgress = Callable[[ValidationProgress], None]
-"""Told whenever a file begins, goes on or is finished; with an executor from any thread."""
+"""Callback for the start, progress and end of each file; with an executor, from any thread."""
 
 
 def validate_files(
@@ -54,22 +50,22 @@ def validate_files(
     with_frames: bool = True,
     on_progress: OnProgress = lambda _: None,
 ) -> Iterator[list["ValidationResult"]]:
-    """Yield what is found in each file, in the order of the requests.
+    """Yield the results of each file, in the order of the requests.
 
-    ``schemas`` is the folder of the user's own schema files. A file that cannot be validated is a
-    ``RefusedFile``, and the others go on. ``executor`` validates in place of this process, with the
-    same results; without ``with_frames`` it sends the sheets back without their frames, which are
-    most of what has to be carried.
+    ``schemas`` is the folder of the user's schema files. A file that cannot be validated becomes a
+    ``RefusedFile`` and does not stop the others. ``executor`` validates instead of this process,
+    with the same results; without ``with_frames`` it returns sheets without their frames, which are
+    most of the data to transfer.
 
-    Raises ``SchemaFileError`` when an own schema file is wrong.
+    Raises ``SchemaFileError`` if one of the user's schema files is wrong.
     """
     if executor is not None:
         from xlbridge.parallel.workbooks import validate_with_executor
 
         finished = count(1)
 
-        def on_done(place: int) -> None:
-            file, done = requests[place].file, next(finished)
+        def on_done(index: int) -> None:
+            file, done = requests[index].file, next(finished)
             on_progress(ValidationProgress(file, done, len(requests), finished=True))
 
         yield from validate_with_executor(
@@ -95,20 +91,16 @@ def _validate_here(
 ) -> Iterator[list["ValidationResult"]]:
     from xlbridge.validation import validate_file
 
-    for place, request in enumerate(requests):
-        report = partial(ValidationProgress, request.file, total=len(requests))
-        on_progress(report(done=place))
+    for index, request in enumerate(requests):
+        progress = ValidationProgress(request.file, index, len(requests))
+        on_progress(progress)
 
-        def on_column(
-            column: ColumnProgress,
-            report: partial[ValidationProgress] = report,
-            place: int = place,
-        ) -> None:
-            on_progress(report(done=place, column=column))
+        def on_column(column: ColumnProgress, progress: ValidationProgress = progress) -> None:
+            on_progress(replace(progress, column=column))
 
-        source = first if place == 0 else None
+        source = first if index == 0 else None
         results = validate_file(request, catalogue, limits, source, on_column)
-        on_progress(report(done=place + 1, finished=True))
+        on_progress(replace(progress, done=index + 1, finished=True))
         yield results
 
 
@@ -117,14 +109,14 @@ def validate_single_sheet(
     schemas: Path,
     limits: WorkbookLimits,
 ) -> "ValidatedSheet":
-    """Validate the one sheet of a file that a request asks for, in this process.
+    """Validate the requested sheet of a file, in this process.
 
-    Raises ``WorkbookRefused`` when the file is no readable .xlsx, ``UsageError`` when the file,
+    Raises ``WorkbookRefused`` if the file is not a readable workbook, ``UsageError`` if the file,
     sheet or resource does not exist or the resource cannot be recognised; ``SchemaFileError``.
     """
     from xlbridge.validation import RefusedFile, ValidatedSheet
 
-    # Child sheets come after their main sheet, which has them.
+    # Child sheets follow their main sheet, which also refers to them.
     [[result, *_]] = validate_files([request], schemas, limits)
     match result:
         case ValidatedSheet():

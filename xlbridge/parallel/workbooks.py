@@ -1,8 +1,8 @@
-"""Validate files with an executor: what travels to the workers and back.
+"""Validate files on an executor: the tasks of workers and the messages sent and returned.
 
-A worker parses a file in its own process, which may be lost over it; that saves a process per
-file. Where anything goes wrong the file is left to the parser's own process, so that the
-outcome is the same as anywhere else. A validated sheet travels back as plain data: bytes and texts.
+A worker first parses a file in its own process, which the file may crash; that saves a process per
+file. If it does crash, the retry leaves the file to a separate parser process, so that the outcome
+is the same as elsewhere. A validated sheet is sent back as plain data: bytes and texts.
 """
 
 import tempfile
@@ -17,7 +17,7 @@ import pandas as pd
 
 from xlbridge.errors import UsageError, WorkbookRefused, XlbridgeError
 from xlbridge.i18n import Language, Text, active_language, override_language
-from xlbridge.parallel.tasks import Executor, LostItem, OnDone, OwnSchemas
+from xlbridge.parallel.tasks import CustomSchemas, Executor, LostItem, OnDone
 from xlbridge.resources import Catalogue
 from xlbridge.settings import WorkbookLimits
 from xlbridge.validation import (
@@ -35,12 +35,12 @@ _STORAGE_DTYPES = {
     "boolean": "bool",
     "datetime64[us]": "int64",
 }
-"""Dtype in which the values of each dtype of a column travel; texts travel as they are."""
+"""Dtype in which the values of each column dtype are sent; texts are sent as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnParts:
-    """A column: its texts with None where there is none, or values and where they are missing."""
+    """A column as plain data: its texts, None if missing; or bytes of values and missing flags."""
 
     name: str
     dtype: str
@@ -50,10 +50,10 @@ class ColumnParts:
 
     @classmethod
     def of(cls, column: pd.Series) -> "ColumnParts":
-        """Take a column apart."""
+        """Return the parts of a column."""
         name, dtype, missing = str(column.name), str(column.dtype), column.isna().to_numpy()
         if dtype == "str":
-            texts = [None if gone else text for text, gone in zip(column, missing, strict=True)]
+            texts = [None if empty else text for text, empty in zip(column, missing, strict=True)]
             return cls(name, dtype, texts=texts)
         if dtype == "datetime64[us]":
             values: Any = column.to_numpy().view("int64")
@@ -61,32 +61,32 @@ class ColumnParts:
             values = column.to_numpy(dtype=_STORAGE_DTYPES[dtype], na_value=0)
         return cls(name, dtype, values=values.tobytes(), missing=missing.tobytes())
 
-    def column(self) -> Any:
-        """Put the column together."""
+    def to_column(self) -> Any:
+        """Return the column of these parts."""
         if self.texts is not None:
             return pd.array(self.texts, dtype=self.dtype)  # type: ignore[call-overload]
         values = np.frombuffer(self.values, dtype=_STORAGE_DTYPES[self.dtype]).copy()
         if self.dtype == "datetime64[us]":
             return values.view("datetime64[us]")
-        made = pd.array(values, dtype=self.dtype)  # type: ignore[call-overload]
-        made[np.frombuffer(self.missing, dtype=bool)] = pd.NA
-        return made
+        column = pd.array(values, dtype=self.dtype)  # type: ignore[call-overload]
+        column[np.frombuffer(self.missing, dtype=bool)] = pd.NA
+        return column
 
 
 def split_frame(frame: pd.DataFrame) -> list[ColumnParts]:
-    """Take a frame with a RangeIndex apart."""
+    """Return the columns of a frame with a RangeIndex as plain data."""
     return [ColumnParts.of(frame[name]) for name in frame.columns]
 
 
 def join_frame(parts: list[ColumnParts], rows: int) -> pd.DataFrame:
-    """Put a frame of so many rows together."""
-    columns = {part.name: part.column() for part in parts}
+    """Return the frame of ``rows`` rows from its columns."""
+    columns = {part.name: part.to_column() for part in parts}
     return pd.DataFrame(columns, index=pd.RangeIndex(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class ReportItemParts:
-    """One item of a file's report. A sheet's resource crosses by its name, its frame as columns."""
+    """One item of a file's report, its resource sent by name and its frames as columns."""
 
     item: ValidationResult
     resource: str | None = None
@@ -95,7 +95,7 @@ class ReportItemParts:
 
     @classmethod
     def of(cls, item: ValidationResult, with_frame: bool) -> "ReportItemParts":
-        """Take an item apart; without its frame where nobody needs it."""
+        """Return the parts of an item, optionally with its frames."""
         if not isinstance(item, ValidatedSheet):
             return cls(item)
         name = None if item.resource is None else item.resource.name
@@ -109,8 +109,8 @@ class ReportItemParts:
             numbers,
         )
 
-    def whole(self, file: Path, catalogue: Catalogue) -> ValidationResult:
-        """Put the item together, as if it had been validated here."""
+    def to_item(self, file: Path, catalogue: Catalogue) -> ValidationResult:
+        """Return the item of these parts, as if it had been validated here."""
         if not isinstance(self.item, ValidatedSheet):
             return replace(self.item, file=file)
         resource = None if self.resource is None else catalogue[self.resource]
@@ -130,43 +130,41 @@ def validate_with_executor(
     with_frames: bool,
     on_done: OnDone,
 ) -> Iterator[list[ValidationResult]]:
-    """Yield the results of each request, in their order: the same as if validated here.
+    """Yield the results of each request, in order, as ``validate_files`` does in this process.
 
-    ``schemas`` is the folder of the user's own schema files. Without ``with_frames`` the sheets
-    come without their frames, which are most of what has to be carried. A file that cannot be
-    validated, or whose workers were lost twice, is a ``RefusedFile``. ``on_done`` gets the place
-    of each request when it is done, in no order, from any thread.
+    A file whose workers were lost twice is a ``RefusedFile``, too. ``on_done`` is called with the
+    index of each finished request, in any order, from any thread.
 
-    Raises ``SchemaFileError`` when an own schema file is wrong.
+    Raises ``SchemaFileError`` if one of the user's schema files is wrong.
     """
-    own = OwnSchemas(schemas)
-    catalogue = own.catalogue()
-    shielded = _ValidateWorkbook(
-        own if executor.shares_files else own.packed(),
+    custom = CustomSchemas(schemas)
+    catalogue = custom.catalogue()
+    isolated = _ValidateWorkbook(
+        custom if executor.shares_files else custom.packed(),
         limits,
         with_frames=with_frames,
         language=active_language(),
     )
-    task = replace(shielded, reads_here=True)
+    task = replace(isolated, parses_in_worker=True)
     sent = _sent_workbooks(requests, executor.shares_files, limits)
-    outcomes = executor.run(task, sent, on_done, again=shielded)
+    outcomes = executor.run(task, sent, on_done, retry=isolated)
     for request, outcome in zip(requests, outcomes, strict=True):
         if isinstance(outcome, LostItem):
             yield [RefusedFile(request.file, _worker_lost_error())]
         else:
             known = catalogue
             if request.all_links:
-                # Most requests have none, and the registries take their time to import.
+                # Imported late: most requests have no links.
                 from xlbridge.resources.references import linked_catalogue
 
                 known = linked_catalogue(request.all_links, catalogue)
-            results = [part.whole(request.file, known) for part in outcome]
-            _give_children(results)
+            results = [parts.to_item(request.file, known) for parts in outcome]
+            _attach_children(results)
             yield results
 
 
-def _give_children(results: Iterable[ValidationResult]) -> None:
-    """Give main sheets the child sheets that come after them: each travels by itself."""
+def _attach_children(results: Iterable[ValidationResult]) -> None:
+    """Attach to main sheets the child sheets that follow them, which are sent separately."""
     main: ValidatedSheet | None = None
     for item in results:
         if not isinstance(item, ValidatedSheet) or item.resource is None:
@@ -179,70 +177,69 @@ def _give_children(results: Iterable[ValidationResult]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SentWorkbook:
-    """A workbook on its way: its path where the worker sees it, else its bytes or why not."""
+    """A request sent to a worker, with the file's content or refusal if files are not shared."""
 
-    workbook: ValidationRequest
+    request: ValidationRequest
     content: bytes | None = field(default=None, repr=False)
     refusal: XlbridgeError | None = None
 
 
 def _sent_workbooks(
-    workbooks: Iterable[ValidationRequest], shares_files: bool, limits: WorkbookLimits
+    requests: Iterable[ValidationRequest], shares_files: bool, limits: WorkbookLimits
 ) -> Iterator[_SentWorkbook]:
-    for workbook in workbooks:
+    for request in requests:
         if shares_files:
-            yield _SentWorkbook(workbook)
+            yield _SentWorkbook(request)
             continue
         try:
-            yield _SentWorkbook(workbook, content=file_content(workbook.file, limits))
+            yield _SentWorkbook(request, content=file_content(request.file, limits))
         except (UsageError, WorkbookRefused) as refusal:
-            yield _SentWorkbook(workbook, refusal=refusal)
+            yield _SentWorkbook(request, refusal=refusal)
 
 
 @dataclass(frozen=True, slots=True)
 class _ValidateWorkbook:
     """Task of a worker: validate one file.
 
-    ``reads_here`` leaves it to the worker's own process to parse the file, which may end it.
+    With ``parses_in_worker`` the worker itself parses the file, which may crash it.
     """
 
-    schemas: OwnSchemas
+    schemas: CustomSchemas
     limits: WorkbookLimits
     with_frames: bool
     language: Language
-    reads_here: bool = False
+    parses_in_worker: bool = False
 
     def __call__(self, sent: _SentWorkbook) -> list[ReportItemParts]:
         with override_language(self.language):
-            return [ReportItemParts.of(item, self.with_frames) for item in self._found(sent)]
+            return [ReportItemParts.of(item, self.with_frames) for item in self._validate(sent)]
 
-    def _found(self, sent: _SentWorkbook) -> list[ValidationResult]:
+    def _validate(self, sent: _SentWorkbook) -> list[ValidationResult]:
         if sent.refusal is not None:
-            return [RefusedFile(sent.workbook.file, sent.refusal)]
-        catalogue = self.schemas.catalogue()
+            return [RefusedFile(sent.request.file, sent.refusal)]
         if sent.content is None:
-            return self._validated(sent.workbook, catalogue)
+            return self._validate_file(sent.request)
         with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-            copy = Path(folder, sent.workbook.file.name)
+            copy = Path(folder, sent.request.file.name)
             copy.write_bytes(sent.content)
-            return self._validated(replace(sent.workbook, file=copy), catalogue)
+            return self._validate_file(replace(sent.request, file=copy))
 
-    def _validated(self, wanted: ValidationRequest, catalogue: Catalogue) -> list[ValidationResult]:
+    def _validate_file(self, request: ValidationRequest) -> list[ValidationResult]:
         source: WorkbookSource | None = None
-        if self.reads_here:
-            source = partial(read_in_process, wanted.file, self.limits, wanted.sheet)
-        return validate_file(wanted, catalogue, self.limits, source)
+        if self.parses_in_worker:
+            source = partial(read_in_process, request.file, self.limits, request.sheet)
+        return validate_file(request, self.schemas.catalogue(), self.limits, source)
 
 
 def _worker_lost_error() -> WorkbookRefused:
     return WorkbookRefused(
         "worker-lost",
         Text(
-            pt="O processo que conferia o arquivo foi encerrado pelo sistema, duas vezes.",
-            en="The process that checked the file was ended by the system, twice.",
+            pt="O processo que validava o arquivo foi encerrado pelo sistema duas vezes.",
+            en="The process that validated the file was killed by the system twice.",
         ),
         Text(
-            pt="Costuma ser falta de memória: use menos processos (--workers 1) e confira de novo.",
-            en="Mostly that is lack of memory: use fewer processes (--workers 1) and check again.",
+            pt="Costuma ser falta de memória: use menos processos (--workers 1) e valide de novo.",
+            en="The usual cause is lack of memory: use fewer processes (--workers 1) and retry.",
         ),
     )

@@ -1,7 +1,8 @@
-"""Worker process: reads tasks with one item each from standard input, writes answers to stdout.
+"""Worker process: reads tasks with one item each from stdin, writes answers to stdout.
 
-Usage: python -m xlbridge.parallel.worker_process MODULE, which is imported before the
-first task comes. The process ends with its input, and so with the process that started it.
+Usage: ``python -m xlbridge.parallel.worker_process MODULE``; the module is imported before the
+first task arrives. The process exits when its input ends, and thus with the process that started
+it.
 """
 
 import importlib
@@ -14,9 +15,9 @@ from xlbridge.processes import report_ready
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer tasks until the input ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever a library prints must not come between the answers.
+    # Output printed by a library must not be mixed with the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     importlib.import_module(sys.argv[1])
     report_ready(answers)

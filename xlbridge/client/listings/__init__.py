@@ -1,4 +1,4 @@
-"""Listings: answers as they come in, windows of update times, complete listings."""
+"""Listings: streamed answers, windows of update times, complete listings."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 from .answer import (
     ListingAnswer as ListingAnswer,
-    shape_of as shape_of,
+    record_shape as record_shape,
 )
 from .records import RecordShape as RecordShape
 from .stream import (

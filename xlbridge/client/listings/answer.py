@@ -1,8 +1,7 @@
-"""Listing answers as plain dicts, record by record while the body comes in.
+"""Answers of listings as plain dicts, record by record while the body is received.
 
-No object is built per record, so large listings stay fast, and none is kept, so they need no
-more memory than small ones. Names are in the spec's own spelling, values stay as JSON has them
-(decimal numbers exact).
+Large listings are fast, as no model is built per record, and need no more memory than small ones.
+Names have the spec's spelling, values are as in the JSON (decimal numbers exact).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from xlbridge.client.listings.records import RecordPicker, RecordShape
+from xlbridge.client.listings.records import RecordSelector, RecordShape
 from xlbridge.client.listings.stream import (
     EXACT_NUMBERS,
     FieldTest,
@@ -35,30 +34,30 @@ from xlbridge.i18n import Text
 from xlbridge.wire import Envelope, Operation, WireModel, record_model, spellings
 
 _MAX_OPENING_LENGTH = 10_000
-"""Maximum number of characters of a body that are shown, without secrets."""
+"""Number of characters of a body from which an excerpt is taken for messages."""
 
 _TRUNCATED = Text(
-    pt="A resposta parou no meio, depois de {n} {n:registro|registros}: nada diz que foram todos.",
-    en="The answer stopped midway, after {n} {n:record|records}: nothing says that they were all.",
+    pt="A resposta parou no meio, depois de {n} {n:registro|registros}: podem faltar outros.",
+    en="The answer stopped midway, after {n} {n:record|records}: others may be missing.",
 )
 _MISSING_DATA = Text(
-    pt="A resposta diz sucesso e não traz “data”: nada diz que não há registros.",
-    en="The answer says success and brings no “data”: nothing says that there are no records.",
+    pt="A resposta indica sucesso, mas não traz “data”: podem faltar registros.",
+    en="The answer reports success but has no “data”: records may be missing.",
 )
 _NOT_JSON = Text(
     pt="A resposta deixou de ser JSON depois de {n} {n:registro|registros}.",
-    en="The answer stopped being JSON after {n} {n:record|records}.",
+    en="The answer is not valid JSON after {n} {n:record|records}.",
 )
 
 ENVELOPE_NAMES: Mapping[str, str] = spellings(Envelope)
-"""Every accepted spelling of the envelope's own names."""
+"""Accepted spellings of the envelope's names, mapped to the spec's."""
 
 
 @cache
-def shape_of(model: type[WireModel], *, keep_unknown: bool = False) -> RecordShape:
-    """Return the shape of the records that a model describes."""
+def record_shape(model: type[WireModel], *, keep_unknown: bool = False) -> RecordShape:
+    """Return the shape of the records described by a model."""
     nested = {
-        name: shape_of(inner, keep_unknown=keep_unknown)
+        name: record_shape(inner, keep_unknown=keep_unknown)
         for name, field in model.model_fields.items()
         if (inner := record_model(field.annotation))
     }
@@ -66,33 +65,33 @@ def shape_of(model: type[WireModel], *, keep_unknown: bool = False) -> RecordSha
 
 
 def rows_of_data(data: Any) -> list[Any]:
-    """Return the rows of a listing's whole data: one object is one row, null is none."""
+    """Return the rows of a listing's ``data``: a single object is one row, null is none."""
     if data is None:
         return []
     return data if isinstance(data, list) else [data]
 
 
 class ListingAnswer:
-    """A successful reply to a listing's call, whose body is still to be read. Close it.
+    """A successful reply to a listing's call whose body is still to be read. Close it.
 
-    A body that is no listing raises ``TransportError`` or ``RemoteRejected``.
-    ``is_of_one`` says that a single record was asked for, which may not be there.
+    A body that is not a listing raises ``TransportError`` or ``RemoteRejected``. ``single``: one
+    record was requested, which may not exist.
     """
 
     def __init__(
-        self, operation: Operation, reply: httpx.Response, redactor: SecretRedactor, is_of_one: bool
+        self, operation: Operation, reply: httpx.Response, redactor: SecretRedactor, single: bool
     ) -> None:
         self._operation = operation
         self._reply = reply
         self._redactor = redactor
-        self._is_of_one = is_of_one
+        self._single = single
 
     def close(self) -> None:
         """Release the connection."""
         self._reply.close()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the body as it comes in, after any decompression, once.
+        """Yield the decompressed body as it is received, once.
 
         Raises ``TruncatedBody``, which ``records`` turns into ``TruncatedAnswer``.
         """
@@ -108,10 +107,10 @@ class ListingAnswer:
         numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
     ) -> Iterator[Record]:
-        """Yield the records in a body: in ``pieces``, which may be noted as they pass.
+        """Yield the records in a body; ``pieces`` may come from another source than ``pieces()``.
 
-        With tests of ``wanted`` ones, others may be left out. Only an iterator that came to its end
-        has told all.
+        With ``wanted`` tests, records that fail them may be left out. Only an exhausted iterator
+        has yielded all records.
         """
         return chain.from_iterable(self.batches(pieces, shape, numbers, wanted))
 
@@ -122,32 +121,32 @@ class ListingAnswer:
         numbers: Numbers = EXACT_NUMBERS,
         wanted: Sequence[FieldTest] = (),
     ) -> Iterator[list[Record]]:
-        """Yield the same, as many at a time as are decoded at once."""
-        picker = RecordPicker(wanted, shape.names) if wanted else None
-        text = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, picker)
+        """Yield the records in lists, each of those decoded together."""
+        selector = RecordSelector(wanted, shape.names) if wanted else None
+        reader = ListingReader(iter(pieces), ENVELOPE_NAMES, numbers, selector)
         convert = shape.converter()
         try:
-            is_object, opening = _begins_with_object(text), text.opening(_MAX_OPENING_LENGTH)
+            is_object, opening = _begins_with_object(reader), reader.opening(_MAX_OPENING_LENGTH)
             if not is_object:
                 raise self._undocumented(opening)
-            yield from map(convert, _complete_records(text, picker))
-            if rest := self._rest(text, opening):
-                yield convert(rest)
+            yield from map(convert, _read_records(reader, selector))
+            if remaining := self._remaining_rows(reader, opening):
+                yield convert(remaining)
         except UnexpectedContent as error:
             failure = TruncatedAnswer if error.truncated else TransportError
             raise failure(error.reason, CHECK_ADDRESS) from None
 
-    def _rest(self, text: ListingReader, opening: str) -> list[Any]:
-        """Check the envelope around the records; return the rows of data that is no list."""
+    def _remaining_rows(self, reader: ListingReader, opening: str) -> list[Any]:
+        """Check the envelope around the records; return the rows if ``data`` is not a list."""
         try:
-            judged = Envelope.model_validate(text.envelope)
+            envelope = Envelope.model_validate(reader.envelope)
         except ValueError:
             raise self._undocumented(opening) from None
-        outcome = classify_envelope(judged, rows_of_data, self._redactor)
+        outcome = classify_envelope(envelope, rows_of_data, self._redactor)
         if outcome is None:
             raise self._undocumented(opening)
         rows: list[Any] = data_or_raise(outcome, retryable=self._operation.retryable)
-        if not (rows or text.has_list or self._is_of_one or "data" in text.envelope):
+        if not (rows or reader.has_list or self._single or "data" in reader.envelope):
             raise UnexpectedContent(_MISSING_DATA)
         return rows
 
@@ -155,27 +154,27 @@ class ListingAnswer:
         return TransportError(describe_reply(self._reply, self._redactor, opening), CHECK_ADDRESS)
 
 
-def _begins_with_object(text: ListingReader) -> bool:
+def _begins_with_object(reader: ListingReader) -> bool:
     try:
-        return text.begins_with("{")
+        return reader.begins_with("{")
     except InvalidJson:
         return False
     except TruncatedBody:
         raise UnexpectedContent(_TRUNCATED.format(n=0), truncated=True) from None
 
 
-def _complete_records(text: ListingReader, picker: RecordPicker | None) -> Iterator[list[Any]]:
-    """Yield a reader's records, many at a time.
+def _read_records(reader: ListingReader, selector: RecordSelector | None) -> Iterator[list[Any]]:
+    """Yield a reader's batches.
 
-    Raises ``UnexpectedContent`` where the body breaks off or is not JSON.
+    Raises ``UnexpectedContent`` if the body is cut short or is not JSON.
     """
     count = 0
     try:
-        for records in text.batches():
+        for records in reader.batches():
             yield records
             count += len(records)
     except (InvalidJson, TruncatedBody) as error:
         truncated = isinstance(error, TruncatedBody) or error.ended
         reason = _TRUNCATED if truncated else _NOT_JSON
-        count += 0 if picker is None else picker.dropped
+        count += 0 if selector is None else selector.dropped
         raise UnexpectedContent(reason.format(n=count), truncated=truncated) from None

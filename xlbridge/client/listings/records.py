@@ -1,7 +1,7 @@
-"""Records of a listing: the shape of their fields, and the choice of those that are wanted.
+"""Records of a listing: the shape of their fields, and selection of the wanted ones.
 
-Where few records of many are wanted, decoding the others takes most of the time: only the fields
-that decide are decoded of each, and the others' text is dropped.
+If few records of many are wanted, decoding the others would take most of the time: only the tested
+fields of each record are decoded first.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ _Rename = Callable[[Record], Record]
 _MAX_PLANS = 1_000
 _MAX_SHOWN_LENGTH = 40
 _UNSET = object()
-"""Value of a tested field that a record lacks."""
+"""Value of a tested field that a record does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordShape:
-    """The fields of a record: every accepted spelling of their names, with the spec's own.
+    """Fields of a record: accepted spellings of their names, mapped to the spec's.
 
-    ``nested`` are the fields that hold lists of further objects. ``keep_unknown`` keeps other
-    fields as they came; else they are left out.
+    ``nested`` are the fields that contain lists of objects. ``keep_unknown`` keeps other fields
+    unchanged; otherwise they are dropped.
     """
 
     names: Mapping[str, str]
@@ -35,12 +35,12 @@ class RecordShape:
     keep_unknown: bool = False
 
     def converter(self) -> _Convert:
-        """Return what makes records of rows; it raises ``UnexpectedContent`` for no object."""
+        """Return a function from rows to records; it raises ``UnexpectedContent``."""
         nested = {name: shape.converter() for name, shape in self.nested.items()}
-        # Rows of an answer have the same fields nearly always: what to do is worked out once.
+        # The rows of an answer nearly always have the same fields: renaming is planned once.
         plans: dict[tuple[str, ...], _Rename | None] = {}
 
-        def renamed(rows: list[Any]) -> list[Record]:
+        def rename_fields(rows: list[Any]) -> list[Record]:
             for row in rows:
                 _require_object(row)
             fields = list(map(tuple, rows))
@@ -52,13 +52,13 @@ class RecordShape:
                 and all(map(fields[0].__eq__, fields))
             ):
                 return rows
-            for one in set(fields) - plans.keys():
-                plans[one] = self._renaming(one)
+            for names in set(fields) - plans.keys():
+                plans[names] = self._plan_renaming(names)
             with_plans = zip(rows, map(plans.__getitem__, fields), strict=True)
             return [row if rename is None else rename(row) for row, rename in with_plans]
 
         def convert(rows: list[Any]) -> list[Record]:
-            records = renamed(rows) if rows else []
+            records = rename_fields(rows) if rows else []
             for name, convert_items in nested.items():
                 for record in records:
                     items = record.get(name)
@@ -69,8 +69,8 @@ class RecordShape:
 
         return convert
 
-    def _renaming(self, fields: Sequence[str]) -> _Rename | None:
-        """Return what makes a record of a row with these fields, None where it is one already."""
+    def _plan_renaming(self, fields: Sequence[str]) -> _Rename | None:
+        """Return a function from a row with these fields to a record; None if nothing changes."""
         new = [self.names.get(name, name if self.keep_unknown else None) for name in fields]
         if new == list(fields):
             return None
@@ -82,16 +82,16 @@ def _require_list(record: Record, name: str) -> None:
     if not isinstance(record[name], list):
         raise UnexpectedContent(
             Text(
-                pt="{place}: o campo {field} veio como {kind}, e a interface documenta uma lista.",
-                en="{place}: the field {field} came as {kind}, and the interface documents a list.",
+                pt="{record}: o campo {field} veio como {type}; a interface documenta uma lista.",
+                en="{record}: the field {field} is a {type}; the interface documents a list.",
             ).format(
-                place=_first_fields(record, name), field=name, kind=type(record[name]).__name__
+                record=_first_fields(record, name), field=name, type=type(record[name]).__name__
             )
         )
 
 
 def _first_fields(record: Record, but: str) -> str:
-    """Name a record whose key is not known: an interface's objects begin with it."""
+    """Describe a record whose key is unknown by its first fields, which usually contain it."""
     plain = ((n, v) for n, v in record.items() if isinstance(v, str | int | Decimal) and n != but)
     return ", ".join(f"{name} {str(value)[:_MAX_SHOWN_LENGTH]}" for name, value in islice(plain, 3))
 
@@ -101,63 +101,61 @@ def _require_object(row: Any) -> None:
         raise UnexpectedContent(
             Text(
                 pt="Um registro da listagem não é um objeto: veio {kind}.",
-                en="A record of the listing is not an object: {kind} came.",
+                en="A record of the listing is not an object but a {kind}.",
             ).format(kind=type(row).__name__)
         )
 
 
-class RecordPicker:
-    """Choice of the records that pass one of some tests, or lack a field that is tested.
+class RecordSelector:
+    """Selection of the records that pass any of some tests, or lack a tested field.
 
-    No record is dropped that may have a field which none before it had, so that the others tell
-    all fields that there are. ``names`` has every accepted spelling of a record's fields.
+    A record that may be the first to have a field is never dropped, so that the selected ones show
+    all fields in use. ``names`` maps the accepted spellings of a record's fields.
     """
 
     def __init__(self, tests: Sequence[FieldTest], names: Mapping[str, str]) -> None:
-        import msgspec  # Here, not above: most commands read no long listing.
+        import msgspec  # Imported late: most commands read no long listing.
 
         self.dropped = 0
         self._names = names
         self._unseen = {f'"{spelling}"': name for spelling, name in names.items()}
-        fields = {f"field_{at}": name for at, name in enumerate({name for name, _ in tests})}
-        self._tests = [
-            (field, test) for field, name in fields.items() for of, test in tests if of == name
-        ]
-        of_tests = msgspec.defstruct(
+        fields = {name: f"field_{n}" for n, name in enumerate({name for name, _ in tests})}
+        self._tests = [(fields[name], test) for name, test in tests]
+        tested_fields = msgspec.defstruct(
             "TestedFields",
-            [(field, Any, _UNSET) for field in fields],
-            rename=fields,
+            [(field, Any, _UNSET) for field in fields.values()],
+            rename={field: name for name, field in fields.items()},
             gc=False,
         )
-        self._tested = msgspec.json.Decoder(list[of_tests], float_hook=Decimal)  # type: ignore[valid-type]
+        self._tested = msgspec.json.Decoder(list[tested_fields], float_hook=Decimal)  # type: ignore[valid-type]
         self._texts = msgspec.json.Decoder(list[msgspec.Raw])
 
-    def picked(self, text: str) -> str:
-        """Return a JSON list of objects with those that are wanted only; or as it is."""
+    def select(self, text: str) -> str:
+        """Return a JSON list of objects reduced to the wanted ones, or unchanged."""
         if any(map(text.__contains__, self._unseen)):
             return text
         try:
             wanted = self._are_wanted(self._tested.decode(text))
-            kept = compress(self._texts.decode(text), wanted) if any(wanted) else ()
+            selected = compress(self._texts.decode(text), wanted) if any(wanted) else ()
         except (ValueError, RecursionError):
             return text
         self.dropped += len(wanted) - sum(wanted)
-        return f"[{','.join(bytes(one).decode() for one in kept)}]"
+        return f"[{','.join(bytes(item).decode() for item in selected)}]"
 
-    def note(self, records: Iterable[Any]) -> None:
-        """Note the fields of records that were decoded."""
+    def note_fields(self, records: Iterable[Any]) -> None:
+        """Note the fields of decoded records as seen."""
         if self._unseen:
-            objects = (one for one in records if isinstance(one, dict))
-            seen = {self._names.get(name) for one in objects for name in one}
+            objects = (record for record in records if isinstance(record, dict))
+            seen = {self._names.get(key) for record in objects for key in record}
             self._unseen = {text: n for text, n in self._unseen.items() if n not in seen}
 
     def _are_wanted(self, rows: Sequence[Any]) -> list[bool]:
-        found = [False] * len(rows)
+        wanted = [False] * len(rows)
         for name, test in self._tests:
             values = [getattr(row, name) for row in rows]
             passed = test([None if value is _UNSET else value for value in values])
-            found = [
-                was or now or value is _UNSET
-                for was, now, value in zip(found, passed, values, strict=True)
+            wanted = [
+                before or now or value is _UNSET
+                for before, now, value in zip(wanted, passed, values, strict=True)
             ]
-        return found
+        return wanted

@@ -1,8 +1,8 @@
 """Streaming reader of a listing's answer: JSON in pieces, and the envelope.
 
-Plain data only, without models. The standard library's decoder says what is JSON; of long texts
-msgspec decodes what it can, which takes half the time. Numbers with a point or an exponent are
-``Decimal``, so that money stays exact, unless the caller converts them.
+Builds plain data, no models. The standard library's decoder defines what is valid JSON; long texts
+are decoded by msgspec if it can, in half the time. Numbers with a point or an exponent are
+``Decimal`` unless the caller provides parsers, so that money stays exact.
 """
 
 import codecs
@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Any
 from xlbridge.i18n import Text
 
 if TYPE_CHECKING:
-    from xlbridge.client.listings.records import RecordPicker
+    from xlbridge.client.listings.records import RecordSelector
 
 
 class UnexpectedContent(ValueError):
-    """A body that is not what the interface documents; ``reason`` says what came instead.
-
-    ``truncated`` says that it broke off before its end.
-    """
+    """A body is not what the interface documents; ``truncated`` if it was cut short."""
 
     def __init__(self, reason: Text, *, truncated: bool = False) -> None:
         super().__init__(reason)
@@ -34,36 +31,36 @@ class UnexpectedContent(ValueError):
 
 
 class TruncatedBody(Exception):
-    """A body broke off before its end."""
+    """A body was cut short."""
 
 
 _MAX_VALUE_LENGTH = 64 * 2**20
-"""Maximum number of characters of one value; a longer one is no record of anything."""
+"""Maximum number of characters of one value, far above any record."""
 
 _MAX_TOKEN_LENGTH = 16
-"""An error farther than this from the end of the text so far stays one, whatever follows."""
+"""A syntax error farther than this from the end of the text read cannot be due to the cut."""
 
 _MAX_DIGITS, _MAX_EXPONENT = 400, 400
-"""Limits of a number: digits, and power of ten; none of a business comes near."""
+"""Limits of a number's digits and power of ten, far above any amount."""
 
 _PIECE_SIZE = 2**17
-"""Bytes of a body that are read at once, where they come in smaller pieces."""
+"""Number of bytes in which smaller pieces of a body are collected."""
 
 _MAX_CACHED_NUMBERS = 10_000
 
 _SAMPLE_STEP = 50
 _SAMPLED_DIGITS = re.compile(rf"[0-9]{{{_MAX_DIGITS // _SAMPLE_STEP}}}")
-"""Sampled characters of a whole number that is too long: digits, all of them."""
+"""Match in a sample of a text's characters if the text has an integer that is too long."""
 
 _OBJECT_OPENING = re.compile(r'(\{"[^"\\]+")(?::(?:"[^"\\]*"|[-+.0-9A-Za-z]+)(,"[^"\\]+"))?')
-"""The first name of an object, and the second where a plain value stands between them."""
+"""The first name of an object, and the second one if a plain value precedes it."""
 
 _NUMBER_CONTINUATION = re.compile(r"\.?|[eE][+-]?")
-"""Text that may follow the beginning of a number where a piece ends."""
+"""Text between a decoded number and the end of a piece, after which the number may continue."""
 
 
 class InvalidJson(ValueError):
-    """The text is no JSON; ``ended`` says that it ended too early."""
+    """The text is not JSON; ``ended`` if it ended too early."""
 
     def __init__(self, *, ended: bool = False) -> None:
         super().__init__("JSON ended too early" if ended else "not JSON")
@@ -76,156 +73,153 @@ def refuse_constant(_name: str) -> Any:
 
 
 Numbers = tuple[Callable[[str], Any], Callable[[str], Any]]
-"""Parsers of a number's text: of one with a point or an exponent, and of a whole one."""
+"""Parsers of numbers: those with a point or an exponent, and integers."""
 
 EXACT_NUMBERS: Numbers = (Decimal, int)
 
 
 @cache
 def exact_decoder(
-    numbers: Numbers = EXACT_NUMBERS, *, short_wholes: bool = False
+    numbers: Numbers = EXACT_NUMBERS, *, short_integers: bool = False
 ) -> json.JSONDecoder:
-    """Return a decoder of exact numbers within bounds; it raises ``ValueError``.
+    """Return a decoder of exact numbers within limits; it raises ``ValueError``.
 
-    ``short_wholes`` promises that no whole number is too long, which saves a call for each.
+    ``short_integers`` promises that no integer is too long, which saves a check for each.
     """
-    make_decimal, make_whole = numbers
+    parse_decimal, parse_integer = numbers
 
-    def decimal(text: str) -> Any:
-        return make_decimal(_bounded(text))
+    def parse_limited_decimal(text: str) -> Any:
+        return parse_decimal(_require_in_limits(text))
 
-    def whole(text: str) -> Any:
+    def parse_limited_integer(text: str) -> Any:
         if len(text) > _MAX_DIGITS:
             raise InvalidJson
-        return make_whole(text)
+        return parse_integer(text)
 
     return json.JSONDecoder(
-        parse_float=decimal,
-        parse_int=make_whole if short_wholes else whole,
+        parse_float=parse_limited_decimal,
+        parse_int=parse_integer if short_integers else parse_limited_integer,
         parse_constant=refuse_constant,
     )
 
 
-def has_short_wholes(text: str) -> bool:
-    """Tell whether no whole number of a JSON text can be too long, by a sample of its digits."""
+def has_short_integers(text: str) -> bool:
+    """Return whether no integer in a JSON text can be too long, judging by a sample."""
     return _SAMPLED_DIGITS.search(text[::_SAMPLE_STEP]) is None
 
 
-class _KnownNumbers(dict[str, Any]):
-    """Values of numbers by their text: most numbers of a listing come many times."""
+class _NumberCache(dict[str, Any]):
+    """Parsed numbers by their text: most numbers of a listing occur many times."""
 
-    def __init__(self, make: Callable[[str], Any]) -> None:
-        self._make = make
+    def __init__(self, parse: Callable[[str], Any]) -> None:
+        self._parse = parse
 
     def __missing__(self, text: str) -> Any:
         if len(self) >= _MAX_CACHED_NUMBERS:
             self.clear()
-        value = self[text] = self._make(_bounded(text))
+        value = self[text] = self._parse(_require_in_limits(text))
         return value
 
 
-def _quick_decoder(numbers: Numbers) -> Callable[[str], Any]:
-    """Return what decodes a text as the exact decoder does, but for whole numbers that are long.
+def _fast_decoder(numbers: Numbers) -> Callable[[str], Any]:
+    """Return a function that decodes a text as the exact decoder does, without limiting integers.
 
-    It raises ``ValueError`` where it cannot, also for some of what the exact one can.
+    It raises ``ValueError`` for invalid JSON, and for some texts that the exact decoder accepts.
     """
-    make_decimal, make_whole = numbers
-    if make_whole is not int:
+    parse_decimal, parse_integer = numbers
+    if parse_integer is not int:
         return exact_decoder(numbers).decode
-    import msgspec  # Here, not above: most commands read no long listing.
+    import msgspec  # Imported late: most commands read no long listing.
 
-    # What stays a text is checked in less time than it is looked up.
-    make = _bounded if make_decimal is str else _KnownNumbers(make_decimal).__getitem__
-    return msgspec.json.Decoder(float_hook=make).decode
+    # A number that stays text is checked faster than it is looked up.
+    parse = _require_in_limits if parse_decimal is str else _NumberCache(parse_decimal).__getitem__
+    return msgspec.json.Decoder(float_hook=parse).decode
 
 
-def _bounded(text: str) -> str:
+def _require_in_limits(text: str) -> str:
+    """Raise ``InvalidJson`` for a number that would take excessive time or memory."""
     if len(text) > _MAX_DIGITS or "e" in text or "E" in text:
-        _require_bounded(text)
+        try:
+            in_limits = len(text) <= _MAX_DIGITS and abs(Decimal(text).adjusted()) <= _MAX_EXPONENT
+        except InvalidOperation:
+            in_limits = False
+        if not in_limits:
+            raise InvalidJson
     return text
 
 
-def _require_bounded(text: str) -> None:
-    """Raise ``InvalidJson`` for a number that takes ages, or all memory, to write out."""
-    try:
-        bounded = len(text) <= _MAX_DIGITS and abs(Decimal(text).adjusted()) <= _MAX_EXPONENT
-    except InvalidOperation:
-        bounded = False
-    if not bounded:
-        raise InvalidJson
-
-
 class JsonReader:
-    """A JSON text in UTF-8 whose pieces are asked for as they are needed.
+    """Reader of a JSON text in UTF-8 that is received in pieces.
 
-    ``picker`` drops items of lists. Every method raises ``InvalidJson``, and whatever ``pieces``
-    raises.
+    ``selector`` drops items of lists. Every method raises ``InvalidJson``, and the exceptions of
+    ``pieces``.
     """
 
     def __init__(
         self,
         pieces: Iterator[bytes],
         numbers: Numbers = EXACT_NUMBERS,
-        picker: "RecordPicker | None" = None,
+        selector: "RecordSelector | None" = None,
     ) -> None:
         self._pieces = pieces
         self._numbers = numbers
-        self._broken: TruncatedBody | None = None
-        self._quick: Callable[[str], Any] | None = None
-        self._picker = picker
+        self._truncation: TruncatedBody | None = None
+        self._fast_decode: Callable[[str], Any] | None = None
+        self._selector = selector
         self._decode = exact_decoder(numbers).raw_decode
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
-        self._at = 0
+        self._position = 0
         self._one_by_one = False
 
     def peek(self) -> str:
-        """Return the next character that is no blank, "" at the end."""
+        """Return the next character that is not whitespace, "" at the end."""
         while True:
-            rest = self._text[self._at : self._at + 1]
-            if rest and rest not in " \t\r\n":
-                return rest
-            if rest:
-                self._at += 1
-            elif not self._more():
+            character = self._text[self._position : self._position + 1]
+            if character and character not in " \t\r\n":
+                return character
+            if character:
+                self._position += 1
+            elif not self._receive():
                 return ""
 
-    def accept(self, mark: str) -> bool:
-        """Pass over ``mark`` if it comes next, and say whether it did."""
-        found = self.peek() == mark
-        self._at += found
+    def accept(self, character: str) -> bool:
+        """Skip ``character`` if it is next, and return whether it was."""
+        found = self.peek() == character
+        self._position += found
         return found
 
-    def expect(self, mark: str) -> None:
-        """Pass over ``mark``, which must come next; "" is the end of the text."""
-        if self.peek() != mark:
+    def expect(self, character: str) -> None:
+        """Skip ``character``, which must be next; "" is the end of the text."""
+        if self.peek() != character:
             raise InvalidJson(ended=not self.peek())
-        self._at += len(mark)
+        self._position += len(character)
 
     def value(self) -> Any:
-        """Read one whole value."""
+        """Read one complete value."""
         if not self.peek():
             raise InvalidJson(ended=True)
         while True:
-            # An object that has come in half is not tried: the failure takes longer than this.
-            if self._text[self._at] == "{" and self._text.find("}", self._at) < 0 and self._more():
+            # Searching for the end of an object is faster than a failed attempt to decode it.
+            start = self._position
+            if self._text[start] == "{" and self._text.find("}", start) < 0 and self._receive():
                 continue
             try:
-                value, end = self._decode(self._text, self._at)
+                value, end = self._decode(self._text, start)
             except json.JSONDecodeError as error:
                 if self._is_final(error):
                     raise InvalidJson from None
-                if not self._more():
+                if not self._receive():
                     raise InvalidJson(ended=True) from None
                 continue
             except RecursionError:
                 raise InvalidJson from None
-            # A number may go on in the next piece, behind its point too.
-            may_go_on = isinstance(value, int | Decimal | str) and _NUMBER_CONTINUATION.fullmatch(
-                self._text, end
-            )
-            if not may_go_on or not self._more():
-                self._at = end
+            # A number may continue in the next piece, even after its point.
+            may_continue = isinstance(
+                value, int | Decimal | str
+            ) and _NUMBER_CONTINUATION.fullmatch(self._text, end)
+            if not may_continue or not self._receive():
+                self._position = end
                 return value
 
     def items(self) -> Iterator[Any]:
@@ -233,106 +227,108 @@ class JsonReader:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
-        """Read a list, and yield its items, as many at a time as are decoded at once."""
+        """Read a list, and yield its items in lists, each of those decoded together."""
         self.expect("[")
         if self.accept("]"):
             return
         while True:
-            while objects := self._objects_at_once():
+            while objects := self._read_objects():
                 yield objects
-                with suppress(TruncatedBody):  # What is whole of the rest comes first.
-                    self._more()
+                with suppress(TruncatedBody):  # Complete items in the rest are yielded first.
+                    self._receive()
             yield [self.value()]
             if not self.accept(","):
                 break
         self.expect("]")
 
-    def _objects_at_once(self) -> list[Any]:
-        """Read the objects of a list that are whole in the text so far, but for the last.
+    def _read_objects(self) -> list[Any]:
+        """Decode together all complete objects received of a list, except the last.
 
-        They go up to where an object seems to begin as the first did: with the same two names, as
-        objects within it may begin with the same one. What stands before that, put in brackets,
-        is one list only where no text, no inner list and no number was cut. Nothing is read where
-        it is not: then each item is read by itself.
+        They end where the last object seems to begin: with the same two names as the first one, as
+        nested objects may share one name with it. If that guess is wrong, within a string or a
+        nested list, the text up to there in brackets is not valid JSON; then nothing is read, and
+        the items are read one by one.
         """
         self.peek()
-        end = -1 if self._one_by_one else self._last_opening()
+        end = -1 if self._one_by_one else self._last_object_end()
         if end == -1:
             return []
-        # Of what is left of this text, nothing is tried twice.
+        # The rest of the text received is not tried again.
         self._one_by_one = True
-        text = f"[{self._text[self._at : end + 1]}]"
-        if self._picker is not None:
-            text = self._picker.picked(text)
-        items = self._decoded_list(text)
+        text = f"[{self._text[self._position : end + 1]}]"
+        if self._selector is not None:
+            text = self._selector.select(text)
+        items = self._decode_list(text)
         if items is None:
             return []
-        self._at = end + 2
-        if self._picker is not None:
-            self._picker.note(items)
+        self._position = end + 2
+        if self._selector is not None:
+            self._selector.note_fields(items)
         return items
 
-    def _last_opening(self) -> int:
-        """Return where the text has the last ``},`` before an object that begins as this one."""
-        first = _OBJECT_OPENING.match(self._text, self._at)
+    def _last_object_end(self) -> int:
+        """Return the position of the last ``},`` before an object that begins like this one."""
+        first = _OBJECT_OPENING.match(self._text, self._position)
         if first is None:
             return -1
         end = len(self._text)
-        while (end := self._text.rfind(f"}},{first[1]}", self._at, end)) != -1:
+        while (end := self._text.rfind(f"}},{first[1]}", self._position, end)) != -1:
             other = _OBJECT_OPENING.match(self._text, end + 2)
             if other is not None and other[2] == first[2]:
                 break
         return end
 
-    def _decoded_list(self, text: str) -> list[Any] | None:
-        """Decode a list, None where the text is none."""
-        short = has_short_wholes(text)
-        if self._quick is None:
-            self._quick = _quick_decoder(self._numbers)
+    def _decode_list(self, text: str) -> list[Any] | None:
+        """Decode a list; return None if the text is not one."""
+        short = has_short_integers(text)
+        if self._fast_decode is None:
+            self._fast_decode = _fast_decoder(self._numbers)
         if short:
             with suppress(ValueError, RecursionError):
-                found: list[Any] = self._quick(text)
-                return found
+                decoded: list[Any] = self._fast_decode(text)
+                return decoded
         try:
-            items, length = exact_decoder(self._numbers, short_wholes=short).raw_decode(text)
+            items, length = exact_decoder(self._numbers, short_integers=short).raw_decode(text)
         except (ValueError, RecursionError):
             return None
         return list(items) if length == len(text) else None
 
     def opening(self, length: int) -> str:
-        """Return what comes next, as far as it has come in."""
-        return self._text[self._at : self._at + length]
+        """Return up to ``length`` characters of the text received and not yet read."""
+        return self._text[self._position : self._position + length]
 
     def _is_final(self, error: json.JSONDecodeError) -> bool:
+        """Return whether an error remains, whatever is received next."""
         unended = error.msg.startswith("Unterminated string")
         return not unended and error.pos < len(self._text) - _MAX_TOKEN_LENGTH
 
-    def _more(self) -> bool:
-        """Take in at least as much again as is there unread; say whether anything came.
+    def _receive(self) -> bool:
+        """Receive at least as much text as is unread; return whether there was any.
 
-        Doubling keeps a value that spans many pieces from being tried at each of them.
+        Doubling avoids decoding a value that spans many pieces after each of them.
         """
-        rest = self._text[self._at :]
-        if len(rest) > _MAX_VALUE_LENGTH:
+        unread = self._text[self._position :]
+        if len(unread) > _MAX_VALUE_LENGTH:
             raise InvalidJson
-        came: list[str] = []
-        missing = max(1, len(rest))
+        received: list[str] = []
+        missing = max(1, len(unread))
         while missing > 0:
-            text, ended = self._decoded()
-            came.append(text)
+            text, ended = self._next_text()
+            received.append(text)
             missing -= len(text)
             if ended:
                 break
-        self._text, self._at, self._one_by_one = rest + "".join(came), 0, False
-        return any(came)
+        self._text, self._position, self._one_by_one = unread + "".join(received), 0, False
+        return any(received)
 
-    def _decoded(self) -> tuple[str, bool]:
-        if self._broken is not None:
-            raise self._broken
+    def _next_text(self) -> tuple[str, bool]:
+        """Return the text of the next piece, and whether it was the end."""
+        if self._truncation is not None:
+            raise self._truncation
         try:
             piece = next(self._pieces, None)
-        except TruncatedBody as broken:
-            self._broken = broken
+        except TruncatedBody as truncation:
+            self._truncation = truncation
             raise
         try:
             return self._utf8.decode(piece or b"", final=piece is None), piece is None
@@ -340,8 +336,8 @@ class JsonReader:
             raise InvalidJson(ended=piece is None) from None
 
 
-def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield larger pieces; those that came before an exception too."""
+def _collect(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield larger pieces, including those received before an exception."""
     waiting: list[bytes] = []
     size = 0
     try:
@@ -360,12 +356,12 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class ListingReader:
-    """An envelope while it comes in, piece by piece, whose ``data`` is not kept.
+    """Reader of an envelope in pieces, which does not keep a list in ``data``.
 
-    ``names`` has every accepted spelling of the envelope's own names. ``envelope`` is whole once
-    ``records`` has come to its end; ``data`` is in it only where it is no list. ``has_list`` says
-    whether a list came; of it ``picker`` drops records. Every method raises ``InvalidJson``, and
-    whatever ``pieces`` raises.
+    ``names`` maps the accepted spellings of the envelope's names. ``envelope`` is complete once
+    ``records`` is exhausted; it contains ``data`` only if that is not a list. ``has_list``: a list
+    was read, from which ``selector`` drops records. Every method raises ``InvalidJson``, and the
+    exceptions of ``pieces``.
     """
 
     def __init__(
@@ -373,45 +369,45 @@ class ListingReader:
         pieces: Iterator[bytes],
         names: Mapping[str, str],
         numbers: Numbers = EXACT_NUMBERS,
-        picker: "RecordPicker | None" = None,
+        selector: "RecordSelector | None" = None,
     ) -> None:
         self.envelope: dict[str, Any] = {}
         self.has_list = False
         self._names = names
-        self._text = JsonReader(_gathered(pieces), numbers, picker)
+        self._json = JsonReader(_collect(pieces), numbers, selector)
 
-    def begins_with(self, mark: str) -> bool:
-        """Say whether a mark comes first."""
-        return self._text.peek() == mark
+    def begins_with(self, character: str) -> bool:
+        """Return whether a character is next."""
+        return self._json.peek() == character
 
     def opening(self, length: int) -> str:
-        """Return the text from where it is read now, as far as it has come in."""
-        return self._text.opening(length)
+        """Return up to ``length`` characters of the text received and not yet read."""
+        return self._json.opening(length)
 
     def records(self) -> Iterator[Any]:
-        """Yield the items of ``data`` as they come in, unless the envelope has failed before."""
+        """Yield the items of ``data``, unless the envelope has reported a failure before it."""
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
-        """Yield the same, as many at a time as are decoded at once."""
-        text = self._text
-        text.expect("{")
+        """Yield the items in lists, each of those decoded together."""
+        reader = self._json
+        reader.expect("{")
         while True:
-            name = text.value()
-            text.expect(":")
+            name = reader.value()
+            reader.expect(":")
             member = self._names.get(name) if isinstance(name, str) else None
-            if member == "data" and text.peek() == "[" and self.envelope.get("success", True):
+            if member == "data" and reader.peek() == "[" and self.envelope.get("success", True):
                 self.has_list = True
-                yield from text.batches()
+                yield from reader.batches()
             else:
-                self.envelope[member or str(name)] = text.value()
-            if not text.accept(","):
+                self.envelope[member or str(name)] = reader.value()
+            if not reader.accept(","):
                 break
-        text.expect("}")
-        text.expect("")
+        reader.expect("}")
+        reader.expect("")
 
 
 Record = dict[str, Any]
 
 FieldTest = tuple[str, Callable[[Sequence[Any]], Sequence[bool]]]
-"""Name of a field, and whether records with such values of it are wanted."""
+"""Name of a field, and a test of its values that selects records."""

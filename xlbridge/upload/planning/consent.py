@@ -75,7 +75,7 @@ class ConsentRequest:
         ).format(
             rows=self.job.counted["read"],
             resource=spec.resource,
-            place=self.target.place,
+            place=self.target.label,
             mode=mode_name(spec.mode),
             parts=_parts_text(self.job),
         )
@@ -99,7 +99,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
         en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; left: {left}",
     ).format(
         job=request.job.undo_of,
-        place=request.target.place,
+        place=request.target.label,
         rows=len(request.job.spec.rows),
         left=len(request.job.last("left") or ()),
     )

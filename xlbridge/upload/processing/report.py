@@ -184,7 +184,7 @@ def process_plan_lines(
         "{already}; cannot: {left}",
     ).format(
         listing=listing,
-        place=target.place,
+        place=target.label,
         n=counts[RecordAction.PROCESS],
         already=counts[RecordAction.ALREADY],
         left=counts[RecordAction.LEFT],

@@ -1,4 +1,4 @@
-"""What comes from another process is data, or is not taken in.
+"""Messages from another process contain only data, or are refused.
 
 Inside: parallel.
 """
@@ -25,7 +25,7 @@ _TEXT = Text(pt="Não.", en="No.")
 
 
 class Harm:
-    """What a process that was taken over could send."""
+    """A message that a compromised process could send."""
 
     def __init__(self, function: object, *arguments: object) -> None:
         self.called = function, arguments
@@ -69,14 +69,14 @@ def test_data_arrives() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_errors_arrive_as_they_were(error: XlbridgeError) -> None:
-    there = unpack(pack(error))
-    assert type(there) is type(error)
-    assert (there.args, vars(there)) == (error.args, vars(error))
-    assert str(there) == str(error)
+def test_errors_arrive_unchanged(error: XlbridgeError) -> None:
+    received = unpack(pack(error))
+    assert type(received) is type(error)
+    assert (received.args, vars(received)) == (error.args, vars(error))
+    assert str(received) == str(error)
 
 
-def test_columns_arrive_as_they_were() -> None:
+def test_columns_arrive_unchanged() -> None:
     frame = pd.DataFrame(
         {
             "text": pd.Series(["á", None, ""], dtype="str"),
@@ -87,5 +87,5 @@ def test_columns_arrive_as_they_were() -> None:
         }
     )
     for sent in (frame, frame.iloc[:0]):
-        there = join_frame(unpack(pack(split_frame(sent))), len(sent))
-        pd.testing.assert_frame_equal(there, sent)
+        received = join_frame(unpack(pack(split_frame(sent))), len(sent))
+        pd.testing.assert_frame_equal(received, sent)
