@@ -77,20 +77,20 @@ handle_creation(PAYABLE_CREATE, PayableRegistration)
 @handles(RECEIVABLE_LIST_OPEN)
 @handles(RECEIVABLE_LIST_SETTLED)
 def list_receivables(call: Call) -> list[Receivable]:
-    settled = receivables.c.dataDeBaixa.is_not(None)
-    wanted = settled if call.operation is RECEIVABLE_LIST_SETTLED else ~settled
+    is_settled = receivables.c.dataDeBaixa.is_not(None)
+    in_state = is_settled if call.operation is RECEIVABLE_LIST_SETTLED else ~is_settled
     client = call.query_as(ReceivableQuery).codigoDoCliente
     if client is None:
-        return read_receivables(call.connection, wanted)
-    found = clients.c.codigoDoCliente == client
-    call.require_row(found, "codigoDoCliente", "Cliente não encontrado.")
-    return read_receivables(call.connection, wanted, receivables.c.codigoDoCliente == client)
+        return read_receivables(call.connection, in_state)
+    by_code = clients.c.codigoDoCliente == client
+    call.require_row(by_code, "codigoDoCliente", "Cliente não encontrado.")
+    return read_receivables(call.connection, in_state, receivables.c.codigoDoCliente == client)
 
 
 @handles(RECEIVABLE_FIND)
 def find_receivable(call: Call) -> Receivable | None:
-    wanted = receivables.c.idws == call.query_as(ReceivableLookup).idws
-    return next(iter(read_receivables(call.connection, wanted)), None)
+    by_idws = receivables.c.idws == call.query_as(ReceivableLookup).idws
+    return next(iter(read_receivables(call.connection, by_idws)), None)
 
 
 @handles(PAYABLE_UPDATE)
@@ -100,10 +100,10 @@ def alter_payable(call: Call) -> Payable:
     _require_open(call, key)
     require_no_problems(PayableRegistration(call.connection, call.now).problems(change))
     values = change.model_dump(exclude={"rateio", *TITLE_KEY})
-    call.connection.execute(update(payables).where(title_condition(payables, key)).values(values))
-    call.connection.execute(
-        delete(payable_allocations).where(owner_condition(payable_allocations, key))
-    )
+    by_key = _key_condition(payables, TITLE_KEY, key)
+    call.connection.execute(update(payables).where(by_key).values(values))
+    of_title = _key_condition(payable_allocations, OWNER_KEY, key)
+    call.connection.execute(delete(payable_allocations).where(of_title))
     parts = list(allocation_rows(key, allocations_of(change)))
     if parts:
         call.connection.execute(insert(payable_allocations), parts)
@@ -113,50 +113,45 @@ def alter_payable(call: Call) -> Payable:
 @handles(PAYABLE_LIST_OPEN)
 @handles(PAYABLE_LIST_SETTLED)
 def list_payables(call: Call) -> list[Payable]:
-    settled = payables.c.dataDeBaixa.is_not(None)
-    wanted = settled if call.operation is PAYABLE_LIST_SETTLED else ~settled
-    return read_payables(call.connection, wanted)
+    is_settled = payables.c.dataDeBaixa.is_not(None)
+    in_state = is_settled if call.operation is PAYABLE_LIST_SETTLED else ~is_settled
+    return read_payables(call.connection, in_state)
 
 
 @handles(PAYABLE_GET)
 def show_payable(call: Call) -> Payable:
-    return _payable(call, _key_in_path(call))
+    return _payable(call, _path_key(call))
 
 
 @handles(PAYABLE_DELETE)
 def delete_payable(call: Call) -> Payable:
-    key = _key_in_path(call)
+    key = _path_key(call)
     _require_open(call, key)
     title = _payable(call, key)
-    call.connection.execute(delete(payables).where(title_condition(payables, key)))
+    call.connection.execute(delete(payables).where(_key_condition(payables, TITLE_KEY, key)))
     return title
 
 
-def _key_in_path(call: Call) -> tuple[int, ...]:
+def _path_key(call: Call) -> tuple[int, ...]:
     return tuple(call.path[name] for name in ("ex", "fil", "nrtrs", "seqtrs"))
 
 
 def _payable(call: Call, key: Sequence[int]) -> Payable:
-    found = read_payables(call.connection, title_condition(payables, key))
-    title = first_or_404(found, "numeroDaTransacao", "Título não encontrado.")
-    fields = tuple(payable_files.c[name] for name in Attachment.model_fields)
-    this = owner_condition(payable_files, key)
-    return title.model_copy(
-        update={
-            "Arquivos": call.read_attachments(
-                select(*fields).where(this).order_by(payable_files.c.Id)
-            )
-        }
-    )
+    titles = read_payables(call.connection, _key_condition(payables, TITLE_KEY, key))
+    title = first_or_404(titles, "numeroDaTransacao", "Título não encontrado.")
+    columns = tuple(payable_files.c[name] for name in Attachment.model_fields)
+    of_title = _key_condition(payable_files, OWNER_KEY, key)
+    files = select(*columns).where(of_title).order_by(payable_files.c.Id)
+    return title.model_copy(update={"Arquivos": call.read_attachments(files)})
 
 
 def _require_open(call: Call, key: Sequence[int]) -> None:
-    """Raise ``RequestError``: 404 without such a title, 400 for one that is settled."""
-    wanted = select(payables.c.dataDeBaixa).where(title_condition(payables, key))
-    found = call.connection.execute(wanted).one_or_none()
-    if found is None:
+    """Raise ``RequestError``: 404 if there is no such title, 400 if it is settled."""
+    by_key = _key_condition(payables, TITLE_KEY, key)
+    title = call.connection.execute(select(payables.c.dataDeBaixa).where(by_key)).one_or_none()
+    if title is None:
         raise not_found("numeroDaTransacao", "Título não encontrado.")
-    if found.dataDeBaixa is not None:
+    if title.dataDeBaixa is not None:
         raise invalid(("numeroDaTransacao", "O título já foi baixado e não pode ser alterado."))
 
 
@@ -169,37 +164,33 @@ _COPIED = set(StatementLine.model_fields) - {"rateio"}
 @handles(CASH_STATEMENT)
 def show_statement(call: Call) -> Statement:
     query = call.query_as(StatementQuery)
-    name = _account_name(call, query.codigoDaContaCorrente)
-    before = _settled_before(call, receivables) - _settled_before(call, payables)
+    by_code = accounts.c.code == query.codigoDaContaCorrente
+    account = call.connection.scalar(select(accounts.c.name).where(by_code))
+    if account is None:
+        raise not_found("codigoDaContaCorrente", "Conta corrente não encontrada.")
+    initial_balance = _settled_before(call, receivables) - _settled_before(call, payables)
     titles: list[Receivable | Payable] = [
         *read_receivables(call.connection, *_settled_in_period(call, receivables)),
         *read_payables(call.connection, *_settled_in_period(call, payables)),
     ]
-    lines = list(_statement_lines(sorted(titles, key=attrgetter("dataDeBaixa")), before))
-    income = _total_of_kind(lines, _INCOME)
-    expense = _total_of_kind(lines, _EXPENSE)
+    titles.sort(key=attrgetter("dataDeBaixa"))
+    lines = list(_statement_lines(titles, initial_balance))
+    income, expense = _total(lines, _INCOME), _total(lines, _EXPENSE)
     return Statement(
         codigoDaContaCorrente=query.codigoDaContaCorrente,
-        descricaoDaContaCorrente=name,
+        descricaoDaContaCorrente=account,
         dataInferior=query.dataInferior,
         dataSuperior=query.dataSuperior,
-        saldoAnterior=before,
+        saldoAnterior=initial_balance,
         totalDeEntradas=income,
         totalDeSaidas=expense,
-        saldoFinal=before + income - expense,
+        saldoFinal=initial_balance + income - expense,
         lancamentos=lines,
     )
 
 
-def _total_of_kind(lines: list[StatementLine], kind: str) -> Decimal:
+def _total(lines: list[StatementLine], kind: str) -> Decimal:
     return sum((line.valor or _ZERO for line in lines if line.tipo == kind), _ZERO)
-
-
-def _account_name(call: Call, code: int) -> str:
-    name = call.connection.scalar(select(accounts.c.name).where(accounts.c.code == code))
-    if name is None:
-        raise not_found("codigoDaContaCorrente", "Conta corrente não encontrada.")
-    return str(name)
 
 
 def _settled_before(call: Call, titles: Table) -> Decimal:
@@ -241,43 +232,32 @@ _ALLOCATION = tuple(Allocation.model_fields)
 
 
 def read_receivables(connection: Connection, *conditions: Condition) -> list[Receivable]:
-    """Return the receivable titles that meet all conditions, in the order of their keys."""
-    found = select(receivables).where(*conditions).order_by(*receivables.primary_key)
+    """Return the receivable titles that meet all conditions, ordered by key."""
+    titles = select(receivables).where(*conditions).order_by(*receivables.primary_key)
     parts = _read_allocations(connection, receivables, receivable_allocations, conditions)
     return [
         Receivable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(found)
+        for row in connection.execute(titles)
     ]
 
 
 def read_payables(connection: Connection, *conditions: Condition) -> list[Payable]:
-    """Return the payable titles that meet all conditions, in the order of their keys.
-
-    Their files are not filled in.
-    """
-    described = select(payables, abc_costs.c.name.label("DescricaoDoCustoABC")).outerjoin(
-        abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC
+    """Return the payable titles that meet all conditions, ordered by key, without their files."""
+    titles = (
+        select(payables, abc_costs.c.name.label("DescricaoDoCustoABC"))
+        .outerjoin(abc_costs, abc_costs.c.code == payables.c.CodigoDoCustoABC)
+        .where(*conditions)
+        .order_by(*payables.primary_key)
     )
-    found = described.where(*conditions).order_by(*payables.primary_key)
     parts = _read_allocations(connection, payables, payable_allocations, conditions)
     return [
         Payable.model_construct(**row._mapping, rateio=parts.get(_title_key(row), []))
-        for row in connection.execute(found)
+        for row in connection.execute(titles)
     ]
 
 
-def title_condition(titles: Table, key: Sequence[int]) -> Condition:
-    """Return the condition that picks one title."""
-    return _key_condition(titles, TITLE_KEY, key)
-
-
-def owner_condition(belongings: Table, key: Sequence[int]) -> Condition:
-    """Return the condition that picks what belongs to one title."""
-    return _key_condition(belongings, OWNER_KEY, key)
-
-
 def _key_condition(table: Table, names: Sequence[str], key: Sequence[int]) -> Condition:
-    return and_(*(table.c[name] == part for name, part in zip(names, key, strict=True)))
+    return and_(*(table.c[name] == value for name, value in zip(names, key, strict=True)))
 
 
 def _title_key(row: Row[Any]) -> Key:
@@ -287,9 +267,9 @@ def _title_key(row: Row[Any]) -> Key:
 def _read_allocations(
     connection: Connection, titles: Table, parts: Table, conditions: Sequence[Condition]
 ) -> dict[Key, list[Allocation]]:
-    found = select(parts).join(titles).where(*conditions).order_by(*parts.primary_key)
+    allocations = select(parts).join(titles).where(*conditions).order_by(*parts.primary_key)
     grouped: defaultdict[Key, list[Allocation]] = defaultdict(list)
-    for row in connection.execute(found).mappings():
+    for row in connection.execute(allocations).mappings():
         part = Allocation.model_construct(**{name: row[name] for name in _ALLOCATION})
         grouped[tuple(row[name] for name in OWNER_KEY)].append(part)
     return grouped

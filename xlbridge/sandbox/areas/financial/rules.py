@@ -1,4 +1,4 @@
-"""Rules of receivable and payable entries, their allocations (rateio), and sums of money.
+"""Rules of receivable and payable entries and their allocations (rateio); rounding of money.
 
 Source: the spec, Receivable entry (Contas a Receber), Payable entry (Contas a Pagar).
 """
@@ -40,30 +40,30 @@ class ReceivableRegistration(RecordRegistration):
     """Registration of new receivable titles."""
 
     def __init__(
-        self, connection: Connection, now: datetime, known: CodeLookup | None = None
+        self, connection: Connection, now: datetime, lookup: CodeLookup | None = None
     ) -> None:
-        super().__init__(connection, now, known)
-        self._identifiers: set[str] = set()
+        super().__init__(connection, now, lookup)
+        self._accepted_idws: set[str] = set()
 
     def problems(self, data: ReceivableInput) -> list[Problem]:
-        """Return the rules that a new title breaks."""
+        """Return the problems of a new title."""
         return [
-            *self._known.client_problems(data.codigoDoCliente),
-            *entry_problems(self._known, data, revenue=True),
-            *allocation_problems(self._known, data, revenue=True),
+            *self._lookup.client_problems(data.codigoDoCliente),
+            *entry_problems(self._lookup, data, revenue=True),
+            *allocation_problems(self._lookup, data, revenue=True),
             *self._portfolio_problems(data),
-            *self._identifier_problems(data.idws),
+            *self._idws_problems(data.idws),
         ]
 
     def accept(self, data: ReceivableInput) -> Receivable:
-        """Accept a title without problems, under the next key of its branch and exercise."""
+        """Accept a title, with the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "receivable", data, self._now)
         parts = allocations_of(data)
-        # What was validated as input is not validated again.
-        own = data.model_dump(exclude={"rateio"}) | key
-        title = Receivable.model_construct(**own, rateio=parts)
+        # Not validated again: the input was.
+        values = data.model_dump(exclude={"rateio"}) | key
+        title = Receivable.model_construct(**values, rateio=parts)
         if title.idws is not None:
-            self._identifiers.add(title.idws)
+            self._accepted_idws.add(title.idws)
         self._rows[receivables].append(title.model_dump(exclude={"rateio"}))
         self._rows[receivable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
@@ -72,19 +72,19 @@ class ReceivableRegistration(RecordRegistration):
         code, account = data.codigoDaCarteira, data.codigoDaContaCorrente
         if code is None:
             return []
-        portfolio = self._known.entry(portfolios, code)
+        portfolio = self._lookup.entry(portfolios, code)
         if portfolio is not None and portfolio.account == account:
             return []
         message = f"A carteira {code} não pertence à conta corrente {account}."
         return [("codigoDaCarteira", message)]
 
-    def _identifier_problems(self, idws: str | None) -> list[Problem]:
+    def _idws_problems(self, idws: str | None) -> list[Problem]:
         if idws is None:
             return []
         if not idws.strip():
             return [("idws", "O identificador externo está em branco.")]
         stored = select(exists().where(receivables.c.idws == idws))
-        if idws not in self._identifiers and not self._connection.scalar(stored):
+        if idws not in self._accepted_idws and not self._connection.scalar(stored):
             return []
         return [("idws", f"O identificador {idws} já é de outro título.")]
 
@@ -98,24 +98,24 @@ class PayableRegistration(RecordRegistration):
     """Registration of new payable titles."""
 
     def problems(self, data: PayableInput) -> list[Problem]:
-        """Return the rules that a title breaks, new or altered."""
-        known = self._known
+        """Return the problems of a title, new or altered."""
+        lookup = self._lookup
         return [
-            *known.field_problems(data, "codigoDoFornecedor"),
-            *entry_problems(known, data, revenue=False),
-            *allocation_problems(known, data, revenue=False),
-            *known.field_problems(data, "CodigoDoCustoABC"),
+            *lookup.field_problems(data, "codigoDoFornecedor"),
+            *entry_problems(lookup, data, revenue=False),
+            *allocation_problems(lookup, data, revenue=False),
+            *lookup.field_problems(data, "CodigoDoCustoABC"),
             *_barcode_problems(data.CodigoDeBarras),
             *_retention_problems(data),
         ]
 
     def accept(self, data: PayableInput) -> Payable:
-        """Accept a title without problems, under the next key of its branch and exercise."""
+        """Accept a title, with the next key of its branch and exercise."""
         key = next_title_key(self._numbers, "payable", data, self._now)
         parts = allocations_of(data)
-        own = data.model_dump(exclude={"rateio"}) | key
-        cost = self._known.name(abc_costs, data.CodigoDoCustoABC)
-        title = Payable.model_construct(**own, rateio=parts, DescricaoDoCustoABC=cost)
+        values = data.model_dump(exclude={"rateio"}) | key
+        cost = self._lookup.name(abc_costs, data.CodigoDoCustoABC)
+        title = Payable.model_construct(**values, rateio=parts, DescricaoDoCustoABC=cost)
         self._rows[payables].append(title.model_dump(exclude=_NOT_STORED))
         self._rows[payable_allocations].extend(allocation_rows(tuple(key.values()), parts))
         return title
@@ -128,13 +128,13 @@ def _barcode_problems(code: str | None) -> list[Problem]:
 
 
 def _retention_problems(data: PayableInput) -> Iterator[Problem]:
-    """The net amount and the retained taxes come out of the gross amount."""
+    """Yield invalid amounts, and a gross amount less than net amount plus retained taxes."""
     for name in _AMOUNTS:
         yield from amount_problems(name, getattr(data, name))
     net = data.valorDoLancamento or Decimal(0)
     retained = sum((getattr(data, name) or Decimal(0) for name in _RETAINED), Decimal(0))
     if data.ValorBruto is not None and net + retained > data.ValorBruto:
-        yield "ValorBruto", "O valor líquido com os tributos retidos passa do valor bruto."
+        yield "ValorBruto", "O valor líquido mais os tributos retidos ultrapassa o valor bruto."
 
 
 _FIRST_OF_TRANSACTION = 1
@@ -146,13 +146,13 @@ _ALLOCATION_CODES = (
 )  # fmt: skip
 
 
-def entry_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> list[Problem]:
-    """Return the rules that an entry breaks; ``revenue`` says which categories suit it."""
+def entry_problems(lookup: CodeLookup, data: EntryInput, *, revenue: bool) -> list[Problem]:
+    """Return the problems of an entry; ``revenue`` selects the kind of category."""
     problems = [
         *category_problems(
-            known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=revenue
+            lookup, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=revenue
         ),
-        *known.field_problems(data, *_ENTRY_CODES),
+        *lookup.field_problems(data, *_ENTRY_CODES),
         *amount_problems("valorDoLancamento", data.valorDoLancamento),
     ]
     if data.dataDeEmissao and data.dataDeVencimento and data.dataDeVencimento < data.dataDeEmissao:
@@ -160,17 +160,17 @@ def entry_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> lis
     return problems
 
 
-def category_problems(known: CodeLookup, key: str, code: str, *, revenue: bool) -> list[Problem]:
-    """Return the problem of a category that does not exist or is of the other kind."""
-    category = known.entry(categories, code)
+def category_problems(lookup: CodeLookup, key: str, code: str, *, revenue: bool) -> list[Problem]:
+    """Return the problem of a category that does not exist or is not of the right kind."""
+    category = lookup.entry(categories, code)
     if category is not None and category.revenue == revenue:
         return []
-    name = "receita" if revenue else "despesa"
-    return [(key, f"{code} não é uma categoria de {name} cadastrada.")]
+    kind = "receita" if revenue else "despesa"
+    return [(key, f"{code} não é uma categoria de {kind} cadastrada.")]
 
 
 def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime) -> dict[str, int]:
-    """Return the key of a new title: the next of its exercise and branch."""
+    """Return the key of a new title, with the next number of its exercise and branch."""
     exercise = (data.dataDeEmissao or now).year
     return {
         "codigoDoExercicio": exercise,
@@ -180,17 +180,19 @@ def next_title_key(numbers: Numbers, kind: str, data: EntryInput, now: datetime)
     }
 
 
-def allocation_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -> Iterator[Problem]:
-    """Yield the rules that the parts of an entry break; without parts there are none."""
+def allocation_problems(
+    lookup: CodeLookup, data: EntryInput, *, revenue: bool
+) -> Iterator[Problem]:
+    """Yield the problems of the parts of an entry, if it is split."""
     if not data.rateio:
         return
     for index, part in enumerate(data.rateio):
         prefix = f"rateio.{index}."
-        yield from known.field_problems(part, *_ALLOCATION_CODES, prefix=prefix)
+        yield from lookup.field_problems(part, *_ALLOCATION_CODES, prefix=prefix)
         category = part.codigoDoItemDeLancamento
         if category is not None:
             key = f"{prefix}codigoDoItemDeLancamento"
-            yield from category_problems(known, key, category, revenue=revenue)
+            yield from category_problems(lookup, key, category, revenue=revenue)
         yield from amount_problems(f"{prefix}valor", part.valor)
         if part.valor == Decimal(0):
             yield f"{prefix}valor", "Valor inválido: deve ser maior que 0."
@@ -200,20 +202,20 @@ def allocation_problems(known: CodeLookup, data: EntryInput, *, revenue: bool) -
 
 
 def allocations_of(data: EntryInput) -> list[Allocation]:
-    """Return the parts of an entry; what a part leaves out is the entry's own."""
+    """Return the parts of an entry, whose codes default to those of the entry."""
     if not data.rateio:
         return []
-    own = _entry_codes(data)
-    return [Allocation(**own | part.model_dump(exclude_none=True)) for part in data.rateio]
+    defaults = _entry_codes(data)
+    return [Allocation(**defaults | part.model_dump(exclude_none=True)) for part in data.rateio]
 
 
 def whole_allocation(title: EntryTerms, value: Decimal) -> Allocation:
-    """Return the one part that a title is while it is not split."""
+    """Return a title that is not split as a single part."""
     return Allocation(**_entry_codes(title), valor=value)
 
 
 def allocation_rows(key: Sequence[object], parts: Sequence[Allocation]) -> Iterator[dict[str, Any]]:
-    """Yield a title's parts as rows of their table; ``key`` is the title's."""
+    """Yield the parts of the title with this key as rows of their table."""
     owner = dict(zip(OWNER_KEY, key, strict=True))
     for index, part in enumerate(parts):
         yield {**owner, "place": index, **part.model_dump()}
@@ -228,39 +230,39 @@ _CENTS = Decimal("0.01")
 
 
 def round_half_even(amount: Decimal) -> Decimal:
-    """Return an amount rounded to cents, half a cent to the even one: sums of documents."""
+    """Round to cents, half to even: amounts of documents."""
     return amount.quantize(_CENTS, ROUND_HALF_EVEN)
 
 
 def round_half_up(amount: Decimal) -> Decimal:
-    """Return an amount rounded to cents, half a cent upwards: values of stock."""
+    """Round to cents, half up: values of stock."""
     return amount.quantize(_CENTS, ROUND_HALF_UP)
 
 
 def percent_of(amount: Decimal, percent: Decimal) -> Decimal:
-    """Return so many per cent of an amount, in cents."""
+    """Return a percentage of an amount, rounded to cents."""
     return round_half_even(amount * percent / 100)
 
 
 def equal_parts(amount: Decimal, count: int) -> list[Decimal]:
-    """Return equal parts, in cents; the last one takes what division leaves over."""
+    """Split an amount into equal parts in cents; the last one gets the remainder."""
     return proportional_parts(amount, [Decimal(1)] * count)
 
 
 def proportional_parts(amount: Decimal, weights: Sequence[Decimal]) -> list[Decimal]:
-    """Return parts in proportion to weights, in cents; the last one takes what is left over.
+    """Split an amount in proportion to weights, in cents; the last part gets the remainder.
 
-    The others are rounded down, so that nothing is ever left under.
+    The others are rounded down, so that the remainder is never negative.
     """
-    whole = sum(weights)
+    total = sum(weights)
     parts = [
-        (amount * weight / whole).quantize(_CENTS, rounding=ROUND_DOWN) for weight in weights[:-1]
+        (amount * weight / total).quantize(_CENTS, rounding=ROUND_DOWN) for weight in weights[:-1]
     ]
     return [*parts, amount - sum(parts)]
 
 
 def rate_problems(key: str, rate: Decimal | None) -> list[Problem]:
-    """Return the problem of a rate that is not from 0 to 100 per cent."""
+    """Return the problem of a rate outside 0 to 100 per cent."""
     if rate is None or 0 <= rate <= 100:
         return []
     return [(key, "Percentual fora do intervalo de 0 a 100.")]

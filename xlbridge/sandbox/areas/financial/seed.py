@@ -1,4 +1,4 @@
-"""The demo's payable titles: taxes retained, split among cost centres, some settled."""
+"""Payable titles of the demo, some with retained taxes, allocations or settlement."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -40,15 +40,15 @@ _RETAINED_PERCENT = {
     "ValorISSRetido": Decimal(2),
     "ValorINSSRetido": Decimal(0),
 }
-_FEWEST_DAYS = 1000
+_FIRST_DAYS = 1000
 _BARCODE_EPOCHS = datetime(2022, 5, 29), datetime(1997, 10, 7)
-"""Days from which slips count: the former since 22 February 2025, which is day 1000 again."""
-_UNPAID_EACH, _SPLIT_EACH, _FILED_EACH, _TAXED_EACH = 7, 4, 3, 2
+"""Epochs of the due date, newest first; on 22 February 2025 the count restarted at day 1000."""
+_UNPAID_EVERY, _SPLIT_EVERY, _FILE_EVERY, _TAXED_EVERY = 7, 4, 3, 2
 
 
 @dataclass(slots=True)
 class PayableRows:
-    """Rows of the tables of payable titles, and the last number of each scope."""
+    """Rows of payable titles, their allocations and files, and the last number of each scope."""
 
     titles: list[dict[str, Any]] = field(default_factory=list)
     allocations: list[dict[str, Any]] = field(default_factory=list)
@@ -57,48 +57,50 @@ class PayableRows:
 
 
 def make_payables(random: Random, count: int) -> PayableRows:
-    """Return the payable titles, spread over the demo's calendar."""
-    made = PayableRows()
+    """Return payable titles, spread over the period of the demo."""
+    rows = PayableRows()
     days = (TODAY - FIRST_DAY).days + 1
     issues = sorted(index * _DAYS_BETWEEN % days for index in range(count))
     for index, day in enumerate(issues):
         issued = FIRST_DAY + timedelta(days=day)
         branch = codes(branches)[index % len(codes(branches))]
         scope = f"payable:{issued.year}:{branch}"
-        made.numbers[scope] += 1
-        key = (issued.year, branch, made.numbers[scope], 1)
+        rows.numbers[scope] += 1
+        key = (issued.year, branch, rows.numbers[scope], 1)
         title = dict(zip(TITLE_KEY, key, strict=True)) | _payable_row(random, index, issued)
-        made.titles.append(title)
-        if index % _SPLIT_EACH == 0:
-            made.allocations.extend(split_rows(title))
-        if index % _FILED_EACH == 0:
-            made.files.append(_file_row(random, index, key))
-    return made
+        rows.titles.append(title)
+        if index % _SPLIT_EVERY == 0:
+            rows.allocations.extend(split_rows(title))
+        if index % _FILE_EVERY == 0:
+            rows.files.append(_file_row(random, index, key))
+    return rows
 
 
 def split_rows(title: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a title: 60 % for its own cost centre, the rest for the first other."""
+    """Yield two parts of a title: 60 % for its cost centre, the rest for another one."""
     amount = title["valorDoLancamento"]
-    own = round_half_even(amount * 6 / 10)
+    first_amount = round_half_even(amount * 6 / 10)
     other = next(code for code in codes(cost_centres) if code != title["codigoDoCentroDeCusto"])
     branch = title["codigoDaFilial"]
-    whole = Allocation(**title | {"codigoDaFilialDoRateio": branch, "valor": own})
-    rest = whole.model_copy(update={"codigoDoCentroDeCusto": other, "valor": amount - own})
-    return allocation_rows([title[name] for name in TITLE_KEY], [whole, rest])
+    first = Allocation(**title | {"codigoDaFilialDoRateio": branch, "valor": first_amount})
+    second = first.model_copy(
+        update={"codigoDoCentroDeCusto": other, "valor": amount - first_amount}
+    )
+    return allocation_rows([title[name] for name in TITLE_KEY], [first, second])
 
 
 def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]:
     supplier = random.choice(list(_EXPENSES))
     category, history = _EXPENSES[supplier]
     gross = Decimal(random.randrange(20_000, 2_000_000)).scaleb(-2)
-    taxed = index % _TAXED_EACH == 0
+    taxed = index % _TAXED_EVERY == 0
     retained = {
         name: percent_of(gross, percent) if taxed else Decimal(0)
         for name, percent in _RETAINED_PERCENT.items()
     }
     net = gross - sum(retained.values())
     due = issued + _DUE
-    is_paid = due <= TODAY and index % _UNPAID_EACH != 0
+    is_paid = due <= TODAY and index % _UNPAID_EVERY != 0
     return retained | {
         "codigoDoFornecedor": supplier,
         "codigoDoItemDeLancamento": category,
@@ -120,8 +122,8 @@ def _payable_row(random: Random, index: int, issued: datetime) -> dict[str, Any]
 
 
 def _barcode(random: Random, due: datetime, amount: Decimal) -> str:
-    """A slip of Banco do Brasil: days since the epoch, cents, and what the bank put in."""
-    days = next(days for epoch in _BARCODE_EPOCHS if (days := (due - epoch).days) >= _FEWEST_DAYS)
+    """Return the barcode of a Banco do Brasil slip: days since the epoch, cents, free field."""
+    days = next(days for epoch in _BARCODE_EPOCHS if (days := (due - epoch).days) >= _FIRST_DAYS)
     cents = int(amount * 100)
     rest = f"{days:04}{cents:010}{random.randrange(10**12):025}"
     candidates = (f"0019{digit}{rest}" for digit in range(1, 10))

@@ -8,7 +8,7 @@ from xlbridge.wire.financial import Allocation, Payable, Receivable, TitleKey
 
 TITLE_KEY = tuple(TitleKey.model_fields)
 OWNER_KEY = ("exercise", "branch", "number", "sequence")
-"""The title that a part or a file belongs to: the columns of ``TITLE_KEY``, in its order."""
+"""Key of the title that a part or file belongs to, in the order of ``TITLE_KEY``."""
 
 
 def _owner_columns(titles: Table) -> tuple[Column[int] | ForeignKeyConstraint, ...]:

@@ -121,10 +121,10 @@ def show_requisition(call: Call) -> PurchaseRequisition:
 
 def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
     query = call.query_as(RequisitionQuery)
-    known = CodeLookup(call.connection)
-    problems = known.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
+    lookup = CodeLookup(call.connection)
+    problems = lookup.problems("CodigoDaFilial", branches, query.CodigoDaFilial, "Filial")
     for code in query.CodigosCentroCustos:
-        problems += known.problems("CodigosCentroCustos", cost_centres, code, "Centro de custo")
+        problems += lookup.problems("CodigosCentroCustos", cost_centres, code, "Centro de custo")
     if problems:
         raise RequestError(404, problems)
     if query.CodigoDaFilial is not None:
@@ -294,8 +294,8 @@ def _dictionary_order(text: str) -> str:
 @handles(SPENDING_LIMIT_LIST)
 def list_spending_limits(call: Call) -> list[SpendingLimit]:
     query = call.query_as(SpendingLimitQuery)
-    known = CodeLookup(call.connection)
-    unknown = known.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
+    lookup = CodeLookup(call.connection)
+    unknown = lookup.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
         raise RequestError(404, unknown)
     found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
@@ -345,12 +345,12 @@ _LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
 
 def _require_valid_limit(call: Call, data: SpendingLimitInput, replaces: int | None = None) -> None:
     """Raise ``RequestError`` with the rules that a limit breaks, new or replacing another."""
-    known = CodeLookup(call.connection)
+    lookup = CodeLookup(call.connection)
     require_no_problems(
         [
-            *known.field_problems(data, *_LIMIT_CODES),
+            *lookup.field_problems(data, *_LIMIT_CODES),
             *category_problems(
-                known, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
+                lookup, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
             ),
             *amount_problems("valorLimite", data.valorLimite),
             *_duplicate_limit_problems(call.connection, data, replaces),

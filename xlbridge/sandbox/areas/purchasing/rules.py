@@ -141,16 +141,16 @@ class PurchaseRequisitionRegistration(_DocumentRegistration):
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
         """Return the rules that a new requisition breaks."""
-        return request_problems(self._known, data)
+        return request_problems(self._lookup, data)
 
     def accept(self, data: PurchaseRequisitionInput) -> PurchaseRequisition:
         """Accept a requisition without problems, open, under the next number."""
         requisition = PurchaseRequisition(
-            **request_header(self._known, data),
+            **request_header(self._lookup, data),
             numeroDaRequisicao=self._numbers.next("purchase_requisition"),
             dataDaRequisicao=self._now,
             encerrada=False,
-            itens=requested_items(self._known, data),
+            itens=requested_items(self._lookup, data),
         )
         self._add(purchase_requisitions, purchase_requisition_items, requisition)
         return requisition
@@ -165,23 +165,23 @@ class BuyingOrderRegistration(_DocumentRegistration):
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
         """Return the rules that a new order breaks."""
         return [
-            *request_problems(self._known, data),
-            *self._known.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
+            *request_problems(self._lookup, data),
+            *self._lookup.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
             *self._requisition(data).problems(data.itens),
             *self._stock_requisition_problems(data.NumeroDaRequisicaoDeEstoque),
         ]
 
     def accept(self, data: BuyingOrderInput) -> BuyingOrder:
         """Accept an order without problems, open, under the next number."""
-        buyer = self._known.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
+        buyer = self._lookup.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
         order = BuyingOrder(
-            **request_header(self._known, data),
+            **request_header(self._lookup, data),
             numeroDaOrdem=self._numbers.next("buying_order"),
             dataDaOrdem=self._now,
             DescricaoDoColaboradorResponsavelCompras=buyer,
             TotalDeCotacoes=_NO_QUOTATIONS,
             encerrada=False,
-            itens=requested_items(self._known, data),
+            itens=requested_items(self._lookup, data),
         )
         self._add(buying_orders, buying_order_items, order)
         self._requisition(data).approve(data.itens)
@@ -209,13 +209,13 @@ class PurchaseOrderRegistration(_DocumentRegistration):
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
         """Return the rules that a new purchase order breaks."""
-        known = self._known
+        lookup = self._lookup
         problems = [
-            *known.field_problems(data, "codigoDaFilial", "codigoDoFornecedor"),
+            *lookup.field_problems(data, "codigoDaFilial", "codigoDoFornecedor"),
             *self._origin(data).problems(data.itens),
         ]
         for index, item in enumerate(data.itens):
-            problems.extend(_ordered_item_problems(known, f"itens.{index}.", item))
+            problems.extend(_ordered_item_problems(lookup, f"itens.{index}.", item))
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
@@ -246,7 +246,7 @@ class PurchaseOrderRegistration(_DocumentRegistration):
         return PurchaseOrderItem(
             seq=seq,
             idProduto=item.idProduto,
-            descricaoDoProduto=self._known.required(products, item.idProduto).name,
+            descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
             quantidade=item.quantidade,
             valorUnitario=item.valorUnitario,
             valorTotal=_item_total(item),
@@ -254,9 +254,9 @@ class PurchaseOrderRegistration(_DocumentRegistration):
 
 
 def _ordered_item_problems(
-    known: CodeLookup, prefix: str, item: PurchaseOrderItemInput
+    lookup: CodeLookup, prefix: str, item: PurchaseOrderItemInput
 ) -> Iterator[Problem]:
-    yield from known.field_problems(item, "idProduto", prefix=prefix)
+    yield from lookup.field_problems(item, "idProduto", prefix=prefix)
     key = f"{prefix}valorUnitario"
     problems = amount_problems(key, item.valorUnitario, PRICE_PLACES)
     yield from problems or amount_problems(key, _item_total(item))
@@ -272,27 +272,27 @@ _REQUEST_CODES = (
 )  # fmt: skip
 
 
-def request_problems(known: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
+def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
     """Return the rules that the header and the items of a requisition or order break."""
-    problems = known.field_problems(data, *_REQUEST_CODES)
+    problems = lookup.field_problems(data, *_REQUEST_CODES)
     for index, item in enumerate(data.itens):
-        problems.extend(_requested_item_problems(known, f"itens.{index}.", item))
+        problems.extend(_requested_item_problems(lookup, f"itens.{index}.", item))
     return problems
 
 
-def request_header(known: CodeLookup, data: PurchaseRequisitionInput) -> dict[str, Any]:
+def request_header(lookup: CodeLookup, data: PurchaseRequisitionInput) -> dict[str, Any]:
     """Return the header of a requisition or order as it is read, with its project's name."""
-    project = known.name(projects, data.CodigoDoProjeto)
+    project = lookup.name(projects, data.CodigoDoProjeto)
     return data.model_dump(exclude={"itens"}) | {"DescricaoDoProjeto": project}
 
 
-def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
+def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
     """Return the items under their numbers; a registered product keeps its registered name."""
     return [
         RequestedItem(
             seq=seq,
             idProduto=item.idProduto,
-            descricaoDoProduto=known.name(products, item.idProduto)
+            descricaoDoProduto=lookup.name(products, item.idProduto)
             or item.descricaoDoProduto
             or "",
             quantidade=item.quantidade,
@@ -303,10 +303,10 @@ def requested_items(known: CodeLookup, data: PurchaseRequisitionInput) -> list[R
 
 
 def _requested_item_problems(
-    known: CodeLookup, prefix: str, item: RequestedItemInput
+    lookup: CodeLookup, prefix: str, item: RequestedItemInput
 ) -> Iterator[Problem]:
     if item.idProduto != AD_HOC:
-        yield from known.field_problems(item, "idProduto", prefix=prefix)
+        yield from lookup.field_problems(item, "idProduto", prefix=prefix)
     elif not (item.descricaoDoProduto or "").strip():
         yield f"{prefix}descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
 

@@ -1,4 +1,4 @@
-"""Codes: existing ones looked up, new ones given out, code lists extended.
+"""Lookup of codes in registries, generation of new ones, and registration of code lists.
 
 Source: the spec, Product type, Errors.
 """
@@ -90,43 +90,40 @@ REGISTRIES: Mapping[str, tuple[Table, str]] = {
     "idProd": (products, "Produto"),
     "idProduto": (products, "Produto"),
 }
-"""The registry in which the code of a field must exist, and what messages call its entries."""
+"""Registry in which the code of a field must exist, and name of its entries in messages."""
 
 
-# Statements that each call needs are made once: making one takes longer than carrying it out.
-_all_entries = cache(select)
-_CLIENT = select(clients).where(clients.c.codigoDoCliente == bindparam("code"))
-_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
+# Statements are built once: building one takes longer than executing it.
+_select_registry = cache(select)
+_SELECT_CLIENT = select(clients).where(clients.c.codigoDoCliente == bindparam("code"))
+_SELECT_LAST_NUMBER = select(counters.c.last).where(counters.c.scope == bindparam("name"))
 
 
 class CodeLookup:
-    """Looks codes up within one transaction."""
+    """Cached lookup of codes within one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._entries = cache(self._read_entries)
         self._client = cache(self._read_client)
-        self._is_place = cache(self._read_place)
-        self._is_section = cache(self._read_section)
+        self._has_warehouse = cache(self._read_warehouse)
+        self._has_section = cache(self._read_section)
 
     def entry(self, registry: Table, code: object) -> Row[Any] | None:
-        """Return a registry's entry, None where the code does not exist."""
+        """Return a registry's entry, None if the code does not exist."""
         return None if code is None else self._entries(registry).get(code)
 
-    def required(self, registry: Table, code: object) -> Row[Any]:
-        """Return the entry of a code that was checked before."""
+    def checked_entry(self, registry: Table, code: object) -> Row[Any]:
+        """Return the entry of a code that is known to exist."""
         return self._entries(registry)[code]
 
     def name(self, registry: Table, code: object) -> str | None:
-        """Return what a code is called, None where it does not exist."""
+        """Return the name of a code, None if it does not exist."""
         entry = self.entry(registry, code)
         return None if entry is None else entry.name
 
     def problems(self, key: str, registry: Table, code: object, label: str) -> list[Problem]:
-        """Return the problem of a code that is given and is unknown or inactive, if there is one.
-
-        Only some registries have entries that may be inactive.
-        """
+        """Return the problem of an unknown or inactive code; None is accepted."""
         if code is None:
             return []
         entry = self.entry(registry, code)
@@ -135,21 +132,18 @@ class CodeLookup:
         return [] if getattr(entry, "active", True) else [(key, f"{label} {code} está inativo.")]
 
     def field_problems(self, data: WireModel, *names: str, prefix: str = "") -> list[Problem]:
-        """Return the problems of the codes in these fields of a body, each in its registry.
-
-        ``prefix`` is what the keys of the fields begin with.
-        """
-        found: list[Problem] = []
+        """Return the problems of the codes in fields of a body, with keys that have a prefix."""
+        problems: list[Problem] = []
         for name in names:
             registry, label = REGISTRIES[name]
-            found += self.problems(prefix + name, registry, getattr(data, name), label)
-        return found
+            problems += self.problems(prefix + name, registry, getattr(data, name), label)
+        return problems
 
     def client_problems(self, code: int) -> list[Problem]:
-        """Return the problem of a client code in a body: unknown or inactive.
+        """Return the problem of an unknown or inactive client code in a body.
 
-        A client that a body names and that does not exist breaks a rule (400); one that a path
-        or query names is a resource not found (404). Source: the spec, Errors.
+        It is an invalid value (400), whereas an unknown client in a path or query is a resource
+        not found (404). Source: the spec, Errors.
         """
         unknown = self.unknown_client_problems(code)
         if unknown or self.client(code).ativo:
@@ -157,21 +151,21 @@ class CodeLookup:
         return [("codigoDoCliente", f"Cliente {code} está inativo.")]
 
     def client(self, code: int) -> Row[Any]:
-        """Return the client of a code that was checked before."""
+        """Return the client of a code that is known to exist."""
         client = self._client(code)
         if client is None:
             raise KeyError(code)
         return client
 
     def unknown_client_problems(self, code: int) -> list[Problem]:
-        """Return the problem of a client code in a body that no client has, active or not."""
+        """Return the problem of an unknown client code in a body."""
         if self._client(code) is not None:
             return []
         return [("codigoDoCliente", f"Cliente {code}: código não cadastrado.")]
 
     def warehouse_problems(self, branch: int, code: int | None) -> list[Problem]:
-        """Return the problem of a warehouse that is given and that its branch does not have."""
-        if code is None or self._is_place(branch, code):
+        """Return the problem of a warehouse that the branch does not have; None is accepted."""
+        if code is None or self._has_warehouse(branch, code):
             return []
         message = f"A filial {branch} não tem o almoxarifado informado."
         return [("codigoDoAlmoxarifado", message)]
@@ -179,33 +173,33 @@ class CodeLookup:
     def section_problems(
         self, branch: int, warehouse: int | None, code: str | None
     ) -> list[Problem]:
-        """Return the problem of a section that is given and that is not in its warehouse.
+        """Return the problem of a section that the warehouse does not have; None is accepted.
 
-        Without a warehouse, any of the branch's will do.
+        Without a warehouse, any of the branch is accepted.
         """
-        if code is None or self._is_section(branch, warehouse, code):
+        if code is None or self._has_section(branch, warehouse, code):
             return []
         return [("codigoDaSecao", f"Seção {code}: código não cadastrado no almoxarifado.")]
 
     def _read_entries(self, registry: Table) -> Mapping[object, Row[Any]]:
-        return {row.code: row for row in self._connection.execute(_all_entries(registry))}
+        return {row.code: row for row in self._connection.execute(_select_registry(registry))}
 
     def _read_client(self, code: int) -> Row[Any] | None:
-        return self._connection.execute(_CLIENT, {"code": code}).one_or_none()
+        return self._connection.execute(_SELECT_CLIENT, {"code": code}).one_or_none()
 
-    def _read_place(self, branch: int, code: int) -> bool:
-        found = (warehouses.c.branch == branch) & (warehouses.c.code == code)
-        return bool(self._connection.scalar(select(exists().where(found))))
+    def _read_warehouse(self, branch: int, code: int) -> bool:
+        by_key = (warehouses.c.branch == branch) & (warehouses.c.code == code)
+        return bool(self._connection.scalar(select(exists().where(by_key))))
 
     def _read_section(self, branch: int, warehouse: int | None, code: str) -> bool:
-        found = (sections.c.branch == branch) & (sections.c.code == code)
+        matching = (sections.c.branch == branch) & (sections.c.code == code)
         if warehouse is not None:
-            found &= sections.c.warehouse == warehouse
-        return bool(self._connection.scalar(select(exists().where(found))))
+            matching &= sections.c.warehouse == warehouse
+        return bool(self._connection.scalar(select(exists().where(matching))))
 
 
 class Numbers:
-    """Gives out numbers in sequence, one sequence for each scope, within one transaction."""
+    """Generates sequential numbers by scope, within one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -213,14 +207,14 @@ class Numbers:
         self._stored: set[str] = set()
 
     def next(self, scope: str) -> int:
-        """Return the next number of a scope; a scope starts at 1 unless it was seeded."""
+        """Return the next number of a scope, which starts at 1 unless it was seeded."""
         if scope not in self._last:
             self._last[scope] = self._load(scope)
         self._last[scope] += 1
         return self._last[scope]
 
     def write(self) -> None:
-        """Write down what was given out."""
+        """Store the last numbers."""
         for scope, last in self._last.items():
             if scope in self._stored:
                 statement = update(counters).where(counters.c.scope == scope).values(last=last)
@@ -230,7 +224,7 @@ class Numbers:
                 self._stored.add(scope)
 
     def _load(self, scope: str) -> int:
-        last = self._connection.scalar(_LAST_NUMBER, {"name": scope})
+        last = self._connection.scalar(_SELECT_LAST_NUMBER, {"name": scope})
         if last is None:
             return 0
         self._stored.add(scope)
@@ -238,23 +232,23 @@ class Numbers:
 
 
 class RecordRegistration:
-    """Base of registrations: looks codes up, numbers new records and writes them by table.
+    """Base of registrations: looks up codes, numbers new records and writes them by table.
 
-    A subclass has the rules (``problems``) and makes the rows of a record (``accept``). ``now``
-    is the moment of the call, ``known`` the look-up of a transaction that has one already.
+    Subclasses check the rules (``problems``) and create the rows of a record (``accept``). ``now``
+    is the time of the call; ``lookup`` may be shared within a transaction.
     """
 
     def __init__(
-        self, connection: Connection, now: datetime, known: CodeLookup | None = None
+        self, connection: Connection, now: datetime, lookup: CodeLookup | None = None
     ) -> None:
         self._connection = connection
         self._now = now
-        self._known = known or CodeLookup(connection)
+        self._lookup = lookup or CodeLookup(connection)
         self._numbers = Numbers(connection)
         self._rows: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
 
     def write(self) -> None:
-        """Write all accepted records, the tables in the order of their first rows."""
+        """Write all accepted records, in the order in which their tables were first used."""
         self._numbers.write()
         for table, rows in self._rows.items():
             if rows:
@@ -266,9 +260,9 @@ Entry = TypeVar("Entry", bound=WireModel)
 
 
 class CodeListRegistration(RecordRegistration, Generic[Entry]):
-    """Registration of new entries; one without a code, or with 0, is given the next that is free.
+    """Registration of new entries; a missing code, or 0, is replaced by the next free one.
 
-    ``model`` has the entry's code as its first field, the description as its second.
+    The first field of ``model`` is the code, the second the description.
     """
 
     def __init__(
@@ -279,8 +273,8 @@ class CodeListRegistration(RecordRegistration, Generic[Entry]):
         self._code, self._name = model.model_fields
 
     def problems(self, data: Entry) -> list[Problem]:
-        """Return the rules that a new entry breaks."""
-        code, _ = self._values(data)
+        """Return the problems of a new entry."""
+        code: int | str | None = getattr(data, self._code)
         if isinstance(code, int) and code < 0:
             return [(self._code, "Valor inválido: deve ser maior ou igual a 0.")]
         if code and self._exists(code):
@@ -288,26 +282,21 @@ class CodeListRegistration(RecordRegistration, Generic[Entry]):
         return []
 
     def accept(self, data: Entry) -> Entry:
-        """Accept an entry without problems."""
-        code, name = self._values(data)
-        code = code or self._next()
-        self._rows[self._table].append({"code": code, "name": name})
+        """Accept an entry."""
+        code = getattr(data, self._code) or self._next_free_code()
+        self._rows[self._table].append({"code": code, "name": getattr(data, self._name)})
         return data.model_copy(update={self._code: code})
 
-    def _values(self, data: Entry) -> tuple[int | str | None, str]:
-        return getattr(data, self._code), getattr(data, self._name)
-
-    def _next(self) -> int:
+    def _next_free_code(self) -> int:
         while self._exists(code := self._numbers.next(self._table.name)):
             continue
         return code
 
     def _exists(self, code: int | str) -> bool:
-        found = select(exists().where(self._table.c.code == code))
-        return bool(self._connection.scalar(found))
+        return bool(self._connection.scalar(select(exists().where(self._table.c.code == code))))
 
 
 def select_entries(table: Table, model: type[WireModel]) -> Select[Any]:
-    """Return the statement that lists a registry, its columns named as the model's fields."""
+    """Return the statement that lists a registry, with columns named like the model's fields."""
     code, name = model.model_fields
     return select(table.c.code.label(code), table.c.name.label(name)).order_by(table.c.code)

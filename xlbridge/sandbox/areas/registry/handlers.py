@@ -80,59 +80,59 @@ handle_creation(PRODUCT_CREATE, ProductRegistration)
 
 @handles(CLIENT_SET_IDWS)
 def set_client_idws(call: Call) -> Client:
-    wanted = call.body_as(ClientIdws)
-    of_client = clients.c.codigoDoCliente == wanted.codigoDoCliente
-    others = ~of_client & (clients.c.idws == wanted.idws)
-    if call.connection.scalar(select(exists().where(others))):
-        raise invalid(("idws", f"O identificador {wanted.idws} já é de outro cliente."))
-    changed = call.connection.execute(
+    data = call.body_as(ClientIdws)
+    by_code = clients.c.codigoDoCliente == data.codigoDoCliente
+    is_duplicate = ~by_code & (clients.c.idws == data.idws)
+    if call.connection.scalar(select(exists().where(is_duplicate))):
+        raise invalid(("idws", f"O identificador {data.idws} já é de outro cliente."))
+    client = call.connection.execute(
         update(clients)
-        .where(of_client)
-        .values(idws=wanted.idws, ultimaAtualizacao=call.now)
+        .where(by_code)
+        .values(idws=data.idws, ultimaAtualizacao=call.now)
         .returning(clients)
     ).one_or_none()
-    if changed is None:
+    if client is None:
         raise not_found("codigoDoCliente", "Cliente não encontrado.")
-    return Client.model_construct(**changed._mapping)
+    return Client.model_construct(**client._mapping)
 
 
 @handles(CLIENT_LIST)
 def list_clients(call: Call) -> Client | list[Client] | None:
     query = call.query_as(ClientQuery)
-    found = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
-    found = found.where(*window_conditions(call, clients.c.ultimaAtualizacao))
+    statement = select(clients).order_by(clients.c.ultimaAtualizacao, clients.c.codigoDoCliente)
+    statement = statement.where(*window_conditions(call, clients.c.ultimaAtualizacao))
     if query.idws is not None:
-        found = found.where(clients.c.idws == query.idws)
+        statement = statement.where(clients.c.idws == query.idws)
     if query.cnpjcpf is not None:
-        found = found.where(clients.c.cnpjcpf == unmasked_document(query.cnpjcpf))
+        statement = statement.where(clients.c.cnpjcpf == unmasked_document(query.cnpjcpf))
     if query.idws is None and query.cnpjcpf is None:
-        return call.read(Client, found.limit(CLIENT_CAP))
-    return next(iter(call.read(Client, found.limit(1))), None)
+        return call.read(Client, statement.limit(CLIENT_CAP))
+    return next(iter(call.read(Client, statement.limit(1))), None)
 
 
 @handles(CONTACT_GET)
 def show_contact(call: Call) -> Contact:
-    found = select(contacts).where(
+    statement = select(contacts).where(
         contacts.c.codigoDoCliente == call.path["codcontato"],
         contacts.c.seqContato == call.path["seq"],
     )
-    return first_or_404(call.read(Contact, found), "seq", "Contato não encontrado.")
+    return first_or_404(call.read(Contact, statement), "seq", "Contato não encontrado.")
 
 
 @handles(SUPPLIER_LIST)
 def list_suppliers(call: Call) -> list[Supplier]:
-    found = select(*labelled_columns(suppliers, SUPPLIER_COLUMNS)).order_by(suppliers.c.code)
-    return call.read(Supplier, found)
+    columns = labelled_columns(suppliers, SUPPLIER_COLUMNS)
+    return call.read(Supplier, select(*columns).order_by(suppliers.c.code))
 
 
 @handles(PRODUCT_UPDATE)
 def alter_product(call: Call) -> Product:
     change = call.body_as(ProductChange)
-    this = products.c.code == change.idProduto
-    call.require_row(this, "idProduto", "Produto não encontrado.")
+    by_code = products.c.code == change.idProduto
+    call.require_row(by_code, "idProduto", "Produto não encontrado.")
     require_no_problems(ProductRegistration(call.connection, call.now).problems(change))
     values = to_row(change, PRODUCT_COLUMNS)
-    call.connection.execute(update(products).where(this).values(values))
+    call.connection.execute(update(products).where(by_code).values(values))
     return Product(**change.model_dump())
 
 
@@ -143,8 +143,8 @@ def list_products(call: Call) -> list[Product]:
 
 @handles(PRODUCT_GET)
 def show_product(call: Call) -> Product:
-    found = _select_products().where(products.c.code == call.path["idProduto"])
-    return first_or_404(call.read(Product, found), "idProduto", "Produto não encontrado.")
+    statement = _select_products().where(products.c.code == call.path["idProduto"])
+    return first_or_404(call.read(Product, statement), "idProduto", "Produto não encontrado.")
 
 
 def _select_products() -> Select[Any]:
@@ -154,7 +154,7 @@ def _select_products() -> Select[Any]:
 def _handle_code_list(
     create: Operation, listing: Operation, table: Table, model: type[WireModel]
 ) -> None:
-    """Register the handlers that add to a code list, and that list its entries."""
+    """Register the handlers that create and list the entries of a code list."""
     handle_creation(
         create,
         lambda connection, now: CodeListRegistration(connection, now, table, model),

@@ -4,7 +4,7 @@ Source: the spec, Client, Client contact, Errors, Registry, Versioning (release 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -40,12 +40,12 @@ class ClientRegistration(RecordRegistration):
         self._documents = DocumentRules(connection, clients.c.cnpjcpf, "cliente")
 
     def problems(self, data: ClientInput) -> list[Problem]:
-        """Return the rules that a new client breaks."""
-        codes = self._known.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
+        """Return the problems of a new client."""
+        codes = self._lookup.field_problems(data, "codigoDoTipoDeCliente", "codigoDoVendedor")
         return [*self._documents.problems(data), *codes]
 
     def accept(self, data: ClientInput) -> Client:
-        """Accept a client without problems, under the next code."""
+        """Accept a client, with the next code."""
         document = party_document(data)
         self._documents.accept(document)
         client = Client(
@@ -63,11 +63,11 @@ class ContactRegistration(RecordRegistration):
     """Registration of new contacts."""
 
     def problems(self, data: ContactInput) -> list[Problem]:
-        """Return the rules that a new contact breaks; its client may be inactive."""
-        return self._known.unknown_client_problems(data.codigoDoCliente)
+        """Return the problems of a new contact; its client may be inactive."""
+        return self._lookup.unknown_client_problems(data.codigoDoCliente)
 
     def accept(self, data: ContactInput) -> Contact:
-        """Accept a contact without problems, as the next of its client."""
+        """Accept a contact, with the next sequence of its client."""
         contact = Contact(
             seqContato=self._numbers.next(f"contact:{data.codigoDoCliente}"),
             nomeDoContato=data.nome,
@@ -87,7 +87,7 @@ SUPPLIER_COLUMNS = {
     "telefone": "telephone",
     "ativo": "active",
 }
-"""The column of each of a supplier's fields."""
+"""Columns of a supplier's fields."""
 
 
 class SupplierRegistration(RecordRegistration):
@@ -98,11 +98,11 @@ class SupplierRegistration(RecordRegistration):
         self._documents = DocumentRules(connection, suppliers.c.document, "fornecedor")
 
     def problems(self, data: SupplierInput) -> list[Problem]:
-        """Return the rules that a new supplier breaks."""
+        """Return the problems of a new supplier."""
         return self._documents.problems(data)
 
     def accept(self, data: SupplierInput) -> Supplier:
-        """Accept a supplier without problems, under the next code."""
+        """Accept a supplier, with the next code."""
         document = party_document(data)
         self._documents.accept(document)
         supplier = Supplier(
@@ -123,13 +123,13 @@ def unmasked_document(document: str) -> str:
 
 
 def party_document(data: PartyInput) -> str | None:
-    """Return the document of the party's nature; without it the other, taken as it is."""
+    """Return the document of the party's nature, or else the other one."""
     document = (data.cnpj or data.cpf) if data.natureza == "J" else (data.cpf or data.cnpj)
     return unmasked_document(document) if document else None
 
 
 class DocumentRules:
-    """Judges the documents of new parties; ``column`` holds those that are registered."""
+    """Validates the documents of new parties; ``column`` has the registered ones."""
 
     def __init__(self, connection: Connection, column: ColumnElement[Any], label: str) -> None:
         self._connection = connection
@@ -138,15 +138,15 @@ class DocumentRules:
         self._accepted: set[str] = set()
 
     def problems(self, data: PartyInput) -> list[Problem]:
-        """Return what is wrong with a new party's document: its digits, or that it is taken."""
-        return [*_format_problems(data), *self._duplicate(party_document(data))]
+        """Return the problems of a new party's document: invalid, or already registered."""
+        return [*_format_problems(data), *self._duplicate_problems(party_document(data))]
 
     def accept(self, document: str | None) -> None:
-        """Count a document as taken."""
+        """Mark a document as registered."""
         if document:
             self._accepted.add(document)
 
-    def _duplicate(self, document: str | None) -> list[Problem]:
+    def _duplicate_problems(self, document: str | None) -> list[Problem]:
         if not document:
             return []
         stored = select(exists().where(self._column == document))
@@ -156,16 +156,11 @@ class DocumentRules:
 
 
 def _format_problems(data: PartyInput) -> list[Problem]:
-    if data.natureza == "J":
-        return _invalid("cnpj", data.cnpj, DOCUMENTS["cnpj"].is_valid, "CNPJ inválido.")
-    return _invalid("cpf", data.cpf, DOCUMENTS["cpf"].is_valid, "CPF inválido.")
-
-
-def _invalid(
-    key: str, document: str | None, is_valid: Callable[[str], bool], message: str
-) -> list[Problem]:
-    wrong = document and not is_valid(unmasked_document(document))
-    return [(key, message)] if wrong else []
+    field = "cnpj" if data.natureza == "J" else "cpf"
+    document = getattr(data, field)
+    if not document or DOCUMENTS[field].is_valid(unmasked_document(document)):
+        return []
+    return [(field, f"{field.upper()} inválido.")]
 
 
 PRODUCT_COLUMNS = {
@@ -190,7 +185,7 @@ PRODUCT_COLUMNS = {
     "Largura": "width",
     "Comprimento": "length",
 }
-"""The column of each of a product's fields."""
+"""Columns of a product's fields."""
 
 _CODES = (
     "codigoDaUnidadeDeMedida", "codigoDoTipoDeProduto", "codigoDoGrupoDeProduto",
@@ -204,24 +199,23 @@ class ProductRegistration(RecordRegistration):
     """Registration of new products."""
 
     def problems(self, data: ProductInput) -> list[Problem]:
-        """Return the rules that a product breaks, new or altered."""
+        """Return the problems of a product, new or altered."""
         return list(self._problems(data))
 
     def accept(self, data: ProductInput) -> Product:
-        """Accept a product without problems, under the next id."""
+        """Accept a product, with the next id."""
         product = Product(idProduto=self._numbers.next("product"), **data.model_dump())
         self._rows[products].append(to_row(product, PRODUCT_COLUMNS))
         return product
 
     def _problems(self, data: ProductInput) -> Iterator[Problem]:
-        yield from self._known.field_problems(data, *_CODES)
+        yield from self._lookup.field_problems(data, *_CODES)
         yield from amount_problems("valorUnitario", data.valorUnitario, PRICE_PLACES)
         for key in _WEIGHTS:
             yield from amount_problems(key, getattr(data, key), _WEIGHT_PLACES)
         gross, net = data.PesoBruto, data.PesoLiquido
         if gross is not None and net is not None and net > gross:
-            yield "PesoLiquido", "O peso líquido passa do peso bruto."
-        # A blank code would be the same for all that have none.
+            yield "PesoLiquido", "O peso líquido é maior que o peso bruto."
         if data.codigoInterno is None:
             return
         if not data.codigoInterno.strip():

@@ -71,7 +71,7 @@ issuers = registry_table(
     Column("cost_centre", ForeignKey("cost_centres.code"), nullable=False),
     Column("account", ForeignKey("accounts.code"), nullable=False),
 )
-"""Branches as issuers of invoices, with its billing defaults."""
+"""Branches as issuers of invoices, with their billing defaults."""
 products = registry_table(
     "products",
     Integer,

@@ -19,7 +19,12 @@ from xlbridge.sandbox.areas.sales.invoices import (
     emit_invoice,
     months_after,
 )
-from xlbridge.sandbox.areas.sales.orders import ORDER, load_orders, process_order, register_order
+from xlbridge.sandbox.areas.sales.orders import (
+    SELECT_ORDER,
+    load_orders,
+    process_order,
+    register_order,
+)
 from xlbridge.sandbox.areas.sales.tables import (
     product_invoice_items,
     product_invoices,
@@ -89,7 +94,7 @@ def create_sales_order(call: Call) -> SalesOrder:
 def process_sales_order(call: Call) -> SalesOrder:
     number = call.path["numeroPedido"]
     process_order(call.connection, number, call.now)
-    header = call.connection.execute(ORDER, {"number": number}).one()
+    header = call.connection.execute(SELECT_ORDER, {"number": number}).one()
     (order,) = load_orders(call.connection, [header])
     return order
 
@@ -97,7 +102,7 @@ def process_sales_order(call: Call) -> SalesOrder:
 @handles(SALES_ORDER_LIST)
 def list_sales_orders(call: Call) -> list[SalesOrder]:
     query = call.query_as(SalesOrderQuery)
-    found = (
+    statement = (
         select(sales_orders)
         .where(
             *window_conditions(call, sales_orders.c.updated),
@@ -106,8 +111,8 @@ def list_sales_orders(call: Call) -> list[SalesOrder]:
         .order_by(sales_orders.c.updated, sales_orders.c.numeroDoPedido)
     )
     if query.qtde:
-        found = found.limit(query.qtde)
-    return load_orders(call.connection, call.connection.execute(found).all())
+        statement = statement.limit(query.qtde)
+    return load_orders(call.connection, call.connection.execute(statement).all())
 
 
 handle_creation(PRODUCT_INVOICE_CREATE, ProductInvoiceRegistration)
@@ -139,9 +144,9 @@ def show_product_invoice(call: Call) -> ProductInvoice:
 
 @handles(SERVICE_INVOICE_CHANGE)
 def replace_service_invoice(call: Call) -> ServiceInvoice:
-    content = call.body_as(ServiceInvoiceChange)
-    change_service_invoice(call.connection, content.idNF, content, call.now)
-    return _service_invoice(call, content.idNF)
+    data = call.body_as(ServiceInvoiceChange)
+    change_service_invoice(call.connection, data.idNF, data, call.now)
+    return _service_invoice(call, data.idNF)
 
 
 @handles(SERVICE_INVOICE_UPDATE)
@@ -167,7 +172,7 @@ def show_service_invoice(call: Call) -> ServiceInvoice:
 def list_service_invoices(call: Call) -> list[ServiceInvoice]:
     query = call.query_as(ServiceInvoiceQuery)
     columns = service_invoices.c
-    found = (
+    statement = (
         select(service_invoices)
         .where(
             *window_conditions(call, columns.ultimaAtualizacao),
@@ -176,13 +181,13 @@ def list_service_invoices(call: Call) -> list[ServiceInvoice]:
         .order_by(columns.ultimaAtualizacao, columns.idNF)
     )
     if query.qtde:
-        found = found.limit(query.qtde)
-    return call.read(ServiceInvoice, found)
+        statement = statement.limit(query.qtde)
+    return call.read(ServiceInvoice, statement)
 
 
 def _service_invoice(call: Call, invoice_id: int) -> ServiceInvoice:
-    found = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
-    return first_or_404(call.read(ServiceInvoice, found), "id", "Nota fiscal não encontrada.")
+    statement = select(service_invoices).where(service_invoices.c.idNF == invoice_id)
+    return first_or_404(call.read(ServiceInvoice, statement), "id", "Nota fiscal não encontrada.")
 
 
 @handles(SERVICE_FORECAST_CREATE)
@@ -192,7 +197,7 @@ def create_forecast(call: Call) -> ServiceForecast:
     numbers = Numbers(call.connection)
     code = numbers.next("service_forecast")
     numbers.write()
-    row = {"codigoDaPrevisao": code} | _forecast_content(data, call.now)
+    row = {"codigoDaPrevisao": code} | _forecast_columns(data, call.now)
     call.connection.execute(insert(service_forecasts), row)
     return _forecast(call, code)
 
@@ -200,11 +205,11 @@ def create_forecast(call: Call) -> ServiceForecast:
 @handles(SERVICE_FORECAST_UPDATE)
 def update_forecast(call: Call) -> ServiceForecast:
     code, data = call.path["id"], call.body_as(ServiceForecastInput)
-    this = service_forecasts.c.codigoDaPrevisao == code
-    call.require_row(this, "id", _NO_FORECAST)
+    by_code = service_forecasts.c.codigoDaPrevisao == code
+    call.require_row(by_code, "id", _NO_FORECAST)
     require_no_problems(_forecast_problems(CodeLookup(call.connection), data))
-    content = _forecast_content(data, call.now)
-    call.connection.execute(update(service_forecasts).where(this).values(content))
+    values = _forecast_columns(data, call.now)
+    call.connection.execute(update(service_forecasts).where(by_code).values(values))
     return _forecast(call, code)
 
 
@@ -216,23 +221,23 @@ def show_forecast(call: Call) -> ServiceForecast:
 @handles(SERVICE_FORECAST_LIST)
 def list_forecasts(call: Call) -> list[ServiceForecast]:
     query = call.query_as(ServiceForecastQuery)
-    found = (
+    statement = (
         select(service_forecasts)
         .where(*equal_conditions(service_forecasts, query, "codigoDaFilial", "codigoDoCliente"))
         .order_by(service_forecasts.c.codigoDaPrevisao)
     )
     if query.somenteAtivos:
-        found = found.where(service_forecasts.c.ativo)
-    return call.read(ServiceForecast, found)
+        statement = statement.where(service_forecasts.c.ativo)
+    return call.read(ServiceForecast, statement)
 
 
 def _forecast(call: Call, code: int) -> ServiceForecast:
-    found = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
-    return first_or_404(call.read(ServiceForecast, found), "id", _NO_FORECAST)
+    statement = select(service_forecasts).where(service_forecasts.c.codigoDaPrevisao == code)
+    return first_or_404(call.read(ServiceForecast, statement), "id", _NO_FORECAST)
 
 
-def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
-    """Stored columns: the content, and the dates derived from it."""
+def _forecast_columns(data: ServiceForecastInput, now: datetime) -> dict[str, Any]:
+    """Return the content with the dates derived from it."""
     next_readjustment = None
     if data.percentualDeReajuste is not None:
         next_readjustment = months_after(data.dataDeInicio, data.mesesEntreReajustes)
@@ -243,11 +248,11 @@ def _forecast_content(data: ServiceForecastInput, now: datetime) -> dict[str, An
     }
 
 
-def _forecast_problems(known: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
+def _forecast_problems(lookup: CodeLookup, data: ServiceForecastInput) -> list[Problem]:
     problems = [
-        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_problems(data.codigoDoCliente),
-        *known.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
+        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *lookup.client_problems(data.codigoDoCliente),
+        *lookup.field_problems(data, "codigoDoServicoPrestado", "codigoDaCondicaoDePagamento"),
         *amount_problems("valorDoServico", data.valorDoServico),
         *rate_problems("percentualDeReajuste", data.percentualDeReajuste),
     ]

@@ -1,6 +1,6 @@
-"""Rules of invoices of products and of services, and their emission.
+"""Rules of product and service invoices, and their emission.
 
-An invoice is pending until it is emitted under its access key, once and for all. Source: the spec,
+An invoice is pending until it is emitted with its access key, definitively. Source: the spec,
 Product invoice (NF-e), Service invoice (NFS-e), States.
 """
 
@@ -49,8 +49,8 @@ _ZERO = Decimal("0.00")
 class ProductInvoiceRegistration(RecordRegistration):
     """Registration of new product invoices, pending emission.
 
-    ``order`` is the sales order that they are generated from, if there is one; their figures are
-    those of its products.
+    ``order`` is the sales order that they are generated from, if any; its products determine
+    their amounts.
     """
 
     def __init__(
@@ -60,21 +60,21 @@ class ProductInvoiceRegistration(RecordRegistration):
         self._order = order
 
     def problems(self, data: ProductInvoiceInput) -> list[Problem]:
-        """Return the rules that a new invoice breaks."""
-        known = self._known
+        """Return the problems of a new invoice."""
+        lookup = self._lookup
         problems = [
-            *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-            *known.field_problems(data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento"),
-            *known.client_problems(data.codigoDoCliente),
+            *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+            *lookup.field_problems(data, "codigoDaNotaFiscal", "codigoDaFormaDePagamento"),
+            *lookup.client_problems(data.codigoDoCliente),
         ]
         for index, item in enumerate(data.produtos):
             prefix = f"{_ITEMS}.{index}."
-            problems += known.field_problems(item, "idProduto", prefix=prefix)
+            problems += lookup.field_problems(item, "idProduto", prefix=prefix)
             problems += amount_problems(f"{prefix}valorUnitario", _item_total(item))
         return problems or amount_problems(_ITEMS, sum(map(_item_total, data.produtos), Decimal(0)))
 
     def accept(self, data: ProductInvoiceInput) -> ProductInvoice:
-        """Accept an invoice without problems, under the next id."""
+        """Accept an invoice, with the next id."""
         id_nf = self._numbers.next("product_invoice")
         items = [self._item(id_nf, seq, item) for seq, item in enumerate(data.produtos, start=1)]
         order = self._order
@@ -82,7 +82,7 @@ class ProductInvoiceRegistration(RecordRegistration):
         invoice = ProductInvoice(
             idNF=id_nf,
             numeroDoPedido=None if order is None else order.numeroDoPedido,
-            **invoice_figures(line.model_dump() for line in lines),
+            **invoice_amounts(line.model_dump() for line in lines),
             ultimaAtualizacao=self._now,
             produtos=items,
             **data.model_dump(exclude={_ITEMS}),
@@ -95,7 +95,7 @@ class ProductInvoiceRegistration(RecordRegistration):
         return ProductInvoiceItem(
             idNF=id_nf,
             seq=seq,
-            descricaoDoProduto=self._known.required(products, item.idProduto).name,
+            descricaoDoProduto=self._lookup.checked_entry(products, item.idProduto).name,
             valorTotal=_item_total(item),
             **item.model_dump(),
         )
@@ -107,18 +107,15 @@ _SUMMED = (
 )  # fmt: skip
 
 
-def invoice_figures(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
-    """Return the amounts of an invoice, each the sum over its lines.
-
-    A line without a net total of its own is worth its products.
-    """
-    figures = dict.fromkeys(("valorDosProdutos", *_SUMMED, "valorTotal"), _ZERO)
+def invoice_amounts(lines: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
+    """Return the amounts of an invoice, summed over its lines."""
+    amounts = dict.fromkeys(("valorDosProdutos", *_SUMMED, "valorTotal"), _ZERO)
     for line in lines:
-        figures["valorDosProdutos"] += line["valorTotal"]
-        figures["valorTotal"] += line.get("totalLiquido", line["valorTotal"])
+        amounts["valorDosProdutos"] += line["valorTotal"]
+        amounts["valorTotal"] += line.get("totalLiquido", line["valorTotal"])
         for name in _SUMMED:
-            figures[name] += line.get(name) or _ZERO
-    return figures
+            amounts[name] += line.get(name) or _ZERO
+    return amounts
 
 
 def _item_total(item: ProductInvoiceItemInput) -> Decimal:
@@ -126,9 +123,9 @@ def _item_total(item: ProductInvoiceItemInput) -> Decimal:
 
 
 def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Row[Any]:
-    """Return an invoice that is still pending.
+    """Return a pending invoice.
 
-    Raises ``RequestError``: 404 when there is none, 400 when it was emitted.
+    Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted.
     """
     statement = select(table).where(table.c.idNF == invoice_id)
     invoice = connection.execute(statement).one_or_none()
@@ -140,17 +137,17 @@ def pending_invoice(connection: Connection, table: Table, invoice_id: int) -> Ro
 
 
 def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: datetime) -> None:
-    """Emit a pending invoice of products or services, as the table tells.
+    """Emit a pending product or service invoice, depending on the table.
 
-    Raises ``RequestError`` as ``pending_invoice`` does.
+    Raises ``RequestError`` like ``pending_invoice``.
     """
     invoice = pending_invoice(connection, table, invoice_id)
-    known, numbers = CodeLookup(connection), Numbers(connection)
+    lookup, numbers = CodeLookup(connection), Numbers(connection)
     branch = invoice.codigoDaFilial
-    entry = known.required(issuers, branch)
+    entry = lookup.checked_entry(issuers, branch)
     issuer = Issuer(entry.cnpj, entry.municipality)
     if table is product_invoices:
-        series = known.required(invoice_models, invoice.codigoDaNotaFiscal).series
+        series = lookup.checked_entry(invoice_models, invoice.codigoDaNotaFiscal).series
         number = numbers.next(product_invoice_scope(branch, series))
         key = product_invoice_key(issuer, series, number, now)
     else:
@@ -171,48 +168,48 @@ def emit_invoice(connection: Connection, table: Table, invoice_id: int, now: dat
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Issuer of an invoice: its CNPJ, and the IBGE code of its municipality."""
+    """Issuer of an invoice: CNPJ and IBGE code of its municipality."""
 
     cnpj: str
     municipality: str
 
 
 def product_invoice_scope(branch: int, series: int) -> str:
-    """Name the sequence that a branch's product invoices of a series are numbered in."""
+    """Return the scope of the numbers of a branch's product invoices in a series."""
     return f"nfe:{branch}:{series}"
 
 
 def service_invoice_scope(branch: int) -> str:
-    """Name the sequence that a branch's service invoices are numbered in."""
+    """Return the scope of the numbers of a branch's service invoices."""
     return f"nfse:{branch}"
 
 
 _PRODUCT_MODEL = "55"
 _NORMAL_EMISSION = "1"
-_OWN_SYSTEM, _BY_CNPJ = "1", "2"
+_MUNICIPAL_SYSTEM, _ISSUER_HAS_CNPJ = "1", "2"
 
 
 def product_invoice_key(issuer: Issuer, series: int, number: int, emitted: datetime) -> str:
-    """Return the key of 44 digits of a product invoice."""
+    """Return the 44-digit access key of a product invoice."""
     state = issuer.municipality[:2]
     stem = (
         f"{state}{emitted:%y%m}{issuer.cnpj}{_PRODUCT_MODEL}{series:03}{number:09}"
-        f"{_NORMAL_EMISSION}{_own_code(number, 8)}"
+        f"{_NORMAL_EMISSION}{_key_code(number, 8)}"
     )
     return stem + access_key_digit(stem)
 
 
 def service_invoice_key(issuer: Issuer, number: int, emitted: datetime) -> str:
-    """Return the key of 50 digits of a service invoice."""
+    """Return the 50-digit access key of a service invoice."""
     stem = (
-        f"{issuer.municipality}{_OWN_SYSTEM}{_BY_CNPJ}{issuer.cnpj}{number:013}{emitted:%y%m}"
-        f"{_own_code(number, 9)}"
+        f"{issuer.municipality}{_MUNICIPAL_SYSTEM}{_ISSUER_HAS_CNPJ}{issuer.cnpj}{number:013}"
+        f"{emitted:%y%m}{_key_code(number, 9)}"
     )
     return stem + access_key_digit(stem)
 
 
-def _own_code(number: int, width: int) -> str:
-    """The key's own code, which must never be the invoice's number."""
+def _key_code(number: int, width: int) -> str:
+    """Return the random code of the key, derived from the invoice's number but different."""
     return f"{(10**width - 1 - number) % 10**width:0{width}}"
 
 
@@ -228,11 +225,11 @@ class ServiceInvoiceRegistration(RecordRegistration):
     """Registration of new service invoices, pending emission."""
 
     def problems(self, data: ServiceInvoiceInput) -> list[Problem]:
-        """Return the rules that a new invoice breaks."""
-        return _service_invoice_problems(self._known, data)
+        """Return the problems of a new invoice."""
+        return _service_invoice_problems(self._lookup, data)
 
     def accept(self, data: ServiceInvoiceInput) -> ServiceInvoice:
-        """Accept an invoice without problems, under the next id."""
+        """Accept an invoice, with the next id."""
         invoice = ServiceInvoice(
             idNF=self._numbers.next("service_invoice"),
             ultimaAtualizacao=self._now,
@@ -245,9 +242,9 @@ class ServiceInvoiceRegistration(RecordRegistration):
 def change_service_invoice(
     connection: Connection, invoice_id: int, data: ServiceInvoiceInput, now: datetime
 ) -> None:
-    """Give a pending invoice new content, the whole of it.
+    """Replace the content of a pending invoice.
 
-    Raises ``RequestError``: 404 when there is none, 400 when it was emitted or breaks a rule.
+    Raises ``RequestError``: 404 if it does not exist, 400 if it was emitted or has problems.
     """
     pending_invoice(connection, service_invoices, invoice_id)
     require_no_problems(_service_invoice_problems(CodeLookup(connection), data))
@@ -259,11 +256,11 @@ def change_service_invoice(
     )
 
 
-def _service_invoice_problems(known: CodeLookup, data: ServiceInvoiceInput) -> list[Problem]:
+def _service_invoice_problems(lookup: CodeLookup, data: ServiceInvoiceInput) -> list[Problem]:
     problems = [
-        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_problems(data.codigoDoCliente),
-        *known.field_problems(data, "codigoDoServicoPrestado"),
+        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *lookup.client_problems(data.codigoDoCliente),
+        *lookup.field_problems(data, "codigoDoServicoPrestado"),
     ]
     for name in _AMOUNTS:
         problems.extend(amount_problems(name, getattr(data, name)))
@@ -273,7 +270,7 @@ def _service_invoice_problems(known: CodeLookup, data: ServiceInvoiceInput) -> l
 
 
 def months_after(moment: datetime, months: int) -> datetime:
-    """Return the same day so many months later, or the last one of a shorter month."""
+    """Return the same day ``months`` later, or the last day of a shorter month."""
     years, month = divmod(moment.month - 1 + months, 12)
     year, month = moment.year + years, month + 1
     day = min(moment.day, monthrange(year, month)[1])

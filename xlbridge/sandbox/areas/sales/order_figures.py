@@ -1,4 +1,4 @@
-"""Figures of a sales order: the amounts of its products and of its instalments.
+"""Amounts of a sales order: calculation and rules of its products and instalments.
 
 Source: the spec, Sales order (Pedido de Venda) object, produtos[] and parcelas[] items.
 """
@@ -28,7 +28,7 @@ from xlbridge.wire.sales import (
 )
 
 ZERO = Decimal("0.00")
-"""No money, with the two places that stored amounts have."""
+"""Zero with two decimal places, like stored amounts."""
 
 _AMOUNTS = ("valorFrete", "valorSeguro", "valorOutros", "valorAcrescimo", "valorDesconto")
 _RATES = (
@@ -41,13 +41,14 @@ _RATES = (
 def priced_item(
     item: SalesOrderItemInput, product: Row[Any], order: int, seq: int
 ) -> SalesOrderItem:
-    """Return a line of an order with all its figures, none of it processed yet."""
-    total = round_half_even(item.quantidade * _price(item, product))
-    figures = line_figures(item, total)
+    """Return an unprocessed line of an order with all its amounts."""
+    price = Decimal(product.price) if item.valorUnitario is None else item.valorUnitario
+    total = round_half_even(item.quantidade * price)
+    amounts = line_amounts(item, total)
     weight = product.weight * item.quantidade
     return SalesOrderItem.model_validate(
         item.model_dump(exclude_none=True)
-        | figures
+        | amounts
         | {
             "numeroDoPedido": order,
             "seq": seq,
@@ -58,38 +59,34 @@ def priced_item(
             "ncm": product.ncm,
             "pesoBruto": weight if item.pesoBruto is None else item.pesoBruto,
             "pesoLiquido": weight if item.pesoLiquido is None else item.pesoLiquido,
-            "valorUnitario": _price(item, product),
+            "valorUnitario": price,
             "valorTotal": total,
             "quantidadeProcessadaParcial": Decimal(0),
             "quantidadeDisponivelParaProcessamento": item.quantidade,
-            "valorDisponivelParaProcessamento": figures["totalLiquido"],
+            "valorDisponivelParaProcessamento": amounts["totalLiquido"],
             "disponivelParaProcessamentoParcial": True,
         }
     )
 
 
-def item_problems(item: SalesOrderItemInput, priced: SalesOrderItem, place: str) -> list[Problem]:
-    """Return the rules that a line breaks; ``place`` is what its fields' keys begin with."""
+def item_problems(item: SalesOrderItemInput, priced: SalesOrderItem, prefix: str) -> list[Problem]:
+    """Return the problems of a line, with keys that have a prefix."""
     problems: list[Problem] = []
     for name in _AMOUNTS:
-        problems.extend(amount_problems(place + name, getattr(item, name)))
+        problems.extend(amount_problems(prefix + name, getattr(item, name)))
     for name in _RATES:
-        problems.extend(rate_problems(place + name, getattr(item, name)))
+        problems.extend(rate_problems(prefix + name, getattr(item, name)))
     if priced.baseIPI is not None and priced.baseIPI < 0:
-        problems.append((f"{place}valorDesconto", "O desconto é maior que o valor do produto."))
+        problems.append((f"{prefix}valorDesconto", "O desconto é maior que o valor do produto."))
     if not problems:
-        problems.extend(amount_problems(f"{place}totalLiquido", priced.totalLiquido))
+        problems.extend(amount_problems(f"{prefix}totalLiquido", priced.totalLiquido))
     return problems
 
 
-def _price(item: SalesOrderItemInput, product: Row[Any]) -> Decimal:
-    return Decimal(product.price) if item.valorUnitario is None else item.valorUnitario
+def line_amounts(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
+    """Calculate the amounts of a line from its total before surcharge and discount.
 
-
-def line_figures(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal]:
-    """Return the amounts of a line that follow from its total before surcharge and discount.
-
-    Taxes go by the total after them.
+    Taxes are calculated on the total after them.
     """
     surcharge, surcharge_rate = _adjustment(
         total, item.valorAcrescimo, item.valorAcrescimoPercentual
@@ -121,27 +118,27 @@ def line_figures(item: SalesOrderItemInput, total: Decimal) -> dict[str, Decimal
 def _adjustment(
     total: Decimal, amount: Decimal | None, rate: Decimal | None
 ) -> tuple[Decimal, Decimal]:
-    """A surcharge or discount, as amount and as rate; a given amount goes before the rate."""
+    """Return a surcharge or discount as amount and rate; the amount takes precedence."""
     if amount is None:
         return percent_of(total, rate or ZERO), rate or ZERO
     return amount, round_half_even(amount * 100 / total) if total else ZERO
 
 
-_USUAL_DAYS_BETWEEN = 30
+_DEFAULT_DAYS_BETWEEN = 30
 _WHOLE_PERCENT = Decimal(100)
 _INSTALMENTS = "parcelas"
 
 
 def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal) -> list[Problem]:
-    """Return the rules that the given instalments of an order break."""
-    given = data.parcelas
+    """Return the problems of the instalments in an order."""
+    instalments = data.parcelas
     problems: list[Problem] = []
-    if given and data.quantidadeDeParcelas not in (None, len(given)):
-        problems.append(("quantidadeDeParcelas", "Não é a quantidade de parcelas informadas."))
-    for index, instalment in enumerate(given):
+    if instalments and data.quantidadeDeParcelas not in (None, len(instalments)):
+        problems.append(("quantidadeDeParcelas", "Difere da quantidade de parcelas informadas."))
+    for index, instalment in enumerate(instalments):
         problems.extend(_instalment_problems(instalment, index, ordered))
-    values = [instalment.valor for instalment in given]
-    percents = [instalment.percentual for instalment in given]
+    values = [instalment.valor for instalment in instalments]
+    percents = [instalment.percentual for instalment in instalments]
     if any(value is not None for value in values):
         problems.extend(_sum_problems("valor", values, total))
     if any(percent is not None for percent in percents):
@@ -150,10 +147,10 @@ def instalment_problems(data: SalesOrderInput, ordered: datetime, total: Decimal
 
 
 def empty_instalment_problems(
-    data: SalesOrderInput, made: Sequence[SalesOrderInstallment]
+    data: SalesOrderInput, instalments: Sequence[SalesOrderInstallment]
 ) -> list[Problem]:
-    """Return the problem of an amount so small that an instalment's share of it is 0.00."""
-    empty = [index for index, instalment in enumerate(made) if not instalment.valor]
+    """Return the problem of a total so small that an instalment would be 0.00."""
+    empty = [index for index, instalment in enumerate(instalments) if not instalment.valor]
     if not empty:
         return []
     key = f"{_INSTALMENTS}.{empty[0]}.percentual" if data.parcelas else "quantidadeDeParcelas"
@@ -167,70 +164,72 @@ def make_instalments(
     ordered: datetime,
     total: Decimal,
 ) -> list[SalesOrderInstallment]:
-    """Return an order's instalments, with what was not given worked out.
+    """Return an order's instalments; missing fields are calculated.
 
-    How many, and how many days apart, follows from the payment condition. What costs nothing is
-    paid in none.
+    Their number and interval follow from the payment condition. A total of 0 has no instalments.
     """
     if not total and not data.parcelas:
         return []
     count = condition.instalments if condition is not None else 1
-    days = condition.days_between if condition is not None else _USUAL_DAYS_BETWEEN
+    days = condition.days_between if condition is not None else _DEFAULT_DAYS_BETWEEN
     blank = [SalesOrderInstallmentInput()] * (data.quantidadeDeParcelas or count)
-    given = data.parcelas or blank
-    values, percents = _shares(given, total)
+    inputs = data.parcelas or blank
+    values, percents = _shares(inputs, total)
     first_day = _midnight(ordered)
     return [
         SalesOrderInstallment(
-            numeroDaParcela=place,
-            dataDeVencimento=instalment.dataDeVencimento or first_day + timedelta(place * days),
+            numeroDaParcela=number,
+            dataDeVencimento=instalment.dataDeVencimento or first_day + timedelta(number * days),
             percentual=percent,
             valor=value,
             numeroDoPedido=order,
             totalDoPedido=total,
             existeLancamentoCR=False,
         )
-        for place, (instalment, value, percent) in enumerate(
-            zip(given, values, percents, strict=True), start=1
+        for number, (instalment, value, percent) in enumerate(
+            zip(inputs, values, percents, strict=True), start=1
         )
     ]
 
 
 def _shares(
-    given: Sequence[SalesOrderInstallmentInput], total: Decimal
+    instalments: Sequence[SalesOrderInstallmentInput], total: Decimal
 ) -> tuple[list[Decimal], list[Decimal]]:
-    """Return each instalment's amount and percentage: amounts go before percentages, else equal."""
-    values = [instalment.valor for instalment in given if instalment.valor is not None]
+    """Return amounts and percentages: from the amounts, else the percentages, else equal parts."""
+    values = [instalment.valor for instalment in instalments if instalment.valor is not None]
     if values and total:
         return values, proportional_parts(_WHOLE_PERCENT, values)
-    percents = [each.percentual for each in given if each.percentual is not None]
+    percents = [part.percentual for part in instalments if part.percentual is not None]
     if percents:
         return proportional_parts(total, percents), percents
-    return equal_parts(total, len(given)), equal_parts(_WHOLE_PERCENT, len(given))
+    count = len(instalments)
+    return equal_parts(total, count), equal_parts(_WHOLE_PERCENT, count)
 
 
 def _instalment_problems(
     instalment: SalesOrderInstallmentInput, index: int, ordered: datetime
 ) -> list[Problem]:
-    place = f"{_INSTALMENTS}.{index}."
-    problems = amount_problems(f"{place}valor", instalment.valor)
+    prefix = f"{_INSTALMENTS}.{index}."
+    problems = amount_problems(f"{prefix}valor", instalment.valor)
     if instalment.valor == ZERO:
-        problems.append((f"{place}valor", "Valor inválido: deve ser maior que 0."))
+        problems.append((f"{prefix}valor", "Valor inválido: deve ser maior que 0."))
     if instalment.percentual is not None and not 0 < instalment.percentual <= _WHOLE_PERCENT:
-        problems.append((f"{place}percentual", "Percentual fora do intervalo de 0 a 100."))
+        problems.append((f"{prefix}percentual", "Percentual fora do intervalo de 0 a 100."))
     if instalment.numeroDaParcela not in (None, index + 1):
-        problems.append((f"{place}numeroDaParcela", "As parcelas são numeradas a partir de 1."))
+        problems.append((f"{prefix}numeroDaParcela", "As parcelas são numeradas a partir de 1."))
     due = instalment.dataDeVencimento
     if due is not None and due < _midnight(ordered):
-        problems.append((f"{place}dataDeVencimento", "O vencimento é anterior ao pedido."))
+        problems.append((f"{prefix}dataDeVencimento", "O vencimento é anterior ao pedido."))
     return problems
 
 
-def _sum_problems(name: str, given: Sequence[Decimal | None], whole: Decimal) -> list[Problem]:
-    if None in given:
+def _sum_problems(name: str, parts: Sequence[Decimal | None], total: Decimal) -> list[Problem]:
+    if None in parts:
         return [(_INSTALMENTS, f"Informe {name} em todas as parcelas, ou em nenhuma.")]
-    found = sum(part for part in given if part is not None)
-    return [] if found == whole else [(_INSTALMENTS, f"A soma de {name} é {found}, e não {whole}.")]
+    actual = sum(part for part in parts if part is not None)
+    if actual == total:
+        return []
+    return [(_INSTALMENTS, f"A soma de {name} é {actual}, e não {total}.")]
 
 
 def _midnight(moment: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""Sales orders: registered, read, and processed into titles and a product invoice.
+"""Sales orders: registration, reading, and processing into titles and a product invoice.
 
 Source: the spec, Sales order (Pedido de Venda) object, States (sales order), Receivable entry.
 """
@@ -47,18 +47,24 @@ _CODES = (
 
 
 def register_order(connection: Connection, data: SalesOrderInput, now: datetime) -> SalesOrder:
-    """Register an order, pending, and return it.
+    """Register a pending order, and return it.
 
-    Raises ``RequestError`` (400) with the rules that it breaks: first those without which it has
-    no figures, then all others.
+    Raises ``RequestError`` (400) with its problems: first those that prevent the calculation of
+    amounts, then all others.
     """
-    known = CodeLookup(connection)
-    require_no_problems(_basic_problems(known, data))
+    lookup = CodeLookup(connection)
+    require_no_problems(_basic_problems(lookup, data))
     numbers = Numbers(connection)
     ordered = data.dataDaOrdem or now
     number = numbers.next("sales_order")
-    order = _completed_order(known, data, number, ordered)
-    total = _total(data, order.produtos)
+    order = _completed_order(lookup, data, number, ordered)
+    # Without products, the total is that of the instalments.
+    amounts = (
+        [item.totalLiquido for item in order.produtos]
+        if order.produtos
+        else [instalment.valor for instalment in data.parcelas]
+    )
+    total = sum((amount or ZERO for amount in amounts), ZERO)
     problems = amount_problems("produtos", total)
     for index, (item, priced) in enumerate(zip(data.produtos, order.produtos, strict=True)):
         problems.extend(item_problems(item, priced, f"produtos.{index}."))
@@ -68,10 +74,10 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
         [
             *problems,
             *instalment_problems(data, ordered, total),
-            *title_problems(connection, order, now, known),
+            *title_problems(connection, order, now, lookup),
         ]
     )
-    condition = known.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
+    condition = lookup.entry(payment_conditions, data.codigoDaCondicaoDePagamento)
     instalments = make_instalments(data, condition, number, ordered, total)
     require_no_problems(empty_instalment_problems(data, instalments))
     numbers.write()
@@ -88,29 +94,29 @@ def register_order(connection: Connection, data: SalesOrderInput, now: datetime)
     return order.model_copy(update=count | written)
 
 
-def _basic_problems(known: CodeLookup, data: SalesOrderInput) -> list[Problem]:
+def _basic_problems(lookup: CodeLookup, data: SalesOrderInput) -> list[Problem]:
     problems = [
-        *known.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
-        *known.client_problems(data.codigoDoCliente),
-        *known.field_problems(data, *_CODES),
+        *lookup.problems("codigoDaFilial", issuers, data.codigoDaFilial, "Filial"),
+        *lookup.client_problems(data.codigoDoCliente),
+        *lookup.field_problems(data, *_CODES),
     ]
     for index, item in enumerate(data.produtos):
-        problems += known.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
+        problems += lookup.field_problems(item, "idProduto", prefix=f"produtos.{index}.")
     return problems
 
 
 def _completed_order(
-    known: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
+    lookup: CodeLookup, data: SalesOrderInput, number: int, ordered: datetime
 ) -> SalesOrder:
-    """The order with what follows from its client, its branch and its products."""
+    """Return the order with fields derived from its client, branch and products."""
     items = [
-        priced_item(item, known.required(products, item.idProduto), number, seq)
+        priced_item(item, lookup.checked_entry(products, item.idProduto), number, seq)
         for seq, item in enumerate(data.produtos, start=1)
     ]
     terms = data.model_dump(exclude={*_LISTS})
-    given = {name: value for name, value in terms.items() if value not in (None, "")}
-    issuer = known.required(issuers, data.codigoDaFilial)
-    branch = {
+    filled = {name: value for name, value in terms.items() if value not in (None, "")}
+    issuer = lookup.checked_entry(issuers, data.codigoDaFilial)
+    defaults = {
         "codigoDaNotaFiscal": issuer.invoice_model,
         "codigoDaFormaDePagamento": issuer.payment_method,
         "codigoDoItemDeLancamento": issuer.category,
@@ -118,9 +124,9 @@ def _completed_order(
         "codigoDaContaCorrente": issuer.account,
         "cep": issuer.postcode,
     }
-    client = known.client(data.codigoDoCliente)
+    client = lookup.client(data.codigoDoCliente)
     return SalesOrder.model_validate(
-        branch
+        defaults
         | {
             "nomeDoCliente": client.nomeComercial,
             "nomeDoClienteFmt": f"{client.codigoDoCliente} - {client.nomeComercial}",
@@ -130,7 +136,7 @@ def _completed_order(
             "email": client.email,
             "telefone": client.telefone,
         }
-        | given
+        | filled
         | {
             "numeroDoPedido": number,
             "numeroDaOrdem": data.numeroDaOrdem or number,
@@ -146,24 +152,17 @@ def _completed_order(
     )
 
 
-def _total(data: SalesOrderInput, items: list[SalesOrderItem]) -> Decimal:
-    """Total of the products; without products, the total of the instalments."""
-    if items:
-        return sum((item.totalLiquido or ZERO for item in items), ZERO)
-    return sum((instalment.valor or ZERO for instalment in data.parcelas), ZERO)
+SELECT_ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
+"""Header of the order with a ``number``. Building a statement takes longer than executing it."""
 
-
-ORDER = select(sales_orders).where(sales_orders.c.numeroDoPedido == bindparam("number"))
-"""The order of a ``number``. Made once: making a statement takes longer than carrying it out."""
-
-_ORDERS_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
 def load_orders(connection: Connection, headers: Sequence[Row[Any]]) -> list[SalesOrder]:
-    """Return the orders that rows of their table begin."""
+    """Return the orders with these headers."""
     orders: list[SalesOrder] = []
-    for start in range(0, len(headers), _ORDERS_AT_ONCE):
-        orders.extend(_load_batch(connection, headers[start : start + _ORDERS_AT_ONCE]))
+    for start in range(0, len(headers), _BATCH_SIZE):
+        orders.extend(_load_batch(connection, headers[start : start + _BATCH_SIZE]))
     return orders
 
 
@@ -191,14 +190,13 @@ INVOICE_FIELDS = (
     "codigoDaFilial", "codigoDaNotaFiscal", "codigoDaFormaDePagamento", "codigoDoCliente",
     "nomeDoCliente", "cep",
 )  # fmt: skip
-"""Fields of an order that its invoice copies."""
+"""Fields of an order copied to its invoice."""
 
 
 def process_order(connection: Connection, number: int, now: datetime) -> None:
-    """Process a pending order: its titles are opened, its products invoiced.
+    """Process a pending order: create its titles and, if it has products, its invoice.
 
-    An order without products has no product invoice. Raises ``RequestError``: 404 when there is
-    no such order, 400 when it is not pending any more or breaks a rule.
+    Raises ``RequestError``: 404 if it does not exist, 400 if it is not pending or has problems.
     """
     (order,) = load_orders(connection, [_pending_order(connection, number)])
     create_titles(connection, order, now)
@@ -222,7 +220,7 @@ def process_order(connection: Connection, number: int, now: datetime) -> None:
 
 
 def _pending_order(connection: Connection, number: int) -> Row[Any]:
-    order = connection.execute(ORDER, {"number": number}).one_or_none()
+    order = connection.execute(SELECT_ORDER, {"number": number}).one_or_none()
     if order is None:
         raise not_found(_NUMBER_FIELD, "Pedido não encontrado.")
     if order.processado:
@@ -233,11 +231,11 @@ def _pending_order(connection: Connection, number: int) -> Row[Any]:
 
 
 def _create_invoice(connection: Connection, order: SalesOrder, now: datetime) -> int | None:
-    same = ("idProduto", "quantidade", "valorUnitario")
+    copied = ("idProduto", "quantidade", "valorUnitario")
     content = ProductInvoiceInput.model_validate(
         SALE_TERMS
         | {name: getattr(order, name) for name in INVOICE_FIELDS}
-        | {"produtos": [{name: getattr(item, name) for name in same} for item in order.produtos]}
+        | {"produtos": [{name: getattr(item, name) for name in copied} for item in order.produtos]}
     )
     registration = ProductInvoiceRegistration(connection, now, order)
     return register_one(registration, content).idNF
@@ -247,21 +245,21 @@ TITLE_FIELDS = (
     "codigoDaFilial", "codigoDoCliente", "codigoDoItemDeLancamento", "codigoDoCentroDeCusto",
     "codigoDaContaCorrente", "codigoDaFormaDePagamento", "codigoDaCarteira",
 )  # fmt: skip
-"""Fields of an order that its titles copy."""
+"""Fields of an order copied to its titles."""
 
 
 def title_problems(
-    connection: Connection, order: SalesOrder, now: datetime, known: CodeLookup
+    connection: Connection, order: SalesOrder, now: datetime, lookup: CodeLookup
 ) -> list[Problem]:
-    """Return the rules of receivable entries that an order's own codes would break."""
+    """Return the problems that the titles of an order would have."""
     title = _title_input(order, SalesOrderInstallment(numeroDaParcela=1))
-    return ReceivableRegistration(connection, now, known).problems(title)
+    return ReceivableRegistration(connection, now, lookup).problems(title)
 
 
 def create_titles(connection: Connection, order: SalesOrder, now: datetime) -> None:
-    """Create a title for each instalment of an order, and note its key there.
+    """Create a title for each instalment of an order, and store its key in the instalment.
 
-    Raises ``RequestError`` (400) with the rules that the titles break.
+    Raises ``RequestError`` (400) with the problems of the titles.
     """
     registration = ReceivableRegistration(connection, now)
     for instalment in order.parcelas:

@@ -21,7 +21,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
 from xlbridge.sandbox.areas.registry.tables import services
 from xlbridge.sandbox.areas.sales.invoices import (
     Issuer,
-    invoice_figures,
+    invoice_amounts,
     months_after,
     product_invoice_key,
     product_invoice_scope,
@@ -66,7 +66,7 @@ class InvoiceMaker:
         self.numbers[scope] = max(self.numbers[scope], number)
         return {name: header[name] for name in _COPIED} | {
             **SALE_TERMS,
-            **invoice_figures(items),
+            **invoice_amounts(items),
             "dataDeEmissao": emitted,
             "numeroDaNotaFiscalEletronica": number,
             "chaveDaNotaFiscalEletronica": product_invoice_key(

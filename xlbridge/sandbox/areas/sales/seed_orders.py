@@ -18,7 +18,7 @@ from xlbridge.sandbox.areas.registry.seed_demo import (
     office_moments,
 )
 from xlbridge.sandbox.areas.registry.tables import branches, cost_centres, payment_methods, projects
-from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_figures
+from xlbridge.sandbox.areas.sales.order_figures import ZERO, line_amounts
 from xlbridge.sandbox.areas.sales.orders import TITLE_FIELDS
 from xlbridge.sandbox.areas.sales.seed_billing import InvoiceMaker
 from xlbridge.wire.sales import SalesOrder, SalesOrderItemInput
@@ -258,7 +258,7 @@ def _make_items(
             aliquotaICMS=icms,
         )
         prices = {"valorUnitario": product.price, "valorTotal": total}
-        item |= prices | line_figures(terms, total)
+        item |= prices | line_amounts(terms, total)
         item |= _processing_fields(quantity, item["totalLiquido"], status)
         items.append(item)
     return items

@@ -1,4 +1,4 @@
-"""Product addresses in a warehouse: their rules, and the handlers that list and change them.
+"""Product addresses in a warehouse: rules and handlers.
 
 Source: the spec, Product addressing (mapeamento).
 """
@@ -51,25 +51,25 @@ from xlbridge.wire.stock import (
 
 
 class AddressingRegistration:
-    """Registration of product addresses; one that is there already is replaced."""
+    """Registration of product addresses; an existing one is replaced."""
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         self._connection = connection
         self._now = now
-        self._known = CodeLookup(connection)
+        self._lookup = CodeLookup(connection)
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def problems(self, data: AddressingInput) -> list[Problem]:
-        """Return the rules that an address breaks."""
-        known, section = self._known, _section_warehouse(data)
+        """Return the problems of an address."""
+        lookup = self._lookup
         return [
-            *known.field_problems(data, "codigoDaFilial", "idProd"),
-            *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-            *known.section_problems(*section, data.codigoDaSecao),
+            *lookup.field_problems(data, "codigoDaFilial", "idProd"),
+            *lookup.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+            *lookup.section_problems(*_section_warehouse(data), data.codigoDaSecao),
         ]
 
     def accept(self, data: AddressingInput) -> AddressingInput:
-        """Accept an address without problems; its section is by default in the same warehouse."""
+        """Accept an address; its section is by default in the same warehouse."""
         branch, warehouse = _section_warehouse(data)
         record = data.model_copy(
             update={"codigoDaFilialSecao": branch, "codigoDoAlmoxarifadoSecao": warehouse}
@@ -82,34 +82,18 @@ class AddressingRegistration:
         """Write all accepted addresses."""
         for row in self._rows.values():
             key = AddressingKey.model_construct(**row)
-            self._connection.execute(delete(addressings).where(address_condition(key)))
+            self._connection.execute(delete(addressings).where(_key_condition(key)))
         if self._rows:
             self._connection.execute(insert(addressings), list(self._rows.values()))
             self._rows.clear()
 
 
-def address_condition(key: AddressingKey) -> ColumnElement[bool]:
-    """Return the condition that only one product address meets."""
+def _key_condition(key: AddressingKey) -> ColumnElement[bool]:
     return and_(*(column == getattr(key, column.name) for column in addressings.primary_key))
 
 
-def set_active(connection: Connection, key: AddressingKey, now: datetime, *, active: bool) -> None:
-    """Activate or deactivate a product address.
-
-    Raises ``RequestError``: 404 where there is none, 400 where it is so already.
-    """
-    this = address_condition(key)
-    is_active = connection.scalar(select(addressings.c.ativo).where(this))
-    if is_active is None:
-        raise not_found("idProd", "Endereçamento não encontrado.")
-    if is_active == active:
-        raise invalid(("ativo", f"O endereçamento já está {'ativo' if active else 'inativo'}."))
-    changed = update(addressings).where(this)
-    connection.execute(changed.values(ativo=active, ultimaAtualizacao=now))
-
-
 def _section_warehouse(data: AddressingInput) -> tuple[int, int]:
-    """The branch and warehouse that the section is in, by default the product's own."""
+    """Return the branch and warehouse of the section, by default those of the product."""
     return (
         data.codigoDaFilialSecao or data.codigoDaFilial,
         data.codigoDoAlmoxarifadoSecao or data.codigoDoAlmoxarifado,
@@ -132,12 +116,20 @@ def create_addressing(call: Call) -> Addressing:
 @handles(ADDRESSING_DEACTIVATE)
 def change_addressing(call: Call) -> Addressing:
     key = call.body_as(AddressingKey)
-    set_active(call.connection, key, call.now, active=call.operation is ADDRESSING_ACTIVATE)
+    activate = call.operation is ADDRESSING_ACTIVATE
+    by_key = _key_condition(key)
+    is_active = call.connection.scalar(select(addressings.c.ativo).where(by_key))
+    if is_active is None:
+        raise not_found("idProd", "Endereçamento não encontrado.")
+    if is_active == activate:
+        raise invalid(("ativo", f"O endereçamento já está {'ativo' if activate else 'inativo'}."))
+    values = {"ativo": activate, "ultimaAtualizacao": call.now}
+    call.connection.execute(update(addressings).where(by_key).values(values))
     return _addressing(call, key)
 
 
 def _addressing(call: Call, key: AddressingKey) -> Addressing:
-    (addressing,) = call.read(Addressing, _select_addressings().where(address_condition(key)))
+    (addressing,) = call.read(Addressing, _select_addressings().where(_key_condition(key)))
     return addressing
 
 

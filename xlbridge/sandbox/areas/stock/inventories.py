@@ -89,11 +89,11 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
 
     Raises ``RequestError`` (400) with every rule that it breaks.
     """
-    known = CodeLookup(connection)
+    lookup = CodeLookup(connection)
     problems = [
-        *known.field_problems(data, "codigoDaFilial"),
-        *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-        *known.field_problems(data, "codigoDoCentroDeCusto"),
+        *lookup.field_problems(data, "codigoDaFilial"),
+        *lookup.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *lookup.field_problems(data, "codigoDoCentroDeCusto"),
     ]
     require_no_problems(problems or _unfinished_problems(connection, data))
     numbers = Numbers(connection)

@@ -100,12 +100,12 @@ def record_counts(
 
     Raises ``RequestError`` (400) with every rule that one of them breaks.
     """
-    known = CodeLookup(connection)
+    lookup = CodeLookup(connection)
     problems = [
         (f"itens.{index}.{key}", message)
         for index, item in enumerate(data.itens)
         for key, message in [
-            *known.field_problems(item, "idProd", "codigoDoProjeto"),
+            *lookup.field_problems(item, "idProd", "codigoDoProjeto"),
             *measure_problems("quantidade", item.quantidade, QUANTITY_PLACES),
         ]
     ]

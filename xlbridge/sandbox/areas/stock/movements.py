@@ -149,13 +149,15 @@ QUANTITY_PLACES, COST_PLACES = 4, 6
 _LIMIT = Decimal(10) ** 9
 
 
-def movement_problems(known: CodeLookup, data: StockEntryInput | StockOutputInput) -> list[Problem]:
+def movement_problems(
+    lookup: CodeLookup, data: StockEntryInput | StockOutputInput
+) -> list[Problem]:
     """Return the rules that any movement breaks: quantity, warehouse, product."""
     return [
         *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
-        *known.field_problems(data, "codigoDaFilial"),
-        *known.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
-        *known.field_problems(data, "idProd", "codigoDoProjeto"),
+        *lookup.field_problems(data, "codigoDaFilial"),
+        *lookup.warehouse_problems(data.codigoDaFilial, data.codigoDoAlmoxarifado),
+        *lookup.field_problems(data, "idProd", "codigoDoProjeto"),
     ]
 
 

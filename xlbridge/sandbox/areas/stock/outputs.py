@@ -111,25 +111,27 @@ def change_output(connection: Connection, data: StockOutputChange, now: datetime
     connection.execute(update(movements).where(this).values(values))
 
 
-def _code_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
+def _code_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
     warehouse = data.codigoDoAlmoxarifado
     return [
-        *movement_problems(known, data),
-        *known.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
-        *known.field_problems(data, "codigoDoCentroDeCusto"),
-        *_unit_problems(known, data),
-        *known.field_problems(data, "codigoDoColaboradorSolicitante", "codigoDoColaboradorDestino"),
+        *movement_problems(lookup, data),
+        *lookup.section_problems(data.codigoDaFilial, warehouse, data.codigoDaSecao),
+        *lookup.field_problems(data, "codigoDoCentroDeCusto"),
+        *_unit_problems(lookup, data),
+        *lookup.field_problems(
+            data, "codigoDoColaboradorSolicitante", "codigoDoColaboradorDestino"
+        ),
     ]
 
 
-def _unit_problems(known: CodeLookup, data: StockOutputInput) -> list[Problem]:
-    """A quantity is in the product's own unit: no factor is known that would convert another."""
+def _unit_problems(lookup: CodeLookup, data: StockOutputInput) -> list[Problem]:
+    """A quantity is in the product's own unit: no factor is lookup that would convert another."""
     key, code = "codigoDaUnidadeDeMedida", data.codigoDaUnidadeDeMedida
-    problems = known.field_problems(data, key)
-    product = known.entry(products, data.idProd)
+    problems = lookup.field_problems(data, key)
+    product = lookup.entry(products, data.idProd)
     if problems or code is None or product is None or product.unit in (None, code):
         return problems
-    own = known.required(units, product.unit).symbol
+    own = lookup.checked_entry(units, product.unit).symbol
     return [(key, f"O produto {product.code} é medido em {own}.")]
 
 
