@@ -109,8 +109,8 @@ handle_creation(ORDER_CREATE, BuyingOrderRegistration)
 @handles(REQUISITION_LIST_OPEN)
 @handles(REQUISITION_LIST_CLOSED)
 def list_requisitions(call: Call) -> list[PurchaseRequisition]:
-    of_state = _requisitions.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
-    return _find_requisitions(call, of_state, *_requisition_filters(call))
+    in_state = _requisitions.encerrada.is_(call.operation is REQUISITION_LIST_CLOSED)
+    return _find_requisitions(call, in_state, *_requisition_filters(call))
 
 
 @handles(REQUISITION_GET)
@@ -140,13 +140,13 @@ def _documents(
     statement: Select[Any],
     *conditions: ColumnElement[bool],
 ) -> Iterator[tuple[RowMapping, list[Model]]]:
-    """Yield the headers that a statement finds under conditions, each with its lines."""
+    """Yield the headers of a statement that meet all conditions, with their lines."""
     (number,) = headers.primary_key
     table, model = lines
     numbers = select(number).where(*conditions)
     items = document_lines(call.connection, model, table.c.number, numbers)
-    found = statement.where(*conditions).order_by(number)
-    for row in call.connection.execute(found).mappings():
+    ordered = statement.where(*conditions).order_by(number)
+    for row in call.connection.execute(ordered).mappings():
         yield row, items[row[number.name]]
 
 
@@ -200,18 +200,18 @@ _purchase_orders = purchase_orders.c
 _purchase_order_files = purchase_order_files.c
 
 
-def _rejected_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
+def _reject_order(problems: Sequence[Problem]) -> PurchaseOrderAnswer:
     notifications = [Notification(key=key, value=value) for key, value in problems]
     return PurchaseOrderAnswer(notifications=notifications, payload=None)
 
 
-@handles(PURCHASE_ORDER_CREATE, on_invalid=_rejected_order)
+@handles(PURCHASE_ORDER_CREATE, on_invalid=_reject_order)
 def create_purchase_order(call: Call) -> PurchaseOrderAnswer:
     registration = PurchaseOrderRegistration(call.connection, call.now)
     try:
         order = register_one(registration, call.body_as(PurchaseOrderInput))
     except RequestError as error:
-        return _rejected_order(error.problems)
+        return _reject_order(error.problems)
     created = PurchaseOrderCreated(
         numeroPedido=order.numeroPedido, codigoDoFornecedor=order.codigoDoFornecedor
     )
@@ -239,11 +239,10 @@ def show_purchase_order(call: Call) -> PurchaseOrder:
 
 
 def _attached_files(call: Call, number: int, *, of_invoice: bool) -> list[Attachment]:
-    wanted = (_purchase_order_files.number == number) & _purchase_order_files.of_invoice.is_(
-        of_invoice
-    )
-    fields = tuple(_purchase_order_files[name] for name in Attachment.model_fields)
-    return call.read_attachments(select(*fields).where(wanted).order_by(_purchase_order_files.Id))
+    files = _purchase_order_files
+    columns = tuple(files[name] for name in Attachment.model_fields)
+    statement = select(*columns).where(files.number == number, files.of_invoice.is_(of_invoice))
+    return call.read_attachments(statement.order_by(files.Id))
 
 
 def _find_purchase_orders(call: Call, condition: ColumnElement[bool]) -> list[PurchaseOrder]:
@@ -276,18 +275,18 @@ def _registry_entries(
     call: Call, model: type[Model], registry: Table, names: tuple[str, str]
 ) -> list[Model]:
     code, description = names
-    found = select(
+    statement = select(
         registry.c.code.label(code),
         registry.c.name.label(description),
         registry.c.active.label("ativo"),
     ).order_by(registry.c.code)
     if call.query_as(ActiveQuery).somenteAtivos:
-        found = found.where(registry.c.active)
-    return call.read(model, found)
+        statement = statement.where(registry.c.active)
+    return call.read(model, statement)
 
 
 def _dictionary_order(text: str) -> str:
-    """Sorts as a dictionary does, the same on every database: accents and case do not count."""
+    """Sort key that ignores accents and case, the same on every database."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold()
 
 
@@ -298,18 +297,18 @@ def list_spending_limits(call: Call) -> list[SpendingLimit]:
     unknown = lookup.field_problems(query, *_LIMIT_CODES, "codigoDoItemDeLancamento")
     if unknown:
         raise RequestError(404, unknown)
-    found = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
+    statement = select(spending_limits).order_by(spending_limits.c.idPlanejamento)
     for name, value in query.model_dump(exclude_none=True).items():
-        found = found.where(spending_limits.c[name] == value)
-    return call.read(SpendingLimit, found)
+        statement = statement.where(spending_limits.c[name] == value)
+    return call.read(SpendingLimit, statement)
 
 
 @handles(SPENDING_LIMIT_CREATE)
 def create_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.body_as(SpendingLimitInput)
-    _require_valid_limit(call, wanted)
+    data = call.body_as(SpendingLimitInput)
+    _require_valid_limit(call, data)
     numbers = Numbers(call.connection)
-    limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **wanted.model_dump())
+    limit = SpendingLimit(idPlanejamento=numbers.next("spending_limit"), **data.model_dump())
     numbers.write()
     call.connection.execute(insert(spending_limits), limit.model_dump())
     return limit
@@ -317,34 +316,34 @@ def create_spending_limit(call: Call) -> SpendingLimit:
 
 @handles(SPENDING_LIMIT_UPDATE)
 def update_spending_limit(call: Call) -> SpendingLimit:
-    wanted = call.body_as(SpendingLimitChange)
-    _existing_limit(call, wanted.idPlanejamento)
-    _require_valid_limit(call, wanted, replaces=wanted.idPlanejamento)
-    this = spending_limits.c.idPlanejamento == wanted.idPlanejamento
-    call.connection.execute(update(spending_limits).where(this).values(wanted.model_dump()))
-    return SpendingLimit(**wanted.model_dump())
+    data = call.body_as(SpendingLimitChange)
+    _existing_limit(call, data.idPlanejamento)
+    _require_valid_limit(call, data, replaced=data.idPlanejamento)
+    by_id = spending_limits.c.idPlanejamento == data.idPlanejamento
+    call.connection.execute(update(spending_limits).where(by_id).values(data.model_dump()))
+    return SpendingLimit(**data.model_dump())
 
 
 @handles(SPENDING_LIMIT_DELETE)
 def delete_spending_limit(call: Call) -> SpendingLimit:
     limit = _existing_limit(call, call.query_as(SpendingLimitKey).idPlanejamento)
-    this = spending_limits.c.idPlanejamento == limit.idPlanejamento
-    call.connection.execute(delete(spending_limits).where(this))
+    by_id = spending_limits.c.idPlanejamento == limit.idPlanejamento
+    call.connection.execute(delete(spending_limits).where(by_id))
     return limit
 
 
 def _existing_limit(call: Call, number: int) -> SpendingLimit:
-    this = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
-    found = call.read(SpendingLimit, this)
-    return first_or_404(found, "idPlanejamento", "Planejamento não encontrado.")
+    statement = select(spending_limits).where(spending_limits.c.idPlanejamento == number)
+    limits = call.read(SpendingLimit, statement)
+    return first_or_404(limits, "idPlanejamento", "Planejamento não encontrado.")
 
 
 _LIMIT_KEY = SpendingLimitInput.model_fields.keys() - {"valorLimite"}
 _LIMIT_CODES = ("codigoDaFilial", "codigoDoCentroDeCusto", "codigoDoProjeto")
 
 
-def _require_valid_limit(call: Call, data: SpendingLimitInput, replaces: int | None = None) -> None:
-    """Raise ``RequestError`` with the rules that a limit breaks, new or replacing another."""
+def _require_valid_limit(call: Call, data: SpendingLimitInput, replaced: int | None = None) -> None:
+    """Raise ``RequestError`` (400) with the problems of a limit, new or altered."""
     lookup = CodeLookup(call.connection)
     require_no_problems(
         [
@@ -353,17 +352,17 @@ def _require_valid_limit(call: Call, data: SpendingLimitInput, replaces: int | N
                 lookup, "codigoDoItemDeLancamento", data.codigoDoItemDeLancamento, revenue=False
             ),
             *amount_problems("valorLimite", data.valorLimite),
-            *_duplicate_limit_problems(call.connection, data, replaces),
+            *_duplicate_limit_problems(call.connection, data, replaced),
         ]
     )
 
 
 def _duplicate_limit_problems(
-    connection: Connection, data: SpendingLimitInput, replaces: int | None
+    connection: Connection, data: SpendingLimitInput, replaced: int | None
 ) -> list[Problem]:
     key = data.model_dump(include=set(_LIMIT_KEY))
-    same = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
-    other = connection.scalar(select(spending_limits.c.idPlanejamento).where(same))
-    if other in (None, replaces):
+    by_key = and_(*(spending_limits.c[name].is_not_distinct_from(key[name]) for name in key))
+    other = connection.scalar(select(spending_limits.c.idPlanejamento).where(by_key))
+    if other in (None, replaced):
         return []
-    return [("mes", f"O planejamento {other} já tem o limite deste mês e lugar.")]
+    return [("mes", f"O planejamento {other} já tem um limite com os mesmos códigos e mês.")]

@@ -1,7 +1,7 @@
 """Rules of purchase requisitions, orders (Ordem) and purchase orders (Pedido).
 
-Each document closes the one that it was made from, as far as that was approved. Source: the spec,
-Purchasing and States (purchase flow); its approvals are not shown there.
+Each document approves and closes the one that it was made from. Source: the spec, Purchasing and
+States (purchase flow), which does not show the approvals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,15 +41,15 @@ from xlbridge.wire.purchasing import (
 )
 
 AD_HOC = 0
-"""The ``idProduto`` of an item that is no registered product."""
+"""``idProduto`` of an item that is not a registered product."""
 
-_Wanted = RequestedItemInput | PurchaseOrderItemInput
+_ItemInput = RequestedItemInput | PurchaseOrderItemInput
 
 
 class Origin:
-    """The document that another is made from, where one is named: its items are what may be taken.
+    """Document that a new one is made from, if any; the new one may only have its items.
 
-    Approving it closes it; of each item it approves what was taken.
+    Approving it closes it, with the quantities of the new document as approved quantities.
     """
 
     def __init__(
@@ -65,66 +65,67 @@ class Origin:
         self._key, self._label = names
         self._number = number
 
-    def problems(self, wanted: Sequence[_Wanted]) -> list[Problem]:
-        """Return the problems of a document that is unknown, closed, or has not what is taken."""
+    def problems(self, items: Sequence[_ItemInput]) -> list[Problem]:
+        """Return the problem of an unknown or closed document, or of items that it lacks."""
         if self._number is None:
             return []
-        (own_number,) = self._headers.primary_key
-        this = own_number == self._number
-        closed = self._connection.scalar(select(self._headers.c.encerrada).where(this))
+        (key,) = self._headers.primary_key
+        by_number = key == self._number
+        closed = self._connection.scalar(select(self._headers.c.encerrada).where(by_number))
         if closed is None:
             return [(self._key, f"{self._label} {self._number}: número não cadastrado.")]
         if closed:
             return [(self._key, f"{self._label} {self._number} já está encerrada.")]
-        _, problems = self._taken(wanted)
+        _, problems = self._allocate(items)
         return problems
 
-    def approve(self, wanted: Sequence[_Wanted]) -> None:
-        """Close the document, and approve of its items what was taken."""
+    def approve(self, items: Sequence[_ItemInput]) -> None:
+        """Close the document, and set the approved quantities of its items."""
         if self._number is None:
             return
-        (own_number,) = self._headers.primary_key
-        closing = update(self._headers).where(own_number == self._number)
-        self._connection.execute(closing.values(encerrada=True))
-        taken, _ = self._taken(wanted)
-        for seq, quantity in taken.items():
-            this = (self._items.c.number == self._number) & (self._items.c.seq == seq)
-            approving = update(self._items).where(this)
-            self._connection.execute(approving.values(quantidadeAprovada=quantity))
+        (key,) = self._headers.primary_key
+        closing = update(self._headers).where(key == self._number).values(encerrada=True)
+        self._connection.execute(closing)
+        approved, _ = self._allocate(items)
+        for seq, quantity in approved.items():
+            by_key = (self._items.c.number == self._number) & (self._items.c.seq == seq)
+            approval = update(self._items).where(by_key).values(quantidadeAprovada=quantity)
+            self._connection.execute(approval)
 
-    def _taken(self, wanted: Sequence[_Wanted]) -> tuple[dict[int, Decimal], list[Problem]]:
-        """Return how much of each item is taken, and what is not to be had."""
-        of_number = select(self._items).where(self._items.c.number == self._number)
-        offered = self._connection.execute(of_number.order_by(self._items.c.seq)).all()
-        left = {item.seq: item.quantidade for item in offered}
+    def _allocate(self, items: Sequence[_ItemInput]) -> tuple[dict[int, Decimal], list[Problem]]:
+        """Match new items with the document's; return quantities by ``seq``, and problems."""
+        statement = select(self._items).where(self._items.c.number == self._number)
+        originals = self._connection.execute(statement.order_by(self._items.c.seq)).all()
+        available = {original.seq: original.quantidade for original in originals}
         problems: list[Problem] = []
-        for index, want in enumerate(wanted):
-            rest = want.quantidade
-            fitting = [item.seq for item in offered if _is_wanted(item, want)]
-            for seq in fitting:
-                part = min(rest, left[seq])
-                left[seq] -= part
-                rest -= part
-            if not fitting:
+        for index, item in enumerate(items):
+            missing = item.quantidade
+            matching = [original.seq for original in originals if _matches(original, item)]
+            for seq in matching:
+                part = min(missing, available[seq])
+                available[seq] -= part
+                missing -= part
+            if not matching:
                 message = f"{self._label} {self._number} não tem este item."
                 problems.append((f"itens.{index}.idProduto", message))
-            elif rest:
+            elif missing:
                 message = f"{self._label} {self._number} não tem esta quantidade do item."
                 problems.append((f"itens.{index}.quantidade", message))
-        return {item.seq: item.quantidade - left[item.seq] for item in offered}, problems
+        return {item.seq: item.quantidade - available[item.seq] for item in originals}, problems
 
 
-def _is_wanted(item: Row[Any], want: _Wanted) -> bool:
-    """Tell whether an item is meant: by its product, or by the words of one that is not registered.
+def _matches(original: Row[Any], item: _ItemInput) -> bool:
+    """Compare items by product; ad-hoc items by description.
 
-    What was asked for in words may be registered by the time that it is bought.
+    In a purchase order any product matches an ad-hoc item: it may have been registered since.
     """
-    if item.idProduto != AD_HOC:
-        return bool(item.idProduto == want.idProduto)
-    if isinstance(want, PurchaseOrderItemInput):
+    if original.idProduto != AD_HOC:
+        return bool(original.idProduto == item.idProduto)
+    if isinstance(item, PurchaseOrderItemInput):
         return True
-    asked, words = item.descricaoDoProduto, want.descricaoDoProduto or ""
-    return want.idProduto == AD_HOC and asked.casefold().split() == words.casefold().split()
+    description = (item.descricaoDoProduto or "").casefold().split()
+    is_same = original.descricaoDoProduto.casefold().split() == description
+    return item.idProduto == AD_HOC and is_same
 
 
 Document = PurchaseRequisition | BuyingOrder | PurchaseOrder
@@ -140,11 +141,11 @@ class PurchaseRequisitionRegistration(_DocumentRegistration):
     """Registration of new purchase requisitions."""
 
     def problems(self, data: PurchaseRequisitionInput) -> list[Problem]:
-        """Return the rules that a new requisition breaks."""
+        """Return the problems of a new requisition."""
         return request_problems(self._lookup, data)
 
     def accept(self, data: PurchaseRequisitionInput) -> PurchaseRequisition:
-        """Accept a requisition without problems, open, under the next number."""
+        """Accept an open requisition, with the next number."""
         requisition = PurchaseRequisition(
             **request_header(self._lookup, data),
             numeroDaRequisicao=self._numbers.next("purchase_requisition"),
@@ -156,14 +157,11 @@ class PurchaseRequisitionRegistration(_DocumentRegistration):
         return requisition
 
 
-_NO_QUOTATIONS = 0
-
-
 class BuyingOrderRegistration(_DocumentRegistration):
-    """Registration of new orders; the requisition that one names is closed by it."""
+    """Registration of new orders; each closes the requisition that it refers to."""
 
     def problems(self, data: BuyingOrderInput) -> list[Problem]:
-        """Return the rules that a new order breaks."""
+        """Return the problems of a new order."""
         return [
             *request_problems(self._lookup, data),
             *self._lookup.field_problems(data, "codigoDoColaboradorResponsavelCompras"),
@@ -172,14 +170,14 @@ class BuyingOrderRegistration(_DocumentRegistration):
         ]
 
     def accept(self, data: BuyingOrderInput) -> BuyingOrder:
-        """Accept an order without problems, open, under the next number."""
+        """Accept an open order, with the next number."""
         buyer = self._lookup.name(collaborators, data.codigoDoColaboradorResponsavelCompras)
         order = BuyingOrder(
             **request_header(self._lookup, data),
             numeroDaOrdem=self._numbers.next("buying_order"),
             dataDaOrdem=self._now,
             DescricaoDoColaboradorResponsavelCompras=buyer,
-            TotalDeCotacoes=_NO_QUOTATIONS,
+            TotalDeCotacoes=0,
             encerrada=False,
             itens=requested_items(self._lookup, data),
         )
@@ -197,18 +195,18 @@ class BuyingOrderRegistration(_DocumentRegistration):
         )
 
     def _stock_requisition_problems(self, number: Decimal | None) -> list[Problem]:
-        found = select(exists().where(stock_requisitions.c.number == number))
-        if number is None or self._connection.scalar(found):
+        stored = select(exists().where(stock_requisitions.c.number == number))
+        if number is None or self._connection.scalar(stored):
             return []
         message = f"Requisição de estoque {number}: número não cadastrado."
         return [("NumeroDaRequisicaoDeEstoque", message)]
 
 
 class PurchaseOrderRegistration(_DocumentRegistration):
-    """Registration of new purchase orders; the order (Ordem) that one names is closed by it."""
+    """Registration of new purchase orders; each closes the order (Ordem) that it refers to."""
 
     def problems(self, data: PurchaseOrderInput) -> list[Problem]:
-        """Return the rules that a new purchase order breaks."""
+        """Return the problems of a new purchase order."""
         lookup = self._lookup
         problems = [
             *lookup.field_problems(data, "codigoDaFilial", "codigoDoFornecedor"),
@@ -219,7 +217,7 @@ class PurchaseOrderRegistration(_DocumentRegistration):
         return problems
 
     def accept(self, data: PurchaseOrderInput) -> PurchaseOrder:
-        """Accept a purchase order without problems, open, under the next number."""
+        """Accept an open purchase order, with the next number."""
         items = [self._item(seq, item) for seq, item in enumerate(data.itens, start=1)]
         order = PurchaseOrder(
             **data.model_dump(exclude={"itens"}),
@@ -273,7 +271,7 @@ _REQUEST_CODES = (
 
 
 def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[Problem]:
-    """Return the rules that the header and the items of a requisition or order break."""
+    """Return the problems of the header and items of a requisition or order."""
     problems = lookup.field_problems(data, *_REQUEST_CODES)
     for index, item in enumerate(data.itens):
         problems.extend(_requested_item_problems(lookup, f"itens.{index}.", item))
@@ -281,13 +279,13 @@ def request_problems(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list
 
 
 def request_header(lookup: CodeLookup, data: PurchaseRequisitionInput) -> dict[str, Any]:
-    """Return the header of a requisition or order as it is read, with its project's name."""
+    """Return the header fields of a requisition or order, with the name of its project."""
     project = lookup.name(projects, data.CodigoDoProjeto)
     return data.model_dump(exclude={"itens"}) | {"DescricaoDoProjeto": project}
 
 
 def requested_items(lookup: CodeLookup, data: PurchaseRequisitionInput) -> list[RequestedItem]:
-    """Return the items under their numbers; a registered product keeps its registered name."""
+    """Return the numbered items; registered products have their registered name."""
     return [
         RequestedItem(
             seq=seq,
@@ -308,13 +306,13 @@ def _requested_item_problems(
     if item.idProduto != AD_HOC:
         yield from lookup.field_problems(item, "idProduto", prefix=prefix)
     elif not (item.descricaoDoProduto or "").strip():
-        yield f"{prefix}descricaoDoProduto", "Descreva o item que não é um produto cadastrado."
+        yield f"{prefix}descricaoDoProduto", "Informe a descrição do item não cadastrado."
 
 
 def document_rows(
     headers: Table, items: Table, documents: Iterable[Document]
 ) -> dict[Table, list[dict[str, Any]]]:
-    """Return the rows of new documents and of their items, by table."""
+    """Return the rows of new documents and their items, by table."""
     (key,) = headers.primary_key
     columns = set(headers.c.keys())
     rows: dict[Table, list[dict[str, Any]]] = {headers: [], items: []}

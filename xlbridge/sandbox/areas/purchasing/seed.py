@@ -1,4 +1,4 @@
-"""The demo's purchases: requisitions, the orders made of them, purchase orders, budgets."""
+"""Purchases of the demo: requisitions, orders, purchase orders, spending limits."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection
 
 from xlbridge.sandbox.areas.financial.rules import round_half_even
-from xlbridge.sandbox.areas.purchasing.rules import document_rows
+from xlbridge.sandbox.areas.purchasing.rules import AD_HOC, document_rows
 from xlbridge.sandbox.areas.purchasing.tables import (
     buying_order_items,
     buying_orders,
@@ -48,49 +48,48 @@ from xlbridge.wire.purchasing import (
 
 
 def seed_purchases(
-    connection: Connection, random: Random, articles: list[DemoProduct], count: int
+    connection: Connection, random: Random, products: list[DemoProduct], count: int
 ) -> dict[str, int]:
-    """Write so many purchases, each as far as it has come, and this year's budget.
+    """Write purchases in different states and this year's spending limits.
 
     Return the last number of each scope.
     """
-    made = PurchaseMaker(random, articles)
-    for asked in office_moments(random, count, FIRST_DAY, TODAY - 2 * _STEP - _RELEASED_AFTER):
-        made.make(asked)
+    maker = PurchaseMaker(random, products)
+    for requested in office_moments(random, count, FIRST_DAY, TODAY - 2 * _STEP - _RELEASED_AFTER):
+        maker.make(requested)
     limits = spending_limits_of_year(random)
     for headers, items, documents in (
-        (purchase_requisitions, purchase_requisition_items, made.requisitions),
-        (buying_orders, buying_order_items, made.orders),
-        (purchase_orders, purchase_order_items, made.purchase_orders),
+        (purchase_requisitions, purchase_requisition_items, maker.requisitions),
+        (buying_orders, buying_order_items, maker.orders),
+        (purchase_orders, purchase_order_items, maker.purchase_orders),
     ):
         for table, rows in document_rows(headers, items, documents).items():
             write_rows(connection, table, rows)
-    write_rows(connection, purchase_order_files, made.files)
+    write_rows(connection, purchase_order_files, maker.files)
     write_rows(connection, spending_limits, (limit.model_dump() for limit in limits))
     return {
-        "purchase_requisition": len(made.requisitions),
-        "buying_order": len(made.orders),
-        "purchase_order": len(made.purchase_orders),
+        "purchase_requisition": len(maker.requisitions),
+        "buying_order": len(maker.orders),
+        "purchase_order": len(maker.purchase_orders),
         "spending_limit": len(limits),
     }
 
 
 _ORDERED, _BOUGHT, _RECEIVED = 0.7, 0.7, 0.6
-_FOR_PROJECT, _RELEASED, _AD_HOC, _FILED = 0.2, 0.5, 0.3, 0.5
-_MOST_ITEMS, _MOST_UNITS, _MOST_QUOTATIONS = 4, 60, 5
+_FOR_PROJECT, _RELEASED, _WITH_AD_HOC, _WITH_FILE = 0.2, 0.5, 0.3, 0.5
+_MAX_ITEMS, _MAX_UNITS, _MAX_QUOTATIONS = 4, 60, 5
 _STEP, _RELEASED_AFTER = timedelta(days=3), timedelta(days=1)
 _COST = Decimal("0.6")
 _ZERO = Decimal(0)
 _AD_HOC_ITEMS = ("Instalação de divisórias", "Dedetização do depósito", "Faixa para a fachada")
-_NO_PRODUCT = 0
 _GOODS = "2.02.001"
 
 
 class PurchaseMaker:
-    """Makes purchases one after the other, each as far as it has come.
+    """Makes purchases in different states.
 
-    What was made stands in ``requisitions``, ``orders`` (Ordem), ``purchase_orders`` (Pedido) and
-    ``files``, the rows of what is attached to purchase orders.
+    Collects ``requisitions``, ``orders`` (Ordem), ``purchase_orders`` (Pedido) and ``files``, the
+    rows of attachments of purchase orders.
     """
 
     def __init__(self, random: Random, products: list[DemoProduct]) -> None:
@@ -101,44 +100,42 @@ class PurchaseMaker:
         self.purchase_orders: list[PurchaseOrder] = []
         self.files: list[dict[str, Any]] = []
 
-    def make(self, asked: datetime) -> None:
-        """Add one purchase, which began with a requisition at that moment."""
+    def make(self, requested: datetime) -> None:
+        """Add one purchase that began with a requisition at this time."""
         random = self._random
         ordered = random.random() < _ORDERED
         bought = ordered and random.random() < _BOUGHT
         header, released = self._header(), random.random() < _RELEASED
-        chosen = random.sample(self._products, random.randint(1, _MOST_ITEMS))
-        items = [self._item(seq, article) for seq, article in enumerate(chosen, start=1)]
-        if not bought and random.random() < _AD_HOC:
+        products = random.sample(self._products, random.randint(1, _MAX_ITEMS))
+        items = [self._item(seq, product) for seq, product in enumerate(products, start=1)]
+        if not bought and random.random() < _WITH_AD_HOC:
+            description = random.choice(_AD_HOC_ITEMS)
             items[0] = items[0].model_copy(
-                update={
-                    "idProduto": _NO_PRODUCT,
-                    "descricaoDoProduto": random.choice(_AD_HOC_ITEMS),
-                }
+                update={"idProduto": AD_HOC, "descricaoDoProduto": description}
             )
         requisition = PurchaseRequisition(
-            **(header | _release(asked, released)),
+            **(header | _release(requested, released)),
             numeroDaRequisicao=len(self.requisitions) + 1,
-            dataDaRequisicao=asked,
+            dataDaRequisicao=requested,
             encerrada=ordered,
             itens=_approved(items) if ordered else items,
         )
         self.requisitions.append(requisition)
         if ordered:
-            day = asked + _STEP
+            day = requested + _STEP
             order = BuyingOrder(
                 **(header | _release(day, released)),
                 numeroDaOrdem=len(self.orders) + 1,
                 dataDaOrdem=day,
                 NumeroDaRequisicaoDeCompra=Decimal(len(self.requisitions)),
                 codigoDoColaboradorResponsavelCompras=self._random.choice(codes(collaborators)),
-                TotalDeCotacoes=self._random.randint(0, _MOST_QUOTATIONS),
+                TotalDeCotacoes=self._random.randint(0, _MAX_QUOTATIONS),
                 encerrada=bought,
                 itens=_approved(items) if bought else items,
             )
             self.orders.append(order)
         if bought:
-            self._buy(chosen, items, asked + 2 * _STEP, released=released)
+            self._buy(products, items, requested + 2 * _STEP, released=released)
 
     def _header(self) -> dict[str, Any]:
         random = self._random
@@ -152,25 +149,27 @@ class PurchaseMaker:
             "CodigoDoProjeto": random.choice(codes(projects)) if for_project else None,
         }
 
-    def _item(self, seq: int, article: DemoProduct) -> RequestedItem:
+    def _item(self, seq: int, product: DemoProduct) -> RequestedItem:
         return RequestedItem(
             seq=seq,
-            idProduto=article.code,
-            descricaoDoProduto=article.name,
-            quantidade=Decimal(self._random.randint(1, _MOST_UNITS)),
+            idProduto=product.code,
+            descricaoDoProduto=product.name,
+            quantidade=Decimal(self._random.randint(1, _MAX_UNITS)),
             quantidadeAprovada=Decimal(0),
         )
 
     def _buy(
         self,
-        chosen: list[DemoProduct],
+        products: list[DemoProduct],
         items: list[RequestedItem],
         day: datetime,
         *,
         released: bool,
     ) -> None:
         random = self._random
-        lines = [_bought(article, item) for article, item in zip(chosen, items, strict=True)]
+        lines = [
+            _ordered_item(product, item) for product, item in zip(products, items, strict=True)
+        ]
         number = len(self.purchase_orders) + 1
         received = random.random() < _RECEIVED
         order = PurchaseOrder(
@@ -186,7 +185,7 @@ class PurchaseMaker:
             itens=lines,
         )
         self.purchase_orders.append(order)
-        if random.random() < _FILED:
+        if random.random() < _WITH_FILE:
             self._attach(number, "Proposta.pdf", of_invoice=False)
         if received:
             self._attach(number, f"NF-e {number:06}.xml", of_invoice=True)
@@ -207,8 +206,8 @@ class PurchaseMaker:
 
 
 def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
-    """Return what each branch and cost centre may spend on goods in each month of this year."""
-    places = product(codes(branches), codes(cost_centres), range(1, 13))
+    """Return the limits for goods of each branch, cost centre and month of this year."""
+    keys = product(codes(branches), codes(cost_centres), range(1, 13))
     return [
         SpendingLimit(
             idPlanejamento=number,
@@ -219,12 +218,12 @@ def spending_limits_of_year(random: Random) -> list[SpendingLimit]:
             mes=month,
             valorLimite=Decimal(random.randrange(10, 200) * 500),
         )
-        for number, (branch, cost_centre, month) in enumerate(places, start=1)
+        for number, (branch, cost_centre, month) in enumerate(keys, start=1)
     ]
 
 
 def _release(day: datetime, released: bool) -> dict[str, datetime | None]:
-    """Return when a document of that day was let go to its approval, if it was."""
+    """Return the date on which a document was released for approval, if it was."""
     return {"DataLiberacaoParaAprovacao": day + _RELEASED_AFTER if released else None}
 
 
@@ -232,13 +231,13 @@ def _approved(items: list[RequestedItem]) -> list[RequestedItem]:
     return [item.model_copy(update={"quantidadeAprovada": item.quantidade}) for item in items]
 
 
-def _bought(article: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
-    price = round_half_even(article.price * _COST)
+def _ordered_item(product: DemoProduct, item: RequestedItem) -> PurchaseOrderItem:
+    price = round_half_even(product.price * _COST)
     quantity = item.quantidade or _ZERO
     return PurchaseOrderItem(
         seq=item.seq,
-        idProduto=article.code,
-        descricaoDoProduto=article.name,
+        idProduto=product.code,
+        descricaoDoProduto=product.name,
         quantidade=quantity,
         valorUnitario=price,
         valorTotal=quantity * price,

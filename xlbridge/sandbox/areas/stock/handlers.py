@@ -78,8 +78,8 @@ def list_branch_balances(call: Call) -> list[StockBalance]:
 
 @handles(STOCK_BALANCE_OF_PRODUCT)
 def show_product_balance(call: Call) -> StockBalance:
-    of_code = products.c.code == call.path["id"]
-    product = call.connection.execute(select(products).where(of_code)).one_or_none()
+    by_code = products.c.code == call.path["id"]
+    product = call.connection.execute(select(products).where(by_code)).one_or_none()
     if product is None:
         raise not_found("id", "Produto não encontrado.")
     balance = product_balance(call.connection, call.now, product.code)
@@ -92,7 +92,7 @@ def show_product_balance(call: Call) -> StockBalance:
 
 
 def _select_balances(call: Call) -> Select[Any]:
-    """Select every product in every warehouse, with and without balance."""
+    """Select the balances of all products in all warehouses, including empty ones."""
     sums = balance_sums(call.now).subquery()
     return (
         select(
@@ -128,9 +128,8 @@ def _select_balances(call: Call) -> Select[Any]:
     )
 
 
-_NONE_RETURNED = Decimal(0)
-_ONLY_LINE = 1
-"""The ``seq`` of every movement: each is recorded as one line."""
+_SEQ = 1
+"""``seq`` of every movement: each has a single line."""
 
 _requesters, _recipients = collaborators.alias(), collaborators.alias()
 
@@ -169,7 +168,7 @@ def _output(call: Call, number: int) -> StockOutput:
 
 
 def _select_movements() -> Select[Any]:
-    """Movements in the order of their dates, under the names of their models."""
+    """Select movements by date, with columns named like the fields of their models."""
     return (
         select(*_movement_columns(), *_description_columns())
         .select_from(movements)
@@ -199,7 +198,7 @@ def _select_movements() -> Select[Any]:
 def _movement_columns() -> list[ColumnElement[Any]]:
     is_reversed = movements.c.reversed
     kind = case((movements.c.inward, "Entrada"), else_="Saída")
-    returned = case((is_reversed, movements.c.quantidade), else_=_NONE_RETURNED)
+    returned = case((is_reversed, movements.c.quantidade), else_=_ZERO)
     numbers = ("numeroDaSaida", "numeroDaEntrada", "numeroDaMovimentacao")
     dates = ("dataDaSaida", "dataDaEntrada", "dataDaMovimentacao")
     later = movements.alias()
@@ -208,7 +207,7 @@ def _movement_columns() -> list[ColumnElement[Any]]:
         *(movements.c.number.label(name) for name in numbers),
         *(movements.c.moved.label(name) for name in dates),
         kind.label("tipoDeMovimentacao"),
-        literal(_ONLY_LINE).label("seq"),
+        literal(_SEQ).label("seq"),
         movements.c.numeroDeSerie.label("numeroDeSerieLote"),
         movements.c.valorUnitario,
         movements.c.valorTotal,
@@ -217,7 +216,7 @@ def _movement_columns() -> list[ColumnElement[Any]]:
         movements.c.reversal.label("descricaoDoEstorno"),
         movements.c.reverses.label("numeroDaSaidaEstornada"),
         movements.c.adjustment.label("ajuste"),
-        # Nothing in the interface moves goods from one warehouse to another.
+        # The interface has no transfers between warehouses.
         false().label("transferencia"),
         (
             ~exists().where(
@@ -252,14 +251,15 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
     query = call.query_as(StockRequisitionQuery)
     pending = call.operation is STOCK_REQUISITIONS_PENDING
     call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
-    found = select(stock_requisitions).where(
-        stock_requisitions.c.branch == query.filial, _is_pending() == pending
+    statement = (
+        select(stock_requisitions)
+        .where(stock_requisitions.c.branch == query.filial, _is_pending() == pending)
+        .order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
     )
-    found = found.order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
     if query.qtde:
-        found = found.limit(query.qtde)
-    headers = call.connection.execute(found).all()
-    items = _items_of(call, [header.number for header in headers])
+        statement = statement.limit(query.qtde)
+    headers = call.connection.execute(statement).all()
+    items = _items_by_number(call, [header.number for header in headers])
     return [
         StockRequisition(
             numeroDaRequisicao=header.number,
@@ -279,16 +279,18 @@ def _is_pending() -> ColumnElement[bool]:
     return exists().where(items.c.requisition == stock_requisitions.c.number, items.c.pending > 0)
 
 
-def _items_of(call: Call, numbers: list[int]) -> defaultdict[int, list[StockRequisitionItem]]:
+def _items_by_number(
+    call: Call, numbers: list[int]
+) -> defaultdict[int, list[StockRequisitionItem]]:
     items = select_requested_items().subquery()
-    found = (
+    statement = (
         select(items, products.c.name)
         .join(products, products.c.code == items.c.product)
         .where(items.c.requisition.in_(numbers))
         .order_by(items.c.requisition, items.c.seq)
     )
     grouped: defaultdict[int, list[StockRequisitionItem]] = defaultdict(list)
-    for row in call.connection.execute(found):
+    for row in call.connection.execute(statement):
         grouped[row.requisition].append(
             StockRequisitionItem(
                 seq=row.seq,

@@ -1,4 +1,4 @@
-"""Inventories: the steps of their cycle, which are allowed when, and their handlers.
+"""Inventories: states and steps of their cycle, and their handlers.
 
 Source: the spec, Inventory header, States.
 """
@@ -56,8 +56,8 @@ _BEFORE_PROCESSING = (*_BEFORE_VALIDATION, InventorySituation.VALIDATED)
 
 
 def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -> list[Inventory]:
-    """Return inventories with what they allow now, by their ids."""
-    found = (
+    """Return inventories with their permissions, ordered by id."""
+    statement = (
         select(
             inventories,
             branches.c.name.label("descricaoDaFilial"),
@@ -75,20 +75,16 @@ def read_inventories(connection: Connection, *conditions: ColumnElement[bool]) -
         .where(*conditions)
         .order_by(inventories.c.idInventario)
     )
-    return [_inventory(row) for row in connection.execute(found).mappings()]
+    return [_inventory(row) for row in connection.execute(statement).mappings()]
 
 
 def find_inventory(connection: Connection, number: int) -> Inventory | None:
-    """Return one inventory, None where there is none of this id."""
-    found = read_inventories(connection, inventories.c.idInventario == number)
-    return next(iter(found), None)
+    """Return the inventory with this id, None if there is none."""
+    return next(iter(read_inventories(connection, inventories.c.idInventario == number)), None)
 
 
 def open_inventory(connection: Connection, data: InventoryInput, now: datetime) -> int:
-    """Open an inventory, and return its id.
-
-    Raises ``RequestError`` (400) with every rule that it breaks.
-    """
+    """Open an inventory, and return its id. Raises ``RequestError`` (400) with its problems."""
     lookup = CodeLookup(connection)
     problems = [
         *lookup.field_problems(data, "codigoDaFilial"),
@@ -113,23 +109,20 @@ def open_inventory(connection: Connection, data: InventoryInput, now: datetime) 
 
 
 def _unfinished_problems(connection: Connection, data: InventoryInput) -> list[Problem]:
-    """Two inventories that count the same goods would adjust them twice."""
-    same = (
+    """Return the problem of an unprocessed inventory in the warehouse: both would adjust it."""
+    unfinished = (
         (inventories.c.codigoDaFilial == data.codigoDaFilial)
         & (inventories.c.codigoDoAlmoxarifado == data.codigoDoAlmoxarifado)
         & inventories.c.situation.in_(_BEFORE_PROCESSING)
     )
-    number = connection.scalar(select(inventories.c.idInventario).where(same).limit(1))
+    number = connection.scalar(select(inventories.c.idInventario).where(unfinished).limit(1))
     if number is None:
         return []
     return [("codigoDoAlmoxarifado", f"O inventário {number} deste almoxarifado está aberto.")]
 
 
 def start_count(connection: Connection, number: int, count: int, now: datetime) -> None:
-    """Start a count.
-
-    Raises ``RequestError`` (400) where the inventory does not allow it now.
-    """
+    """Start a count. Raises ``RequestError`` (400) if the inventory does not allow it now."""
     if count not in _COUNTS:
         raise invalid(("contagem", "Valor inválido: informe 1, 2 ou 3."))
     require_permission(connection, number, f"podeIniciarContagem{count}")
@@ -137,9 +130,9 @@ def start_count(connection: Connection, number: int, count: int, now: datetime) 
 
 
 def require_running_count(connection: Connection, number: int, count: int) -> Inventory:
-    """Return an inventory whose count of this number is going on.
+    """Return an inventory whose count with this number is in progress.
 
-    Raises ``RequestError`` (400) where it is not.
+    Raises ``RequestError`` (400) if it is not.
     """
     inventory = _existing_inventory(connection, number)
     if inventory.situacaoDoInventario != InventorySituation.COUNTING:
@@ -152,13 +145,13 @@ def require_running_count(connection: Connection, number: int, count: int) -> In
 def validate_inventory(connection: Connection, number: int, now: datetime) -> None:
     """End the counting.
 
-    Raises ``RequestError`` (400) unless a count is going on, and every product is counted.
+    Raises ``RequestError`` (400) unless a count is in progress and every product is counted.
     """
     inventory = _existing_inventory(connection, number)
     if inventory.situacaoDoInventario != InventorySituation.COUNTING:
         raise _not_allowed(inventory)
-    of_number = inventories.c.idInventario == number
-    if not connection.scalar(select(all_counted()).select_from(inventories).where(of_number)):
+    by_id = inventories.c.idInventario == number
+    if not connection.scalar(select(all_counted()).select_from(inventories).where(by_id)):
         raise invalid(("idInventario", "Há produtos sem contagem, ou nenhum foi contado."))
     _update_inventory(connection, number, now, situation=InventorySituation.VALIDATED)
 
@@ -166,7 +159,7 @@ def validate_inventory(connection: Connection, number: int, now: datetime) -> No
 def process_inventory(connection: Connection, number: int, now: datetime) -> None:
     """Adjust the balances to the counted quantities.
 
-    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    Raises ``RequestError`` (400) if the inventory does not allow it now.
     """
     inventory = require_permission(connection, number, "podeProcessar")
     log = adjust_stock(connection, inventory, now)
@@ -181,9 +174,9 @@ def process_inventory(connection: Connection, number: int, now: datetime) -> Non
 
 
 def close_inventory(connection: Connection, number: int, now: datetime) -> None:
-    """Close an inventory; one that was not processed has adjusted nothing then.
+    """Close an inventory; without processing, no balance is adjusted.
 
-    Raises ``RequestError`` (400) where the inventory does not allow it now.
+    Raises ``RequestError`` (400) if the inventory does not allow it now.
     """
     require_permission(connection, number, "podeEncerrar")
     _update_inventory(
@@ -192,9 +185,9 @@ def close_inventory(connection: Connection, number: int, now: datetime) -> None:
 
 
 def require_permission(connection: Connection, number: int, flag: str) -> Inventory:
-    """Return an inventory that allows something now, as the flag of this name tells.
+    """Return an inventory whose permission flag is set.
 
-    Raises ``RequestError`` (400) where there is none of this id, or it does not allow that.
+    Raises ``RequestError`` (400) if it does not exist or the flag is not set.
     """
     inventory = _existing_inventory(connection, number)
     if not getattr(inventory, flag):
@@ -219,9 +212,9 @@ def _counts_started(inventory: Inventory) -> int:
 
 
 def _update_inventory(connection: Connection, number: int, now: datetime, **values: Any) -> None:
-    of_number = inventories.c.idInventario == number
-    changed = values | {"ultimaAtualizacao": now}
-    connection.execute(update(inventories).where(of_number).values(changed))
+    by_id = inventories.c.idInventario == number
+    values["ultimaAtualizacao"] = now
+    connection.execute(update(inventories).where(by_id).values(values))
 
 
 def _inventory(row: RowMapping) -> Inventory:
@@ -230,7 +223,7 @@ def _inventory(row: RowMapping) -> Inventory:
     permissions = _permissions(situation, row["count"], counted=row["counted"])
     others = {
         "situacaoDoInventario": situation,
-        # Processing is one transaction: no one ever sees the middle of it.
+        # Processing is one transaction, so it is never seen in progress.
         "emProcessamento": False,
         "encerrado": situation is InventorySituation.CLOSED,
     }
@@ -291,9 +284,9 @@ def start_inventory_count(call: Call) -> Inventory:
 
 @handles(INVENTORY_COUNT)
 def record_inventory_count(call: Call) -> list[InventoryItem]:
-    running = call.path["contagem"]
-    inventory = require_running_count(call.connection, call.path["idInventario"], running)
-    record_counts(call.connection, inventory, running, call.body_as(InventoryCount), call.now)
+    count = call.path["contagem"]
+    inventory = require_running_count(call.connection, call.path["idInventario"], count)
+    record_counts(call.connection, inventory, count, call.body_as(InventoryCount), call.now)
     return _items(call, inventory)
 
 
@@ -307,10 +300,10 @@ def refresh_inventory_balances(call: Call) -> list[InventoryItem]:
 
 
 def _handle_step(operation: Operation, step: Callable[[Connection, int, datetime], None]) -> None:
-    """Register the handler of a step that is told nothing but its inventory."""
+    """Register the handler of a step without a request body."""
 
     @handles(operation, source=step)
-    def take_step(call: Call) -> Inventory:
+    def run_step(call: Call) -> Inventory:
         number = call.path["idInventario"]
         step(call.connection, number, call.now)
         return _requested_inventory(call, number)
@@ -322,7 +315,7 @@ _handle_step(INVENTORY_CLOSE, close_inventory)
 
 
 def _requested_inventory(call: Call, number: int) -> Inventory:
-    """The inventory of an id; one that does not exist is an invalid parameter.
+    """Return the inventory with this id; an unknown id is an invalid parameter.
 
     Source: the spec, Errors, 400.
     """

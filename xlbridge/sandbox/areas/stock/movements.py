@@ -1,4 +1,4 @@
-"""Stock movements, the balances that they add up to, and the rules of entries.
+"""Stock movements, the balances that they sum up to, and the rules of entries.
 
 Source: the spec, Stock balance row, Stock entry (entrada).
 """
@@ -15,7 +15,7 @@ from xlbridge.sandbox.areas.financial.rules import round_half_up
 from xlbridge.sandbox.areas.registry.codes import CodeLookup, Numbers
 from xlbridge.sandbox.areas.registry.tables import warehouses
 from xlbridge.sandbox.areas.stock.tables import movements
-from xlbridge.sandbox.problems import Problem, invalid
+from xlbridge.sandbox.problems import Problem, invalid, require_no_problems
 from xlbridge.wire.stock import StockEntryInput, StockOutputInput
 
 _UNIT_COST_STEP = Decimal("0.000001")
@@ -31,13 +31,18 @@ _BALANCE_KEY_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class BalanceKey:
-    """Key of a balance: stock is separate by serial number and by project."""
+    """Key of a balance: stock is kept separately by serial number and project."""
 
     branch: int
     warehouse: int
     product: int
     serial: str | None = None
     project: int | None = None
+
+    def movement_columns(self) -> dict[str, Any]:
+        """Return the columns of a movement of this balance."""
+        names = (column.name for column in _BALANCE_KEY_COLUMNS)
+        return dict(zip(names, astuple(self), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,51 +57,50 @@ class Balance:
         """Average cost of one unit; 0 without stock."""
         return unit_value(self.quantity, self.value)
 
-    def part(self, quantity: Decimal) -> dict[str, Decimal]:
-        """Return the value of a part at average cost, as the columns of a movement."""
+    def value_columns_of(self, quantity: Decimal) -> dict[str, Decimal]:
+        """Return the value of part of the balance at average cost, as columns of a movement."""
         return value_columns(self.unit_cost, self.cost_of(quantity))
 
     def cost_of(self, quantity: Decimal) -> Decimal:
-        """Return the cost of a part, to the cent; the last part takes the rounding difference."""
+        """Return the cost of part of the balance; the last part gets the rounding difference."""
         if quantity == self.quantity:
             return self.value
         return round_half_up(self.value * quantity / self.quantity)
 
 
 def value_columns(unit_cost: Decimal, value: Decimal) -> dict[str, Decimal]:
-    """Return what a movement is worth, as the columns of its table."""
+    """Return the value of a movement as columns of its table."""
     return {"valorUnitario": unit_cost, "valorTotal": value}
 
 
 def unit_value(quantity: Decimal, value: Decimal) -> Decimal:
-    """Value of one unit, to six places; 0 without stock."""
+    """Return the value of one unit, to six places; 0 without stock."""
     if not quantity:
         return Decimal(0)
     return (value / quantity).quantize(_UNIT_COST_STEP, ROUND_HALF_UP)
 
 
 def format_quantity(quantity: Decimal) -> str:
-    """Write a quantity for a message, without needless zeros."""
+    """Format a quantity for a message, without trailing zeros."""
     return f"{quantity.normalize():f}"
 
 
 def net_sum(amount: ColumnElement[Decimal]) -> ColumnElement[Decimal]:
-    """Add up an amount over movements: what comes in less what goes out."""
+    """Sum an amount over movements: entries less outputs."""
     return func.sum(case((movements.c.inward, amount), else_=-amount))
 
 
 def has_happened(now: datetime) -> ColumnElement[bool]:
-    """Return whether a movement counts: an entry that is dated after today does not yet.
+    """Return the condition that a movement counts: entries dated after today do not yet.
 
-    What was recorded on its own date or later counts whatever the clock says, as in the demo, which
-    has a calendar of its own.
+    Movements recorded on their own date or later always count, as the demo has dates of its own.
     """
     tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     return (movements.c.moved < tomorrow) | (movements.c.moved <= movements.c.ultimaAtualizacao)
 
 
 def balance_sums(now: datetime) -> Select[Any]:
-    """Select every balance that has had a movement."""
+    """Select every balance with movements."""
     return (
         select(
             *_BALANCE_KEY_COLUMNS,
@@ -111,7 +115,7 @@ def balance_sums(now: datetime) -> Select[Any]:
 def balances_of(
     connection: Connection, now: datetime, *conditions: ColumnElement[bool]
 ) -> Iterator[tuple[BalanceKey, Balance]]:
-    """Yield the balances whose movements meet conditions; unassigned stock first."""
+    """Yield the balances of movements that meet all conditions; unassigned stock first."""
     ordered = (
         balance_sums(now)
         .where(*conditions)
@@ -137,9 +141,9 @@ def balance_at(connection: Connection, now: datetime, balance_key: BalanceKey) -
 
 
 def product_balance(connection: Connection, now: datetime, product: int) -> Balance:
-    """Return the balance of a product in all places together."""
-    found = balances_of(connection, now, movements.c.idProd == product)
-    parts = [balance for _, balance in found]
+    """Return the total balance of a product."""
+    balances = balances_of(connection, now, movements.c.idProd == product)
+    parts = [balance for _, balance in balances]
     quantity = sum((part.quantity for part in parts), Decimal(0))
     return Balance(quantity, sum((part.value for part in parts), Decimal(0)))
 
@@ -152,7 +156,7 @@ _LIMIT = Decimal(10) ** 9
 def movement_problems(
     lookup: CodeLookup, data: StockEntryInput | StockOutputInput
 ) -> list[Problem]:
-    """Return the rules that any movement breaks: quantity, warehouse, product."""
+    """Return the problems common to all movements: quantity, branch, warehouse, product."""
     return [
         *measure_problems("quantidade", data.quantidade, QUANTITY_PLACES),
         *lookup.field_problems(data, "codigoDaFilial"),
@@ -162,7 +166,7 @@ def movement_problems(
 
 
 def measure_problems(key: str, measure: Decimal | None, places: int) -> list[Problem]:
-    """Return the problem of a quantity or unit cost that is too large or too fine."""
+    """Return the problem of a quantity or unit cost that is too large or has too many places."""
     if measure is None:
         return []
     if measure >= _LIMIT:
@@ -173,12 +177,12 @@ def measure_problems(key: str, measure: Decimal | None, places: int) -> list[Pro
 
 
 def default_warehouse(connection: Connection, branch: int) -> int:
-    """Return the warehouse that a branch's movements concern unless they name one.
+    """Return the default warehouse of a branch: its first.
 
-    Raises ``RequestError`` (400) where the branch has none.
+    Raises ``RequestError`` (400) if the branch has none.
     """
-    of_branch = select(warehouses.c.code).where(warehouses.c.branch == branch)
-    code = connection.scalar(of_branch.order_by(warehouses.c.code).limit(1))
+    first = select(func.min(warehouses.c.code)).where(warehouses.c.branch == branch)
+    code = connection.scalar(first)
     if code is None:
         raise invalid(("codigoDoAlmoxarifado", f"A filial {branch} não tem almoxarifado."))
     return int(code)
@@ -187,14 +191,11 @@ def default_warehouse(connection: Connection, branch: int) -> int:
 def record_movement(
     connection: Connection, row: dict[str, Any], *, inward: bool, now: datetime
 ) -> int:
-    """Write one movement, and return its number.
-
-    ``row`` has the columns that are particular to it.
-    """
+    """Insert a movement and return its number; ``row`` has the columns without defaults."""
     numbers = Numbers(connection)
     number = numbers.next("stock_entry" if inward else "stock_output")
     numbers.write()
-    common = {
+    defaults = {
         "inward": inward,
         "number": number,
         "moved": now,
@@ -202,21 +203,18 @@ def record_movement(
         "adjustment": False,
         "ultimaAtualizacao": now,
     }
-    connection.execute(insert(movements), common | row)
+    connection.execute(insert(movements), defaults | row)
     return number
 
 
 def register_entry(connection: Connection, data: StockEntryInput, now: datetime) -> int:
-    """Record an entry, and return its number.
-
-    Raises ``RequestError`` (400) with every rule that it breaks.
-    """
-    problems = [
-        *movement_problems(CodeLookup(connection), data),
-        *measure_problems("valorUnitario", data.valorUnitario, COST_PLACES),
-    ]
-    if problems:
-        raise invalid(*problems)
+    """Record an entry, and return its number. Raises ``RequestError`` (400) with its problems."""
+    require_no_problems(
+        [
+            *movement_problems(CodeLookup(connection), data),
+            *measure_problems("valorUnitario", data.valorUnitario, COST_PLACES),
+        ]
+    )
     warehouse = data.codigoDoAlmoxarifado
     if warehouse is None:
         warehouse = default_warehouse(connection, data.codigoDaFilial)
@@ -230,12 +228,12 @@ def register_entry(connection: Connection, data: StockEntryInput, now: datetime)
 
 
 def average_cost(connection: Connection, now: datetime, balance_key: BalanceKey) -> Decimal:
-    """Return the average unit cost of a balance; without stock there, that of the product.
+    """Return the average unit cost of a balance, or of the product if the balance is empty.
 
-    The result is 0 for a product without stock.
+    It is 0 for a product without stock.
     """
-    here = balance_at(connection, now, balance_key)
-    return here.unit_cost or product_balance(connection, now, balance_key.product).unit_cost
+    balance = balance_at(connection, now, balance_key)
+    return balance.unit_cost or product_balance(connection, now, balance_key.product).unit_cost
 
 
 def _unit_cost(

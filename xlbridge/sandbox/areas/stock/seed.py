@@ -1,5 +1,6 @@
-"""The demo's stock: movements that its balances follow from, requisitions, addresses."""
+"""Stock of the demo: movements, requisitions, product addresses, inventories."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -32,10 +33,10 @@ from xlbridge.sandbox.areas.stock.tables import (
 from xlbridge.wire.inventory import InventoryInput
 
 _COST = Decimal("0.6")
-_EMPTY, _BATCHED, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
-_RISES = ("1", "1.03", "1.08")
-_MOST_RECEIVED, _MOST_MOVES = 400, 4
-_LEAST_STOCK, _MOST_ASKED = 2, 20
+_EMPTY, _BATCHES, _FOR_PROJECT, _INACTIVE = 0.3, 0.1, 0.05, 0.05
+_COST_FACTORS = ("1", "1.03", "1.08")
+_MAX_RECEIVED, _MAX_MOVEMENTS = 400, 4
+_MIN_REQUESTED, _MAX_REQUESTED = 2, 20
 _FIRST_REQUEST = TODAY - timedelta(days=30)
 _RELEASED, _REQUISITIONS = 0.8, 36
 _FIRST_WAREHOUSE = min(WAREHOUSES)
@@ -44,14 +45,14 @@ _FIRST_WAREHOUSE = min(WAREHOUSES)
 def seed_stock(
     connection: Connection, random: Random, products: list[DemoProduct], scale: int
 ) -> None:
-    """Write the products' movements and addresses, requisitions, an inventory of each branch."""
+    """Write movements, requisitions and product addresses, and open an inventory per branch."""
     rows = _make_stock(random, products, _REQUISITIONS * scale)
     write_rows(connection, movements, rows.movements)
     write_rows(connection, stock_requisitions, rows.requisitions)
     write_rows(connection, stock_requisition_items, rows.items)
     write_rows(connection, addressings, _addressing_rows(random, products))
-    last = ({"scope": scope, "last": number} for scope, number in rows.last.items())
-    write_rows(connection, counters, last)
+    counts = ({"scope": scope, "last": number} for scope, number in rows.last_numbers.items())
+    write_rows(connection, counters, counts)
     for branch in codes(branches):
         data = InventoryInput(
             codigoDaFilial=branch,
@@ -64,31 +65,30 @@ def seed_stock(
 
 @dataclass(slots=True)
 class _StockRows:
-    """Rows of the tables that stock fills, and the last number of each kind of movement."""
+    """Rows of the stock tables, and the last number of each kind of movement."""
 
     movements: list[dict[str, Any]] = field(default_factory=list)
     requisitions: list[dict[str, Any]] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
-    last: dict[str, int] = field(default_factory=dict)
+    last_numbers: Counter[str] = field(default_factory=Counter)
 
 
 def _make_stock(random: Random, products: list[DemoProduct], requisitions: int) -> _StockRows:
-    """Return movements of every product, and requisitions that some of the outputs settle."""
+    """Return movements of the products, and requisitions settled by some of the outputs."""
     rows = _StockRows()
-    held: dict[BalanceKey, Balance] = {}
+    balances: dict[BalanceKey, Balance] = {}
     for balance_key, product in _balance_keys(random, products):
-        held[balance_key] = _make_movements(random, rows, balance_key, product)
-    stocked = [
-        balance_key for balance_key, balance in held.items() if balance.quantity >= _LEAST_STOCK
-    ]
+        balances[balance_key] = _make_movements(random, rows, balance_key, product)
+    stocked = [key for key, balance in balances.items() if balance.quantity >= _MIN_REQUESTED]
     moments = office_moments(random, requisitions, _FIRST_REQUEST)
-    chosen = zip(random.sample(stocked, requisitions), moments, strict=True)
-    for number, (balance_key, requested) in enumerate(chosen, start=1):
-        _add_requisition(random, rows, balance_key, held[balance_key], number, requested)
+    requests = zip(random.sample(stocked, requisitions), moments, strict=True)
+    for number, (balance_key, requested) in enumerate(requests, start=1):
+        _add_requisition(random, rows, balance_key, balances[balance_key], number, requested)
     rows.movements.sort(key=lambda row: row["moved"])
     for row in rows.movements:
         scope = "stock_entry" if row["inward"] else "stock_output"
-        row["number"] = rows.last[scope] = rows.last.get(scope, 0) + 1
+        rows.last_numbers[scope] += 1
+        row["number"] = rows.last_numbers[scope]
     return rows
 
 
@@ -111,14 +111,14 @@ def _addressing_rows(random: Random, products: list[DemoProduct]) -> Iterator[di
 def _balance_keys(
     random: Random, products: list[DemoProduct]
 ) -> Iterator[tuple[BalanceKey, DemoProduct]]:
-    """Choose the warehouses of each product; some never had it."""
+    """Yield the balances to create, each in a warehouse that has the product."""
     for branch in codes(branches):
         for warehouse in WAREHOUSES:
             for product in products:
                 if random.random() < _EMPTY:
                     continue
-                batched, for_project = random.random() < _BATCHED, random.random() < _FOR_PROJECT
-                serial = f"L{branch}{warehouse}{product.code}" if batched else None
+                has_batch, for_project = random.random() < _BATCHES, random.random() < _FOR_PROJECT
+                serial = f"L{branch}{warehouse}{product.code}" if has_batch else None
                 project = random.choice(codes(projects)) if for_project else None
                 yield BalanceKey(branch, warehouse, product.code, serial, project), product
 
@@ -129,11 +129,11 @@ def _make_movements(
     cost = round_half_up(product.price * _COST)
     moved = random_office_time(random, random_day(random, FIRST_DAY, TODAY - timedelta(days=90)))
     balance = _add_entry(random, rows, balance_key, moved, cost)
-    for _ in range(random.randrange(_MOST_MOVES)):
+    for _ in range(random.randrange(_MAX_MOVEMENTS)):
         moved = min(moved + timedelta(days=random.randrange(1, 60)), _FIRST_REQUEST)
-        if random.random() < 1 / _MOST_MOVES:
-            dearer = round_half_up(cost * Decimal(random.choice(_RISES)))
-            received = _add_entry(random, rows, balance_key, moved, dearer)
+        if random.random() < 1 / _MAX_MOVEMENTS:
+            new_cost = round_half_up(cost * Decimal(random.choice(_COST_FACTORS)))
+            received = _add_entry(random, rows, balance_key, moved, new_cost)
             balance = Balance(balance.quantity + received.quantity, balance.value + received.value)
         elif balance.quantity:
             quantity = Decimal(random.randint(1, int(balance.quantity)))
@@ -144,7 +144,7 @@ def _make_movements(
 def _add_entry(
     random: Random, rows: _StockRows, balance_key: BalanceKey, moved: datetime, cost: Decimal
 ) -> Balance:
-    quantity = Decimal(random.randrange(1, _MOST_RECEIVED))
+    quantity = Decimal(random.randrange(1, _MAX_RECEIVED))
     received = Balance(quantity, quantity * cost)
     document = {"documento": f"NF-{random.randrange(1000, 9999)}"}
     rows.movements.append(_movement(balance_key, received, quantity, moved) | document)
@@ -157,9 +157,9 @@ def _add_output(
     balance: Balance,
     quantity: Decimal,
     moved: datetime,
-    reason: dict[str, Any],
+    references: dict[str, Any],
 ) -> Balance:
-    movement = _movement(balance_key, balance, quantity, moved) | {"inward": False} | reason
+    movement = _movement(balance_key, balance, quantity, moved) | {"inward": False} | references
     rows.movements.append(movement)
     return Balance(balance.quantity - quantity, balance.value - balance.cost_of(quantity))
 
@@ -172,50 +172,46 @@ def _add_requisition(
     number: int,
     requested: datetime,
 ) -> None:
-    """One requisition: every third is settled, every third in part, the others not at all."""
-    asked = Decimal(random.randint(_LEAST_STOCK, min(_MOST_ASKED, int(balance.quantity))))
-    centre = random.choice(codes(cost_centres))
-    settled = (Decimal(0), asked // 2, asked)[number % 3]
+    """Add a requisition: a third of them is settled, a third partly, a third not at all."""
+    quantity = Decimal(random.randint(_MIN_REQUESTED, min(_MAX_REQUESTED, int(balance.quantity))))
+    cost_centre = random.choice(codes(cost_centres))
+    settled = (Decimal(0), quantity // 2, quantity)[number % 3]
     rows.requisitions.append(
         {
             "number": number,
             "requested": requested,
             "branch": balance_key.branch,
-            "cost_centre": centre,
+            "cost_centre": cost_centre,
             "released": bool(settled) or random.random() < _RELEASED,
         }
     )
     rows.items.append(
-        {"requisition": number, "seq": 1, "product": balance_key.product, "quantity": asked}
+        {"requisition": number, "seq": 1, "product": balance_key.product, "quantity": quantity}
     )
     if settled:
-        reason = {
-            "codigoDoCentroDeCusto": centre,
+        references = {
+            "codigoDoCentroDeCusto": cost_centre,
             "numeroDaRequisicao": number,
             "seqRequisicao": 1,
             "codigoDoColaboradorSolicitante": random.choice(codes(collaborators)),
         }
         moved = requested + timedelta(hours=1)
-        _add_output(rows, balance_key, balance, settled, moved, reason)
+        _add_output(rows, balance_key, balance, settled, moved, references)
 
 
 def _movement(
     balance_key: BalanceKey, balance: Balance, quantity: Decimal, moved: datetime
 ) -> dict[str, Any]:
-    """A movement of a part of a balance, inward, without what only some have."""
+    """Return an entry of part of a balance, with empty optional columns."""
     optional = ("documento", "codigoDoCentroDeCusto", "numeroDaRequisicao", "seqRequisicao",
                 "codigoDoColaboradorSolicitante")  # fmt: skip
     return {
         **dict.fromkeys(optional),
         "inward": True,
         "moved": moved,
-        "codigoDaFilial": balance_key.branch,
-        "codigoDoAlmoxarifado": balance_key.warehouse,
-        "idProd": balance_key.product,
-        "numeroDeSerie": balance_key.serial,
-        "codigoDoProjeto": balance_key.project,
+        **balance_key.movement_columns(),
         "quantidade": quantity,
-        **balance.part(quantity),
+        **balance.value_columns_of(quantity),
         "reversed": False,
         "adjustment": False,
         "ultimaAtualizacao": moved,

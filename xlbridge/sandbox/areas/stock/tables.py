@@ -28,9 +28,9 @@ movements = Table(
     Index("movements_by_product", "idProd", "codigoDaFilial", "codigoDoAlmoxarifado"),
     Index("movements_by_requisition", "numeroDaRequisicao"),
 )
-"""Entries (``inward``) and outputs, in the order in which they were recorded.
+"""Entries (``inward``) and outputs, in the order of recording.
 
-An output that was ``reversed`` stays; the entry that returns it names it in ``reverses``.
+A ``reversed`` output stays; ``reverses`` of the entry that returns it is its number.
 """
 
 stock_requisitions = Table(
@@ -65,7 +65,7 @@ inventories = Table(
     Column("logProcessamento", Text),
     Column("ultimaAtualizacao", IsoDateTime, nullable=False),
 )
-"""``count`` is the number of the last count that was started, 0 before the first."""
+"""``count`` is the number of the last count started, 0 before the first."""
 
 inventory_items = Table(
     "inventory_items",
