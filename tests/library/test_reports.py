@@ -116,6 +116,14 @@ def test_bytes_are_refused_and_not_sent_as_their_text() -> None:
         xb.validate(frame, "contasreceber")
 
 
+@pytest.mark.parametrize("value", [["Mensalidade"], {"texto": "x"}, ("x",), {"x"}, np.array(["x"])])
+def test_several_values_in_one_cell_are_refused(value: object) -> None:
+    frame = titles(title(), title(), index=["a", "b"])
+    frame["historico"] = pd.Series(["Mensalidade", value], index=frame.index, dtype=object)
+    with pytest.raises(UsageError, match="historico has several values at b"):
+        xb.validate(frame, "contasreceber")
+
+
 def test_names_of_columns_on_several_levels_are_told() -> None:
     frame = titles(title())
     frame.columns = pd.MultiIndex.from_tuples([("outubro", name) for name in frame.columns])
@@ -167,7 +175,7 @@ def test_a_frame_and_the_workbook_made_of_it_have_the_same_findings(tmp_path: Pa
         title(dataDeVencimento=dt.date(1899, 12, 31), historico="=1+1"),
         title(valorDoLancamento=float("inf"), historico="<r>text</r>"),
         title(codigoDoCliente=None, idws="", historico="  "),
-        title(historico=["a", "list"]),
+        title(historico=Path("an/object")),
     )
     report = xb.validate(frame, "contasreceber")
     copy = tmp_path / "copy.xlsx"

@@ -7,7 +7,7 @@ out.
 import datetime as dt
 import hashlib
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,7 @@ class FrameWorkbook:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        """Raise ``UsageError`` for a MultiIndex of columns, and for bytes in a cell."""
+        """Raise ``UsageError`` for a MultiIndex of columns, and for bytes or a container in a cell."""
         if frame.columns.nlevels > 1:
             raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
         self._labels: pd.Index[Any] = frame.index
@@ -113,13 +113,32 @@ def _cell_values(series: pd.Series) -> list[CellValue]:
         return ["" if time is None else _date_value(time) for time in times]
     if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_float_dtype(dtype):
         return _number_values(series)
-    values = _fill_missing(series)
-    for value, label in zip(values, series.index, strict=True):
+    if pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+        _require_single_values(series)
+    return list(map(_cell_value, _fill_missing(series)))
+
+
+def _require_single_values(series: pd.Series) -> None:
+    """Raise ``UsageError`` for bytes and for values that hold several."""
+    for value, label in zip(series.tolist(), series.index, strict=True):
         if isinstance(value, bytes):
             raise UsageError(_BYTES.format(column=series.name, label=label), _DECODE)
-    return list(map(_cell_value, values))
+        if isinstance(value, _CONTAINERS):
+            kind = type(value).__name__
+            raise UsageError(
+                _SEVERAL_VALUES.format(column=series.name, label=label, kind=kind), _HOW_TO_UNPACK
+            )
 
 
+_CONTAINERS = (Mapping, Set, list, tuple, np.ndarray, pd.Series, pd.DataFrame)
+_SEVERAL_VALUES = Text(
+    pt="A coluna {column} do DataFrame tem em {label} vários valores ({kind}), e não um só.",
+    en="The DataFrame's column {column} has several values at {label} ({kind}) and not one.",
+)
+_HOW_TO_UNPACK = Text(
+    pt="Deixe um valor por célula, por exemplo com frame[coluna].str[0] ou str.join.",
+    en="Leave one value in each cell, for example with frame[column].str[0] or str.join.",
+)
 _BYTES = Text(
     pt="A coluna {column} do DataFrame tem bytes em {label}, e não um texto.",
     en="The DataFrame's column {column} has bytes at {label}, not text.",
