@@ -54,6 +54,16 @@ def test_a_proposal_is_written_confirmed_remembered_and_offered(
     assert elsewhere.returncode == 2
 
 
+def test_commands_that_are_shown_can_be_typed(tmp_path: Path, xlbridge: Xlbridge) -> None:
+    write_titles(tmp_path, "d'água; (2).xlsx")
+    proposed = xlbridge("map", "d'água; (2).xlsx", "-o", "m&m.yaml")
+    assert """xlbridge validate "d'água; (2).xlsx" --map "m&m.yaml\"""" in proposed.stderr
+    sent = xlbridge("upload", "d'água; (2).xlsx", "--map", "m&m.yaml", "--mode", "preview")
+    warned = """See them with: xlbridge validate "d'água; (2).xlsx" --map "m&m.yaml\""""
+    assert warned in sent.stderr
+    assert xlbridge("template", "cliente", "-o", "a&b.xlsx").stderr.endswith('"a&b.xlsx"\n')
+
+
 def test_an_amount_is_not_left_out_because_most_of_its_cells_are_odd(
     tmp_path: Path, xlbridge: Xlbridge
 ) -> None:

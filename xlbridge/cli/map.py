@@ -17,7 +17,7 @@ from xlbridge.cli.options import (
 )
 from xlbridge.cli.output import print_json, print_result, remark
 from xlbridge.cli.progress import show_progress
-from xlbridge.files import replace_atomically, require_distinct, require_new
+from xlbridge.files import as_argument, replace_atomically, require_distinct, require_new
 from xlbridge.i18n import Text
 from xlbridge.settings import NumberStyle
 
@@ -88,5 +88,5 @@ def command(
             pt="Mapeamento em {path}. Confira cada coluna; depois: xlbridge validate {file} "
             "--map {path}",
             en="Mapping in {path}. Check each column; then: xlbridge validate {file} --map {path}",
-        ).format(path=output, file=file)
+        ).format(path=as_argument(output), file=as_argument(file))
     )

@@ -16,7 +16,7 @@ from xlbridge.cli.options import (
 from xlbridge.cli.output import remark
 from xlbridge.cli.progress import show_progress
 from xlbridge.errors import UsageError
-from xlbridge.files import report_write_errors, require_distinct, require_new
+from xlbridge.files import as_argument, report_write_errors, require_distinct, require_new
 from xlbridge.i18n import Text, untranslated
 from xlbridge.resources import Catalogue, Resource, load_catalogue
 from xlbridge.settings import Settings, WorkbookLimits
@@ -97,7 +97,7 @@ def command(
         remark(_WRITTEN.format(path=path))
     else:
         _migrate(old, path, wanted, settings.limits, sheet)
-    remark(_NEXT.format(path=path))
+    remark(_NEXT.format(path=as_argument(path)))
 
 
 def _named(resource: str | None, catalogue: Catalogue) -> Resource:

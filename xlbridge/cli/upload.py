@@ -26,7 +26,7 @@ from xlbridge.cli.upload_arguments import (
     upload_options,
 )
 from xlbridge.cli.upload_run import forbid_yes_in_production, report_invalid_sheet, send_sheet
-from xlbridge.files import require_distinct
+from xlbridge.files import as_argument, require_distinct
 from xlbridge.i18n import Text
 from xlbridge.settings import DateOrder, NumberStyle, ParseOptions, Settings
 from xlbridge.upload import open_context
@@ -92,7 +92,7 @@ def command(
             return report_invalid_sheet(context, request, judged, options.mode, arguments.form)
         choice = options.choose_mode(chosen, with_lists=bool(judged.children))
         if judged.warnings:
-            remark(_WARNINGS.format(n=judged.warnings, file=judged.file))
+            remark(_warnings_text(request, judged, context.settings))
 
         def create(uploads: "Uploads", target: "Target", sheet: "ValidatedSheet") -> "Job":
             forbid_yes_in_production(target.production, arguments, choice.mode)
@@ -125,6 +125,17 @@ def _judged(request: ValidationRequest, settings: Settings) -> "ValidatedSheet":
     return judged
 
 
+def _warnings_text(
+    request: ValidationRequest, judged: "ValidatedSheet", settings: Settings
+) -> Text:
+    """Return how many warnings the sheet has, and the command that shows them."""
+    from xlbridge.cli.validate_run import reading_options
+
+    options = reading_options(request, settings.limits.csv)
+    shown = " ".join(map(as_argument, [str(judged.file), *options]))
+    return _WARNINGS.format(n=judged.warnings, arguments=shown)
+
+
 def _offer_mapping(request: ValidationRequest, settings: Settings) -> None:
     # Few sheets need one, and what proposes it takes its time to import.
     from xlbridge.cli.map_run import offer
@@ -137,8 +148,8 @@ _SUMMARY = Text(
     en="{resource} to {profile} · rows: {rows} · {reason}",
 )
 _WARNINGS = Text(
-    pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {file}",
-    en="Warnings in the sheet: {n}. See them with: xlbridge validate {file}",
+    pt="Avisos na planilha: {n}. Veja-os com: xlbridge validate {arguments}",
+    en="Warnings in the sheet: {n}. See them with: xlbridge validate {arguments}",
 )
 
 

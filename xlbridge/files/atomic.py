@@ -1,6 +1,7 @@
 """Atomic writes, checks of output paths, locks between processes, and paths in messages."""
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -174,12 +175,16 @@ def short_path(path: Path) -> Path:
 
 
 def as_argument(value: Path | str) -> str:
-    """Return an argument for a command line shown to the user: quoted if it has spaces.
+    """Return an argument for a command line shown to the user: quoted if it needs quotes.
 
     A path below the current folder becomes relative.
     """
     text = str(short_path(value) if isinstance(value, Path) else value)
-    return f'"{text}"' if " " in text else text
+    return f'"{text}"' if _SPECIAL_TO_SHELLS.search(text) else text
+
+
+_SPECIAL_TO_SHELLS = re.compile(r"[\s;&|<>()'*?^!`\[\]{}]")
+"""Characters that a shell of Windows or Linux changes outside quotes."""
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from xlbridge.errors import UsageError
+from xlbridge.files import as_argument
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
@@ -78,7 +79,7 @@ def require_rejected(job: Job) -> None:
             Text(
                 pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
                 en="Rows that are new or were changed go with: xlbridge upload {file}",
-            ).format(file=job.spec.file),
+            ).format(file=as_argument(Path(job.spec.file))),
         )
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from xlbridge.errors import UsageError
-from xlbridge.files import write_private
+from xlbridge.files import as_argument, write_private
 from xlbridge.i18n import Text, untranslated
 from xlbridge.validation.cells.text import display, list_sheet_names, quoted
 from xlbridge.validation.headers.header_matching import header_key
@@ -92,7 +92,7 @@ def find_header(
                 "xlbridge map {file}",
                 en="Check that the mapping is for this sheet, or propose another: "
                 "xlbridge map {file}",
-            ).format(file=path),
+            ).format(file=as_argument(path)),
         )
     raise _changed(path, mapping, nearest)
 
@@ -146,7 +146,7 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderPlaces) -> UsageError
             "xlbridge map {file}",
             en="Correct header and columns of {mapping}, or propose another mapping: "
             "xlbridge map {file}",
-        ).format(mapping=mapping.path, file=path),
+        ).format(mapping=mapping.path, file=as_argument(path)),
     )
 
 
