@@ -142,6 +142,20 @@ def test_production_takes_the_token_of_the_whole_batch_only(
     assert registered(other_sandbox, document) is not None
 
 
+def test_a_doubt_that_time_settles_is_not_a_persons_to_decide(
+    xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, other_sandbox: RunningSandbox
+) -> None:
+    write_clients(tmp_path, "others.xlsx", [new_cnpj()])
+    plan = write_plan("name: lost\nsteps: {others: {upload: others.xlsx, resource: cliente}}\n")
+    with lossy_proxy(other_sandbox.base_url) as proxy:
+        environment = credentials(other_sandbox, XLBRIDGE_BASE_URL=proxy.base_url)
+        proxy.decide = lambda method, path: "lose answer" if "/fila" in path else "pass"
+        done = xlbridge("batch", "run", plan, "--yes", XLBRIDGE_SETTLE="900", **environment)
+    assert done.returncode == 5
+    assert "Next: from " in done.stdout
+    assert "xlbridge batch resume lost looks in the system." in done.stdout
+
+
 def test_a_system_that_goes_down_between_two_workbooks_is_taken_up_where_it_was(
     xlbridge: Xlbridge, write_plan: WritePlan, tmp_path: Path, other_sandbox: RunningSandbox
 ) -> None:

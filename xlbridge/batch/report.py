@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from xlbridge.batch.batch import Batch, RowCounts, UnitOverview, UnitStatus
@@ -11,6 +12,7 @@ from xlbridge.batch.status import StepOverview
 from xlbridge.files import as_argument, short_path
 from xlbridge.i18n import Text, untranslated
 from xlbridge.report_forms import ReportForms
+from xlbridge.upload import State
 from xlbridge.upload.planning import ACTION_COUNTS
 
 if TYPE_CHECKING:
@@ -279,11 +281,18 @@ def _next_step(batch: Batch, open_steps: Sequence[StepOverview]) -> Text:
     """Return what to do next with a batch: what only a person can do comes first."""
     units = [unit for state in open_steps for unit in state.units]
     doubts = [job for unit in units if unit.status is UnitStatus.IN_DOUBT for job in unit.jobs]
+    settling = [job.last("settled") for job in doubts if job.state is State.IN_DOUBT]
+    undecided = [job for job in doubts if job.state is State.NEEDS_PERSON]
+    if settling and not undecided:
+        return Text(
+            pt="A seguir: a partir de {moment}, xlbridge batch resume {id} confere no sistema.",
+            en="Next: from {moment} on, xlbridge batch resume {id} looks in the system.",
+        ).format(moment=f"{datetime.fromisoformat(max(settling)):%d/%m/%Y %H:%M:%S}", id=batch.id)
     if doubts:
         return Text(
             pt="A seguir: decida o envio em dúvida: xlbridge jobs {job}",
             en="Next: decide the upload in doubt: xlbridge jobs {job}",
-        ).format(job=doubts[-1].id)
+        ).format(job=(undecided or doubts)[-1].id)
     waits = any(state.problem is not None for state in open_steps) or any(
         unit.needs_person for unit in units
     )

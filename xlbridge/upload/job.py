@@ -101,6 +101,8 @@ _REPLACED = Text(pt="o envio {job} tomou o lugar deste", en="the upload {job} to
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
 _RELEASING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
 _FINAL = _RELEASING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
+_PARTLY_PROVEN = frozenset({State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON})
+"""States in which some rows are proven and others are not."""
 _AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
 _PUBLIC = {
     State.PREPARED: "failed",
@@ -231,7 +233,7 @@ class Job:
     @property
     def outcomes(self) -> tuple[RowOutcome, ...]:
         """Outcome of each row in order; the job is no parent of parts."""
-        if self.state is State.NEEDS_PERSON and (proven := self.last("proven")) is not None:
+        if self.state in _PARTLY_PROVEN and (proven := self.last("proven")) is not None:
             by_proof = {True: RowOutcome.ACCEPTED, False: RowOutcome.REJECTED}
             return tuple(by_proof.get(there, RowOutcome.UNKNOWN) for there in proven)
         rejected = {row.row for row in self.verdict.rejected_rows}

@@ -211,14 +211,21 @@ def end_of_writes(
     }
     unproven = [write for write in writes if write.state is WriteState.UNPROVEN]
     if unproven:
-        proofs = {WriteState.APPLIED: True, WriteState.UNPROVEN: None}
-        detail["proven"] = [proofs.get(write.state, False) for write in writes]
+        detail["proven"] = proofs_of_writes(writes)
         detail["reason"] = asdict(unproven_text(unproven))
         return State.NEEDS_PERSON, detail
     states = {write.state for write in writes}
     if states <= {WriteState.APPLIED}:
         return State.DONE, detail
     return (State.PARTIAL if WriteState.APPLIED in states else State.REJECTED), detail
+
+
+def proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
+    """Return for each write whether its record is proven to be written; None proves nothing."""
+    return [
+        True if write.state is WriteState.APPLIED else False if write.state.is_refused else None
+        for write in writes
+    ]
 
 
 def first_reason(writes: Sequence[RecordWrite]) -> Text:

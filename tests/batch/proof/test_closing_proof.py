@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from databases import TABLES, connected
-from lossy_proxy import LossyProxy
+from lossy_proxy import Fate, LossyProxy
 from openpyxl import load_workbook
 from proof_parts import AT, AT_ONCE, NOVEMBER, OCTOBER, TITLE, Bench, tamper, title_row
 from sheets import write_workbook
@@ -23,10 +23,11 @@ from xlbridge.batch.proof.detail_grids import job_grid
 from xlbridge.batch.proof.model import OpenReason, Proof, ProofCounts, TotalTable
 from xlbridge.batch.proof.verdict import open_items
 from xlbridge.client import Client
-from xlbridge.errors import UsageError
+from xlbridge.errors import InDoubt, UsageError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
 from xlbridge.upload import State
+from xlbridge.upload.results import job_headline
 from xlbridge.wire.sales import SALES_ORDER_LIST
 
 sales_order_items = TABLES["sales_order_items"]
@@ -181,6 +182,35 @@ def test_a_doubt_is_told_with_what_is_found(bench: Bench, proxy: LossyProxy) -> 
     (doubt,) = proof.rows
     assert (doubt.state, doubt.location.row) == (OpenReason.UNKNOWN, 2)
     assert table(proof, "contasreceber", "Client code").sum.amount == 8
+
+
+def test_what_a_stopped_upload_has_written_is_accepted_and_the_rest_in_doubt(
+    bench: Bench, proxy: LossyProxy
+) -> None:
+    document = new_cnpj()
+    rows = [
+        {"numeroDoDocumento": f"{document}-{place}", "dataDeVencimento": OCTOBER}
+        for place in range(4)
+    ]
+    path = bench.write("pagar.xlsx", "contaspagar", *rows)
+    posted: list[str] = []
+
+    def decide(method: str, asked: str) -> Fate:
+        if method == "POST" and asked.endswith("/contaspagar"):
+            posted.append(asked)
+        return "pass" if len(posted) < 3 else "lose request"
+
+    proxy.decide = decide
+    options = replace(AT_ONCE, at_once=1, settle_seconds=86_400)
+    with pytest.raises(InDoubt):
+        bench.send("pagar", path, mode="records", options=options)
+    proxy.decide = lambda _method, _path: "pass"
+    (job,) = bench.context.journal.jobs()
+    assert (job.state, job.verdict.accepted) == (State.IN_DOUBT, 2)
+    assert "whether 2 rows were written is not known. Rows: 4, proven: 2" in job_headline(job)
+    proof = closed(bench)
+    assert (proof.counts.accepted, proof.counts.unknown) == (2, 2)
+    assert proof.breaches == ()
 
 
 def test_what_cannot_be_read_back_says_why(bench: Bench) -> None:

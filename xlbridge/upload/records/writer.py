@@ -17,6 +17,7 @@ from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.reconcile import (
     end_of_writes,
     first_reason,
+    proofs_of_writes,
     settle_writes,
     verdict_of_writes,
 )
@@ -187,7 +188,12 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
     writes = context.journal.writes.of(job.id, answers=False)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
-        return context.doubt(job, first_reason(doubtful), verdict_of_writes(job, writes))
+        return context.doubt(
+            job,
+            first_reason(doubtful),
+            verdict_of_writes(job, writes),
+            proven=proofs_of_writes(writes),
+        )
     waiting = [write for write in writes if write.state.is_waiting]
     if waiting:
         result = with_reason(WriteState.CHANGED, _WAITS_FOR_ANOTHER)
@@ -209,6 +215,10 @@ def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
         return context.not_sent(job, NotExecuted(error.message))
     verdict = verdict_of_writes(job, writes)
     context.journal.record(
-        job, State.SENDING, reason=asdict(error.message), verdict=verdict.to_json()
+        job,
+        State.SENDING,
+        reason=asdict(error.message),
+        verdict=verdict.to_json(),
+        proven=proofs_of_writes(writes),
     )
     return error

@@ -53,6 +53,12 @@ _HEADLINES = {
     ),
     State.ABANDONED: Text(pt="Nada foi enviado ({reason}).", en="Nothing was sent ({reason})."),
 }
+_PARTLY_IN_DOUBT = Text(
+    pt="Em dúvida: não se sabe se {unknown:uma linha foi gravada|{unknown} linhas foram gravadas}. "
+    "Linhas: {sent}, comprovadas: {accepted}, rejeitadas: {rejected} ({reason}).",
+    en="In doubt: whether {unknown:one row was|{unknown} rows were} written is not known. Rows: "
+    "{sent}, proven: {accepted}, rejected: {rejected} ({reason}).",
+)
 _QUEUED = Text(pt="Na fila (log {log_id}).", en="Queued (log {log_id}).")
 _NOT_SENT = Text(pt="Ainda não enviado.", en="Not sent yet.")
 
@@ -200,6 +206,8 @@ def job_headline(job: Job) -> str:
     """Return the verdict of a job in one line."""
     verdict = job.verdict
     headline = _HEADLINES.get(job.state, _NOT_SENT if job.last("log_id") is None else _QUEUED)
+    if job.state is State.IN_DOUBT and verdict.unknown < verdict.read:
+        headline = _PARTLY_IN_DOUBT
     return str(
         headline.format(
             read=job.counted["read"],
