@@ -46,7 +46,7 @@ class FrameWorkbook:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        """Raise ``UsageError`` for a MultiIndex of columns, and for bytes or a container in a cell."""
+        """Raise ``UsageError`` for a MultiIndex of columns, and bytes or containers in cells."""
         if frame.columns.nlevels > 1:
             raise UsageError(_SEVERAL_LEVELS, _HOW_TO_FLATTEN)
         self._labels: pd.Index[Any] = frame.index
