@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 1200
-PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
 WITH_SANDBOX := tests/sandbox tests/upload tests/export tests/client/test_login_command.py \
 	tests/client/test_remote_commands.py
 SENDING := tests/client tests/upload tests/batch tests/library tests/export
@@ -25,7 +25,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 # Python is started hundreds of times: each module is compiled once, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test coverage test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
+.PHONY: demo test coverage test-programs test-postgres test-strict test-strict-sample test-other-shapes test-other-shapes-sample test-slow fuzz reliability truth lint format bench schemas templates reference app clean
 
 demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 	$(BIN)/python samples/demo.py
@@ -33,8 +33,11 @@ demo: $(VENV)/.runtime ## the whole story, offline; leaves its workbooks in out/
 test: $(VENV)/.dev ## the fast suite
 	$(PYTEST) $(PYTEST_ARGS)
 
-coverage: PYTEST += --cov --cov-report=term
+coverage: PYTEST += -m 'not slow' --cov --cov-report=term
 coverage: test ## the fast suite, with branch coverage
+
+test-programs: $(VENV)/.dev ## what drives a browser, LibreOffice, PostgreSQL or a Dask cluster
+	$(PYTEST) -m 'programs and not slow' $(PYTEST_ARGS)
 
 test-postgres: $(VENV)/.dev ## all that uses a sandbox once more, on a PostgreSQL server of its own
 	$(PYTEST) --db postgresql $(or $(PYTEST_ARGS),$(WITH_SANDBOX))

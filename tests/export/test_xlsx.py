@@ -244,6 +244,7 @@ print(compressed_rows.compressobj is zlib.compressobj, zipfile.ZipFile(output).r
     assert done.stdout == f"True {rows!r}\n"
 
 
+@pytest.mark.programs
 @pytest.mark.slow
 def test_libreoffice_puts_each_cell_where_it_belongs(tmp_path: Path) -> None:
     path = tmp_path / "estoque.xlsx"

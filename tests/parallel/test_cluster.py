@@ -47,6 +47,8 @@ from xlbridge.parallel.messages import WorkerDefect
 from xlbridge.parallel.tasks import LostItem
 from xlbridge.sandbox import RunningSandbox
 
+pytestmark = pytest.mark.programs
+
 HERE = Path(__file__).parent
 SECRET = "nobody may read this"
 

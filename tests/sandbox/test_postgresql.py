@@ -28,7 +28,7 @@ from xlbridge.wire import OPERATIONS
 
 abc_costs = TABLES["abc_costs"]
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.programs]
 
 CLIENTS = [["nomeComercial", "seuCodigo"], *(["Da fila", "FILA"] for _ in range(20))]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import Page
 from environment import Xlbridge, credentials
@@ -13,6 +14,8 @@ from test_beside import PLAN
 from test_story import begin
 
 from xlbridge.sandbox import RunningSandbox
+
+pytestmark = pytest.mark.programs
 
 
 def violations(tab: Tab, screen: str) -> list[tuple[Any, ...]]:

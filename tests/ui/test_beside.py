@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import httpx
+import pytest
 from browser import Page
 from environment import Xlbridge, clean_environment, credentials
 from forked import Zygote
@@ -70,6 +71,7 @@ def test_a_batch_shows_what_is_left_to_mend(
     assert "no file" in proof.json()["error"]["message"]
 
 
+@pytest.mark.programs
 def test_what_is_not_there_is_not_processed(page: Page, ui: RunningPage) -> None:
     tab = page.tab
     tab.goto(ui.link)
@@ -93,6 +95,7 @@ def test_environments_are_told_without_their_passwords(
     assert empty_sandbox.password not in profiles.text
 
 
+@pytest.mark.programs
 def test_a_batch_is_corrected_run_and_proven(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_batch_is_corrected_run_and_proven(
     assert json.loads(status.stdout)["done"], status.stderr
 
 
+@pytest.mark.programs
 def test_the_environment_is_chosen_tested_and_marked(
     page: Page,
     tmp_path: Path,

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from browser import Page
 from playwright.sync_api import expect
 from running_page import RunningPage
 from sheets import write_records
 from test_story import begin
+
+pytestmark = pytest.mark.programs
 
 _CUT = """() => {
     const data = new DataTransfer();

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from browser import Page
 from playwright.sync_api import APIResponse, Page as Tab, Route, expect
 from running_page import RunningPage
@@ -14,6 +15,8 @@ from sheets import write_records, write_rows
 from test_story import begin, begin_without_file, drop
 
 from xlbridge import validate
+
+pytestmark = pytest.mark.programs
 
 
 @dataclass

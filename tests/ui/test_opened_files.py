@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from bad_sheet import write_sheet
 from browser import Page
 from openpyxl import Workbook
@@ -34,6 +35,7 @@ def test_a_workbook_without_data_is_told_as_one(client: httpx.Client, tmp_path: 
     assert "--" not in told["hint"]
 
 
+@pytest.mark.programs
 def test_a_file_that_is_refused_is_told_by_its_name_and_leaves_the_other_open(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
@@ -78,6 +80,7 @@ def test_a_file_whose_page_is_gone_is_not_opened(
     assert "Traceback" not in (tmp_path / "page.log").read_text("utf-8")
 
 
+@pytest.mark.programs
 def test_progress_is_told_while_a_file_is_read_and_it_can_be_stopped(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:

@@ -187,6 +187,7 @@ def test_a_template_with_right_values_passes(catalogue: Catalogue, resource: Res
     passes()
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize(
     "resources", [RESOURCES[1::4], pytest.param(RESOURCES, marks=pytest.mark.slow)]
 )

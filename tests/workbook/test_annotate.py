@@ -192,6 +192,7 @@ def test_pictures_charts_and_stored_results_are_kept(annotated: Annotated, rich:
     assert len({rule.priority for rule in rules}) == len(rules) == 2
 
 
+@pytest.mark.programs
 def test_what_is_marked_opens_in_libreoffice(
     annotated: Annotated, rich: Path, tmp_path: Path
 ) -> None:

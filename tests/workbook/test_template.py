@@ -194,6 +194,7 @@ def test_a_dropdown_may_hold_more_than_excel_takes_in_place(tmp_path: Path) -> N
     assert listed == ("situacao", *values)
 
 
+@pytest.mark.programs
 @pytest.mark.slow  # what is typed into templates: validation/test_template_round_trip.py
 def test_what_libreoffice_saves_still_passes(tmp_path: Path) -> None:
     catalogue = load_catalogue()

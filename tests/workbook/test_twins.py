@@ -54,6 +54,7 @@ def different(
     return wrong
 
 
+@pytest.mark.programs
 @SIZES
 def test_twins_of_libreoffice_have_the_same_findings(
     sources: list[Path], count: int, tmp_path: Path, catalogue: Catalogue

@@ -16,6 +16,8 @@ from xlbridge.batch.proof.grids import MOST_LINES_OF_PAGE
 from xlbridge.batch.proof.proof_forms import proof_report
 from xlbridge.i18n import set_language
 
+pytestmark = pytest.mark.programs
+
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
 
 

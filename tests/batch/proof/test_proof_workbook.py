@@ -123,6 +123,7 @@ def test_a_long_table_is_whole(tmp_path: Path, month: Proof, most: int) -> None:
     assert len(told) == 80
 
 
+@pytest.mark.programs
 def test_it_is_written_in_portuguese_and_opens_in_libreoffice(tmp_path: Path, month: Proof) -> None:
     set_language("pt-BR")
     try:

@@ -25,6 +25,8 @@ from xlbridge.validation.reports import Report, report_forms, without_cells
 from xlbridge.validation.reports.model import SheetReport
 from xlbridge.validation.results import FixedCell, FixedCopy
 
+pytestmark = pytest.mark.programs
+
 SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 WIDTHS = pytest.mark.parametrize("width", [1200, 360])
 HOSTILE = (
