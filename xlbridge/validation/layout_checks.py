@@ -111,8 +111,11 @@ def _longer_rows(header: Header, cells: SheetCells) -> Finding | None:
     """Report the rows of a .csv file that are longer than its header."""
     above = header.row - 1
     end = int(_widths(cells)[above]) if cells.raw.widths else len(cells.columns)
-    beyond = [column.kinds for column in cells.columns[end:] if column.value(above) == ""]
-    rows = [1 + at for at in range(header.row, cells.height) if any(kinds[at] for kinds in beyond)]
+    longer = np.zeros(cells.height, dtype=bool)
+    for column in cells.columns[end:]:
+        if column.value(above) == "":
+            longer |= np.frombuffer(column.kinds, dtype=bool)
+    rows = (np.flatnonzero(longer[header.row :]) + header.row + 1).tolist()
     if not rows:
         return None
     cell = cell_address(rows[0], cells.first_column + end)
