@@ -122,7 +122,7 @@ def test_a_proposal_looks_documents_and_names_up(demo: Path, at_demo: Xlbridge) 
     write_rows(demo, header, [row(1, "69.879.837/0001-59", "01.001", "LN-1")])
     done = at_demo("map", "t.xlsx", "--resource", "contasreceber")
     assert "codigoDoCliente: {from: CNPJ, link: cliente}" in done.stdout
-    assert "medium confidence: they are documents; the code of each is looked up" in done.stdout
+    assert "medium confidence: the values are documents, whose codes are looked up" in done.stdout
     write_rows(
         demo,
         ["Sacado" if text == "CNPJ" else text for text in header],

@@ -174,8 +174,8 @@ def test_what_only_a_person_knows_is_asked_and_never_guessed(
     assert "no lugar de ?: codigoDaFilial, codigoDaContaCorrente" in done.stderr
     judged = xlbridge("validate", "t.xlsx", "--map", "m.yaml", XLBRIDGE_LANG="pt-BR")
     assert judged.returncode == 2
-    assert "codigoDaFilial.values.Filial Sul: falta o valor" in judged.stderr
-    assert "codigoDaContaCorrente.constant: falta o valor" in judged.stderr
+    assert "codigoDaFilial.values.Filial Sul: substitua ? pelo valor" in judged.stderr
+    assert "codigoDaContaCorrente.constant: substitua ? pelo valor" in judged.stderr
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ _COUNTED = ["Almoxarifado", "Seção", "SKU", "Descrição", "Quantidade contada
         (
             ["Código", "Descrição", "NCM", "Qtde em estoque", "Custo médio"],
             ["P-1", "Parafuso", "7318.15.00", 7, 1.5],
-            "say --resource produto",
+            "use --resource produto",
         ),
         (
             ["numeroDoPedido", "codigoDaFilial", "codigoDoCliente", "dataDaOrdem"],

@@ -155,7 +155,7 @@ def test_what_was_understood_and_is_left_is_told_with_its_reason(
     left = [f.cell for f in judged.findings if f.kind.code == "date-as-text"]
     assert [item["cell"] for item in fixes_json(fixes)["left"]] == left
     told = "\n".join(fixes_text(fixes))
-    assert ("Left as it is: dataDeVencimento H2: the meaning of other" in told) == bool(left)
+    assert ("Left unchanged: dataDeVencimento H2: the meaning of other" in told) == bool(left)
 
 
 def test_a_declared_order_needs_no_evidence(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -85,7 +85,7 @@ def tell(proposal: MappingProposal | SheetMapping) -> str:
                 source=source, name=column.name, sure=sure
             )
         )
-    if asked := [column.name for column in proposal.columns if column.asks]:
+    if asked := [column.name for column in proposal.columns if column.is_incomplete]:
         remark(
             Text(
                 pt="Falta escrever o que só você sabe, no lugar de ?: {names}",

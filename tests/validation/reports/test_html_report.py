@@ -127,7 +127,7 @@ def test_what_a_workbook_says_is_never_markup(tmp_path: Path, page: Page) -> Non
     refused = RefusedFile(Path(HOSTILE), UsageError(Text(pt=HOSTILE, en=HOSTILE)))
     path = written(tmp_path, sheet_of([finding], sheet=HOSTILE), refused)
     page.open(path, width=1200)
-    assert page.run("document.title") == "What xlbridge found"
+    assert page.run("document.title") == "Validation by xlbridge"
     assert page.run("document.querySelectorAll('img').length") == 0
     assert page.run("document.querySelectorAll('script').length") == 2
     assert page.run("document.querySelector('.value').textContent") == HOSTILE
@@ -311,7 +311,7 @@ def test_a_good_sheet_names_its_records_when_an_error_comes_later(
     assert judged.ok
     kept = without_cells(judged)
     kept.add([judged.finding("duplicate-across-sheets", "cnpj", 0, {"first": "b.xlsx · A!C2"})])
-    assert SheetReport(kept).name_of(2) == ["Padaria", "11222333000181"]
+    assert SheetReport(kept).names_of(2) == ["Padaria", "11222333000181"]
     assert set(kept.frame) < set(judged.frame)
 
 

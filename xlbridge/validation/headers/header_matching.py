@@ -15,7 +15,7 @@ _STOP_WORDS = frozenset({"de", "do", "da", "dos", "das", "e", "of", "the", "and"
 _GENERIC_WORDS = frozenset(
     {"codigo", "code", "data", "date", "id", "nome", "name", "numero", "number", "valor", "value"}
 )
-"""Words that many columns are called by: the other words tell which of them is meant."""
+"""Words in the names of many columns: only the other words distinguish them."""
 _ABBREVIATIONS = {
     "cli": "cliente",
     "cod": "codigo",
@@ -37,25 +37,23 @@ _ABBREVIATIONS = {
 _LONG_WORD = 9
 _SHORT_WORD = 3
 _LONG_TEXT = 8
-_MOST_TYPOS = 2
+_MAX_TYPOS = 2
 
 _Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderMatch:
-    """The column that a header means; ``surely`` where it is only written otherwise."""
+    """The column that a header means; ``is_certain`` if it only differs in spelling."""
 
     column: str
-    surely: bool
+    is_certain: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """A name of a column: its words, and its letters alone.
-
-    In English, what the words tell more about stands last.
-    """
+    """A name of a column: its words and its letters; in Portuguese the general word comes first,
+    in English last."""
 
     column: str
     words: _Words
@@ -64,40 +62,41 @@ class _Spelling:
 
 
 class HeaderMatcher:
-    """Tells which of the columns that a sheet lacks its strange headers mean."""
+    """Matcher of unknown headers to the missing columns of a sheet."""
 
-    def __init__(self, resource: Resource, lacking: Iterable[str]) -> None:
+    def __init__(self, resource: Resource, missing: Iterable[str]) -> None:
         self._resource = resource
-        self._lacking = frozenset(lacking)
-        columns = [resource.by_name[name] for name in sorted(self._lacking)]
+        self._missing = frozenset(missing)
+        columns = [resource.by_name[name] for name in sorted(self._missing)]
         self._spellings = [s for column in columns for s in _spellings(column)]
 
-    def of(self, header: str) -> HeaderMatch | None:
-        """Return the one column that a header means, None where it means none or more than one."""
+    def match(self, header: str) -> HeaderMatch | None:
+        """Return the column that a header means, None if there is none or more than one."""
         header = repair_mojibake(header) or header
         words = header_words(strip_invisible(_UNIT.sub("", header))[0])
         if not words:
             return None
-        near = [(s.column, slips) for s in self._spellings if (slips := _typos(words, s)) >= 0]
-        fewest = min((slips for _, slips in near), default=0)
-        misspelt = {column for column, slips in near if slips == fewest}
+        near = [(s.column, typos) for s in self._spellings if (typos := _typos(words, s)) >= 0]
+        fewest = min((typos for _, typos in near), default=0)
+        misspelt = {column for column, typos in near if typos == fewest}
         if misspelt:
-            return HeaderMatch(misspelt.pop(), surely=True) if len(misspelt) == 1 else None
-        parts = {s.column for s in self._spellings if _is_part(words, s)} or self._general(words)
-        return HeaderMatch(parts.pop(), surely=False) if len(parts) == 1 else None
+            return HeaderMatch(misspelt.pop(), is_certain=True) if len(misspelt) == 1 else None
+        parts = {s.column for s in self._spellings if _is_part(words, s)} or self._generic(words)
+        return HeaderMatch(parts.pop(), is_certain=False) if len(parts) == 1 else None
 
-    def _general(self, words: _Words) -> set[str]:
-        """Return the one column that is called so, or the amount of those that are."""
+    def _generic(self, words: _Words) -> set[str]:
+        """Return the missing column that a generic word means: the only one whose name begins with
+        it, or the amount among several."""
         if len(words) > 1 or words[0] not in _GENERIC_WORDS:
             return set()
-        called = {
+        found = {
             column.name
             for column in self._resource.columns
             if any(s.general_first and s.words[:1] == words for s in _spellings(column))
         }
         amount = self._resource.totals.amount
-        meant = {amount} if len(called) > 1 and amount in called else called
-        return meant & self._lacking if len(meant) == 1 else set()
+        meant = {amount} if len(found) > 1 and amount in found else found
+        return meant & self._missing if len(meant) == 1 else set()
 
 
 def _spellings(column: Column) -> Sequence[_Spelling]:
@@ -111,7 +110,7 @@ def _spellings(column: Column) -> Sequence[_Spelling]:
 
 
 def header_words(text: str) -> _Words:
-    """Split a header into its words: plain, whole, and without those that only join others."""
+    """Split a header into its words, without accents, abbreviations and stop words."""
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), text.replace("R$", ""))
     bare = strip_accents(_NUMBER_SIGN.sub("numero ", text))
     words = (word.casefold() for word in _WORD.findall(bare))
@@ -119,50 +118,49 @@ def header_words(text: str) -> _Words:
 
 
 def _typos(words: _Words, spelling: _Spelling) -> int:
-    """Return with how many slips of the keys words are written for a name; -1 for too many.
+    """Count the typos that distinguish words from a name, -1 for too many.
 
-    Each word must be nearly the name's: one that is another word means another thing.
+    Each word must be close to the name's: another word means something else.
     """
     if len(words) == len(spelling.words):
-        slips = [
-            _word_typos(word, meant) for word, meant in zip(words, spelling.words, strict=True)
-        ]
-        return -1 if -1 in slips else sum(slips)
+        typos = [_word_typos(word, name) for word, name in zip(words, spelling.words, strict=True)]
+        return -1 if -1 in typos else sum(typos)
     if len(words) == 1 and len(words[0]) >= _LONG_TEXT:
-        return _distance_within(words[0], spelling.letters, _MOST_TYPOS)
+        return _distance_within(words[0], spelling.letters, _MAX_TYPOS)
     return -1
 
 
-def _word_typos(word: str, meant: str) -> int:
-    shorter = min(len(word), len(meant))
+def _word_typos(word: str, expected: str) -> int:
+    shorter = min(len(word), len(expected))
     if shorter <= _SHORT_WORD:
-        return 0 if word == meant else -1
-    return _distance_within(word, meant, _MOST_TYPOS if shorter >= _LONG_WORD else 1)
+        return 0 if word == expected else -1
+    return _distance_within(word, expected, _MAX_TYPOS if shorter >= _LONG_WORD else 1)
 
 
-def _distance_within(word: str, meant: str, most: int) -> int:
+def _distance_within(word: str, expected: str, limit: int) -> int:
     # Late: most headers are spelled right.
     from rapidfuzz.distance import OSA
 
-    slips = OSA.distance(word, meant, score_cutoff=most)
-    return slips if slips <= most else -1
+    typos = OSA.distance(word, expected, score_cutoff=limit)
+    return typos if typos <= limit else -1
 
 
 def _is_part(words: _Words, spelling: _Spelling) -> bool:
-    """Return whether a name begins with the words, once what is general is left out of both.
+    """Return whether a name begins with the words, without generic words in either.
 
-    "Vencimento" is a part of "data de vencimento"; "código do cliente" is none of "código do tipo
-    de cliente", which is another thing.
+    "Vencimento" is part of "data de vencimento"; "código do cliente" is not part of "código do
+    tipo de cliente", which is something else.
     """
-    telling = tuple(word for word in words if word not in _GENERIC_WORDS)
-    whole = tuple(word for word in spelling.words if word not in _GENERIC_WORDS)
-    compared = whole[: len(telling)] if spelling.general_first else whole
-    if not telling or len(telling) != len(compared):
+    specific = tuple(word for word in words if word not in _GENERIC_WORDS)
+    name = tuple(word for word in spelling.words if word not in _GENERIC_WORDS)
+    compared = name[: len(specific)] if spelling.general_first else name
+    if not specific or len(specific) != len(compared):
         return False
-    near = (_word_typos(word, meant) >= 0 for word, meant in zip(telling, compared, strict=True))
-    return all(near) and set(words) - set(telling) <= set(spelling.words)
+    near = (_word_typos(word, other) >= 0 for word, other in zip(specific, compared, strict=True))
+    return all(near) and set(words) - set(specific) <= set(spelling.words)
 
 
 def header_key(header: object) -> str:
-    """Return a header cell's text as it is compared: plain, and without what cannot be seen."""
+    """Return the text of a header cell for comparisons: normalized, without invisible characters,
+    empty if it is not a text."""
     return normalize_header(strip_invisible(header)[0]) if isinstance(header, str) else ""

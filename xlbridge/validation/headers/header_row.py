@@ -1,7 +1,6 @@
-"""The header row of a sheet: found, matched to a resource's columns, and checked.
+"""Header row of a sheet: detection, matching to a resource's columns, and checks.
 
-Also headers that stand in one unsplit cell, that are repeated further down, or that come from
-an earlier template.
+Also detects headers in one unsplit cell, repeated headers, and headers of an earlier template.
 """
 
 import re
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from xlbridge.settings import NumberStyle
 
 SEARCHED_ROWS = 50
-"""The header is looked for in so many rows."""
+"""Number of rows that are searched for the header."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableCell:
-    """The finding of a cell that a mapping has no value for: its code and its details."""
+    """Code and details of the finding for a cell that a mapping has no value for."""
 
     code: str
     details: Mapping[str, object]
@@ -37,17 +36,16 @@ class UnusableCell:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header row of a sheet.
+    """Header row of a sheet.
 
-    ``row`` is Excel's row number; ``columns`` maps a column's name to its position in
-    ``SheetCells.columns``. Columns that stand there twice are not in it. ``numbers`` are the
-    columns of the system's own number, likewise. ``findings`` are those of the layout.
+    ``row``: Excel's row number; ``columns``: indexes in ``SheetCells.columns`` of the columns that
+    are present exactly once; ``numbers``: the same for the system's own numbers of records;
+    ``findings``: findings of the layout.
 
-    The rest is of mapped sheets: ``names`` are the sheet's own headers of columns, ``sources`` the
-    positions that converted columns come from, ``converted`` the columns whose cells are other
-    values than the sheet's own, ``unusable`` the cells that could not be converted, by Excel's row
-    number, ``constants`` the typed values of columns that the sheet lacks, ``styles`` how text
-    numbers of columns are written.
+    Only for mapped sheets: ``names``: the sheet's own headers; ``sources``: indexes of the sources
+    of added columns; ``converted``: columns with other values than the sheet's; ``unusable``:
+    cells that could not be converted, by Excel's row number; ``constants``: typed values of absent
+    columns; ``styles``: styles of text numbers.
     """
 
     row: int
@@ -62,46 +60,44 @@ class Header:
     styles: dict[str, "NumberStyle"] = field(default_factory=dict)
 
     def source_columns(self) -> dict[str, int]:
-        """Return the position of each column in the sheet itself."""
-        return {name: self.sources.get(place, place) for name, place in self.columns.items()}
+        """Return the index of each column's own or source column in the sheet."""
+        return {name: self.sources.get(index, index) for name, index in self.columns.items()}
 
 
 def find_header_row(cells: SheetCells, resource: Resource) -> int | None:
-    """Return the position of the row that names most of the columns, zero for Excel's row 1.
-
-    The first of equals wins; None when no row among the first fifty names any.
-    """
+    """Return the zero-based position of the first row that names the most columns, None if none of
+    the first fifty names any."""
     names = resource.headers
 
-    def named(position: int) -> int:
+    def count_columns(position: int) -> int:
         texts = map(header_key, cells.row(position))
         return len({names[text] for text in texts if text in names})
 
-    return best_row(cells, named)
+    return best_row(cells, count_columns)
 
 
 def find_similar_header_row(cells: SheetCells, resource: Resource) -> int | None:
-    """Return the position of the row whose cells mean most of the columns, though they name none;
-    None where no row means two."""
+    """Return the position of the row with the most fuzzy matches of columns, None if no row has
+    two."""
     columns = HeaderMatcher(resource, resource.by_name)
 
-    def meant(position: int) -> int:
-        matches = [columns.of(text) for text in cells.row(position) if isinstance(text, str)]
+    def count_matches(position: int) -> int:
+        matches = [columns.match(text) for text in cells.row(position) if isinstance(text, str)]
         found = len({match.column for match in matches if match is not None})
         return found if found > 1 else 0
 
-    return best_row(cells, meant)
+    return best_row(cells, count_matches)
 
 
 def best_row(cells: SheetCells, score: Callable[[int], int]) -> int | None:
-    """Return the position of the first row with the highest score; None where no row has one."""
+    """Return the position of the first row with the highest score, None if all scores are 0."""
     scores = list(map(score, range(min(cells.height, SEARCHED_ROWS))))
     best = max(scores, default=0)
     return scores.index(best) if best else None
 
 
 def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
-    """Return the columns that the sheet's best header row names, and how many cells name none."""
+    """Return the columns that the sheet's best header row names, and its number of other cells."""
     position = find_header_row(cells, resource)
     if position is None:
         return set(), 0
@@ -112,20 +108,20 @@ def matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], in
 
 
 def nearly_matched_columns(cells: SheetCells, resource: Resource) -> tuple[set[str], int]:
-    """Return as ``matched_columns`` does; misspelt names and those there twice name too."""
+    """Like ``matched_columns``, but misspelt and repeated names count as well."""
     position = find_header_row(cells, resource)
     if position is None:
         return set(), 0
     header = match_header(cells, position, resource)
     present = [f for f in header.findings if f.cell is not None]
-    strange = sum(f.kind.code == "column-unknown" for f in present)
+    unknown = sum(f.kind.code == "column-unknown" for f in present)
     meant = {f.column for f in present if f.column in resource.by_name}
-    return {*header.columns, *(name for name in meant if name is not None)}, strange
+    return {*header.columns, *(name for name in meant if name is not None)}, unknown
 
 
 @dataclass(frozen=True, slots=True)
 class MainSheet:
-    """The main sheet of a list's rows: its resource and its name."""
+    """Resource and name of the main sheet of a child sheet."""
 
     resource: Resource
     name: str
@@ -136,47 +132,50 @@ def match_header(
 ) -> Header:
     """Match the cells of the row at ``position`` to the resource's columns.
 
-    ``main`` is the main sheet where the resource is a list of another.
+    ``main`` is the main sheet if the resource is a list of another.
     """
     names = resource.headers
     row = position + 1
-    places: dict[str, list[int]] = {}
+    indexes: dict[str, list[int]] = {}
     numbers: dict[str, int] = {}
-    unknown: list[tuple[str, int]] = []
+    others: list[tuple[str, int]] = []
     declared = () if resource.read_back is None else resource.read_back.number_columns
     number_names = {normalize_header(name): name for name in declared}
-    for place, cell in enumerate(cells.row(position)):
+    for index, cell in enumerate(cells.row(position)):
         text = header_key(cell)
         if text in names:
-            places.setdefault(names[text], []).append(place)
+            indexes.setdefault(names[text], []).append(index)
         elif text in number_names:
-            numbers.setdefault(number_names[text], place)
+            numbers.setdefault(number_names[text], index)
         elif text and text not in REMARK_HEADERS:
-            unknown.append((str(cell).strip(), place))
+            others.append((str(cell).strip(), index))
 
-    def address(place: int) -> str:
-        return cell_address(row, cells.first_column + place)
+    def address(index: int) -> str:
+        return cell_address(row, cells.first_column + index)
 
     findings = []
-    for name, found in places.items():
+    for name, found in indexes.items():
         if len(found) > 1:
             details = {"column": name, "cells": ", ".join(map(address, found))}
             findings.append(_finding("column-duplicate", row, name, address(found[-1]), details))
     split = {
-        place: (name, text)
-        for place, (name, text) in _split_names(cells, position, names).items()
-        if name not in places
+        index: (name, text)
+        for index, (name, text) in _split_names(cells, position, names).items()
+        if name not in indexes
     }
-    findings += [_about_header("column-split", row, address(at), *split[at]) for at in split]
-    there = {*places, *(name for name, _ in split.values())}
-    missing = [column.name for column in resource.columns if column.name not in there]
-    strange = [(text, address(place)) for text, place in unknown if place not in split]
-    own_numbers = [(text, address(place)) for text, place in numbers.items()]
+    findings += [
+        _header_finding("column-split", row, address(index), name, text)
+        for index, (name, text) in split.items()
+    ]
+    present = {*indexes, *(name for name, _ in split.values())}
+    missing = [column.name for column in resource.columns if column.name not in present]
+    unknown = [(text, address(index)) for text, index in others if index not in split]
+    own_numbers = [(text, address(index)) for text, index in numbers.items()]
     main = main or MainSheet(resource, cells.name)
-    findings += _missing_and_unknown(row, resource, missing, strange, own_numbers, main)
+    findings += _missing_and_unknown(row, resource, missing, unknown, own_numbers, main)
     return Header(
         row=row,
-        columns={name: found[0] for name, found in places.items() if len(found) == 1},
+        columns={name: found[0] for name, found in indexes.items() if len(found) == 1},
         numbers=numbers,
         findings=findings,
     )
@@ -186,48 +185,48 @@ def _missing_and_unknown(
     row: int,
     resource: Resource,
     missing: Sequence[str],
-    strange: Sequence[tuple[str, str]],
+    unknown: Sequence[tuple[str, str]],
     numbers: Sequence[tuple[str, str]],
     main: MainSheet,
 ) -> Iterator[Finding]:
-    """Yield the findings of columns that are missing or called as in a listing, then those of the
-    ``strange`` headers, which name no column; they and the ``numbers`` have their addresses."""
+    """Yield the findings of missing columns, and of columns with the names of a listing, then
+    those of ``unknown`` headers, which have their addresses like the ``numbers``."""
     columns = HeaderMatcher(resource, missing)
-    meanings = [columns.of(text) for text, _ in strange]
-    told = {header_key(text): cell for text, cell in (*strange, *numbers)}
-    exported = _of_listing(row, frozenset(missing), told, main)
+    matches = [columns.match(text) for text, _ in unknown]
+    addresses = {header_key(text): cell for text, cell in (*unknown, *numbers)}
+    exported = _missing_of_listing(row, frozenset(missing), addresses, main)
     yield from exported
-    asked_about = {meant.column for meant in meanings if meant is not None}
-    asked_about |= {finding.column or "" for finding in exported}
+    reported = {match.column for match in matches if match is not None}
+    reported |= {finding.column or "" for finding in exported}
     for name in missing:
-        if resource.by_name[name].required and name not in asked_about:
+        if resource.by_name[name].required and name not in reported:
             yield _finding("column-missing", row, name, None, {"column": name})
     renamed = {finding.cell for finding in exported}
-    for (text, cell), meant in zip(strange, meanings, strict=True):
+    for (text, cell), match in zip(unknown, matches, strict=True):
         if cell not in renamed:
-            yield _unknown(row, text, cell, meant, resource)
+            yield _unknown(row, text, cell, match, resource)
 
 
 def _split_names(
     cells: SheetCells, position: int, names: Mapping[str, str]
 ) -> dict[int, tuple[str, str]]:
-    """Return the columns whose names span the row at ``position`` and one beside it, by their
-    places, with the names as they stand there. A cell on top may stand for those to its right."""
+    """Return the columns whose names span the row at ``position`` and an adjacent one, by index,
+    with their headers. A text in the upper row also applies to empty cells to its right."""
     found: dict[int, tuple[str, str]] = {}
     for top in (position, position - 1) if position else (position,):
         above = ""
-        for place, (upper, lower) in enumerate(
+        for index, (upper, lower) in enumerate(
             zip(cells.row(top), cells.row(top + 1), strict=True)
         ):
             above = upper.strip() if isinstance(upper, str) and upper else above
             text = f"{above} {lower}" if isinstance(lower, str) and lower and above else ""
             if header_key(text) in names:
-                found.setdefault(place, (names[header_key(text)], text))
+                found.setdefault(index, (names[header_key(text)], text))
     return found
 
 
 REMARK_HEADERS = frozenset(map(header_key, (*REJECTS_COLUMNS, *STATUS_COLUMNS)))
-"""Headers, as they are compared, of the columns that copies made by xlbridge add."""
+"""Keys of the headers that xlbridge adds to copies."""
 
 
 def _finding(
@@ -236,29 +235,29 @@ def _finding(
     return Finding(CATALOGUE[code], row=row, column=column, cell=cell, details=details)
 
 
-def _of_listing(
-    row: int, missing: frozenset[str], told: Mapping[str, str], main: MainSheet
+def _missing_of_listing(
+    row: int, missing: frozenset[str], addresses: Mapping[str, str], main: MainSheet
 ) -> list[Finding]:
-    """Tell of the columns that an exported listing lacks, or has by the names of records' fields.
+    """Report the columns that an exported listing lacks, or names by the fields of records.
 
-    ``told`` are the addresses of the headers that name no column. A listing has the system's own
-    number of a record where an import sheet has the key.
+    ``addresses`` are those of the other headers, by key. A listing is recognised by the system's
+    own number of a record, which it has instead of the key.
     """
     declared = main.resource.read_back
-    if declared is None or told.keys().isdisjoint(map(header_key, declared.number_columns)):
+    if declared is None or addresses.keys().isdisjoint(map(header_key, declared.number_columns)):
         return []
     keys = (pair for lookup in declared.lookups for pair in lookup.key.items())
-    called = {name: text for name, text in keys if name != text} | dict(declared.fields)
-    lacking: dict[str, str | None] = dict.fromkeys(missing & {KEY})
-    for text in dict.fromkeys(called.values()):
-        columns = [name for name in called if called[name] == text]
-        if (cell := told.get(header_key(text))) and missing.issuperset(columns):
-            lacking[columns[0]] = cell
-    return [missing_of_listing(row, name, cell, main) for name, cell in lacking.items()]
+    fields = {name: field for name, field in keys if name != field} | dict(declared.fields)
+    found: dict[str, str | None] = dict.fromkeys(missing & {KEY})
+    for text in dict.fromkeys(fields.values()):
+        columns = [name for name in fields if fields[name] == text]
+        if (cell := addresses.get(header_key(text))) and missing.issuperset(columns):
+            found[columns[0]] = cell
+    return [exported_column_missing(row, name, cell, main) for name, cell in found.items()]
 
 
-def missing_of_listing(row: int, name: str, cell: str | None, main: MainSheet) -> Finding:
-    """Tell of a column that an exported listing lacks."""
+def exported_column_missing(row: int, name: str, cell: str | None, main: MainSheet) -> Finding:
+    """Return the finding that an exported listing lacks a column."""
     listing = main.name if _LISTING_NAME.fullmatch(main.name) else _ANY_LISTING
     details = {"column": name, "listing": listing, "resource": main.resource.name}
     return _finding("column-missing-exported", row, name, cell, details)
@@ -269,29 +268,29 @@ _ANY_LISTING = Text(pt="LISTAGEM", en="LISTING")
 
 
 def _unknown(
-    row: int, header: str, cell: str, meant: HeaderMatch | None, resource: Resource
+    row: int, header: str, cell: str, match: HeaderMatch | None, resource: Resource
 ) -> Finding:
-    """Tell of a header that names no column."""
-    if meant is None:
+    """Return the finding of a header that names no column."""
+    if match is None:
         details = {"header": quoted(header), "resource": resource.name}
         return _finding("column-unknown", row, header, cell, details)
-    alike = "column-missing-alike" if resource.by_name[meant.column].required else "column-alike"
-    code = "column-misspelt" if meant.surely else alike
-    return _about_header(code, row, cell, meant.column, header)
+    alike = "column-missing-alike" if resource.by_name[match.column].required else "column-alike"
+    code = "column-misspelt" if match.is_certain else alike
+    return _header_finding(code, row, cell, match.column, header)
 
 
-def _about_header(code: str, row: int, cell: str, column: str, header: str) -> Finding:
+def _header_finding(code: str, row: int, cell: str, column: str, header: str) -> Finding:
     return _finding(code, row, column, cell, {"header": quoted(header), "column": column})
 
 
 _SEPARATORS = ";\t,|"
-_FEWEST_JOINED = 2
+_MIN_JOINED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedColumns:
-    """A cell that holds the names of a resource's columns: Excel's row, its address, what stands
-    between the names, and how many they are."""
+    """A cell with the names of several columns: Excel's row, its address, the separator, and the
+    number of known names."""
 
     row: int
     cell: str
@@ -300,15 +299,15 @@ class JoinedColumns:
 
 
 def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | None:
-    """Return the first cell that names all required columns, None where there is none."""
+    """Return the first cell that names all required columns, None if there is none."""
     names = resource.headers
     for position in range(min(cells.height, SEARCHED_ROWS)):
-        for place, text in enumerate(cells.row(position)):
+        for index, text in enumerate(cells.row(position)):
             for separator in _SEPARATORS if isinstance(text, str) else ():
                 parts = (header_key(part.strip(' "')) for part in str(text).split(separator))
                 known = {names[part] for part in parts if part in names}
-                if len(known) >= _FEWEST_JOINED and known.issuperset(resource.required):
-                    cell = cell_address(position + 1, cells.first_column + place)
+                if len(known) >= _MIN_JOINED and known.issuperset(resource.required):
+                    cell = cell_address(position + 1, cells.first_column + index)
                     return JoinedColumns(position + 1, cell, separator, len(known))
     return None
 
@@ -316,7 +315,8 @@ def joined_columns(cells: SheetCells, resource: Resource) -> JoinedColumns | Non
 def resource_of_joined(
     sheets: Iterable[SheetCells], resources: Iterable[Resource]
 ) -> tuple[SheetCells, Resource] | None:
-    """Return the sheet and the resource with the most columns in one cell, if there is any."""
+    """Return the sheet and the resource with the most columns in one cell, None if there is no such
+    cell."""
     resources = list(resources)
     found = [
         (joined.known, cells, resource)
@@ -324,29 +324,26 @@ def resource_of_joined(
         for resource in resources
         if (joined := joined_columns(cells, resource))
     ]
-    return max(found, key=lambda each: each[0])[1:] if found else None
+    return max(found, key=lambda candidate: candidate[0])[1:] if found else None
 
 
 def repeated_headers(header: Header, cells: SheetCells) -> list[int]:
-    """Return Excel's numbers of the rows in which each of the resource's columns has its header's
-    own text."""
-    columns = [cells.columns[place] for place in header.columns.values()]
+    """Return Excel's numbers of the rows in which each of the resource's columns repeats its
+    header."""
+    columns = [cells.columns[index] for index in header.columns.values()]
     if not columns:
         return []
-    fewest = min(columns, key=lambda column: len(column.texts))
     names = [column.value(header.row - 1) for column in columns]
-    return [
-        row
-        for row in _rows_with(fewest, fewest.value(header.row - 1), header.row)
-        if [column.value(row - 1) for column in columns] == names
-    ]
+    fewest_texts = min(columns, key=lambda column: len(column.texts))
+    candidates = _rows_with(fewest_texts, fewest_texts.value(header.row - 1), header.row)
+    return [row for row in candidates if [c.value(row - 1) for c in columns] == names]
 
 
 def _rows_with(column: CellColumn, wanted: object, above: int) -> list[int]:
-    """Return the rows below ``above`` in which a column has a text."""
-    places = [place for place, text in enumerate(column.texts) if text == wanted]
+    """Return the rows below ``above`` in which a column has the wanted text."""
+    indexes = [index for index, text in enumerate(column.texts) if text == wanted]
     is_text = np.frombuffer(column.kinds, dtype=np.uint8) == CellKind.TEXT
-    is_wanted = is_text & np.isin(np.frombuffer(column.content, dtype=np.int64), places)
+    is_wanted = is_text & np.isin(np.frombuffer(column.content, dtype=np.int64), indexes)
     rows: list[int] = (np.flatnonzero(is_wanted[above:]) + above + 1).tolist()
     return rows
 
@@ -354,10 +351,9 @@ def _rows_with(column: CellColumn, wanted: object, above: int) -> list[int]:
 def outdated_template(
     fingerprint: str | None, resource: Resource, cells: SheetCells, position: int
 ) -> list[Finding]:
-    """Return the finding that a workbook's template is not today's, with what has changed.
+    """Return the finding that a workbook's template is outdated, with the changes of columns.
 
-    ``position`` is that of the header in the sheet. A workbook that carries no fingerprint, or
-    that of another resource, has no age.
+    ``position`` is the header's. Without a fingerprint of the resource there is no finding.
     """
     found = Fingerprint.parse(fingerprint)
     if found is None or str(replace(found, listed=())) == resource.fingerprint:
@@ -378,12 +374,10 @@ def outdated_template(
 
 
 def at_layout(resource: Resource, layout: int) -> Resource:
-    """Return a resource with its columns called as in an earlier layout.
-
-    Titles stay, and columns that have gone since are not in it.
-    """
-    fates = resource.column_changes_since(layout)
-    earlier = {new: old for old, new in fates.items() if new is not None}
+    """Return a resource with the column names of an earlier layout; titles stay, and columns that
+    were removed since are left out."""
+    changes = resource.column_changes_since(layout)
+    earlier = {new: old for old, new in changes.items() if new is not None}
     columns = tuple(
         replace(column, name=earlier.get(column.name, column.name)) for column in resource.columns
     )
@@ -391,23 +385,23 @@ def at_layout(resource: Resource, layout: int) -> Resource:
 
 
 def _changes(headers: Sequence[str], resource: Resource, layout: int) -> Iterator[Text]:
-    fates = resource.column_changes_since(layout)
-    there = set(headers)
-    renamed = {new for old, new in fates.items() if new and header_key(old) in there}
-    for old, new in fates.items():
-        if header_key(old) not in there:
+    changes = resource.column_changes_since(layout)
+    present = set(headers)
+    renamed = {new for old, new in changes.items() if new and header_key(old) in present}
+    for old, new in changes.items():
+        if header_key(old) not in present:
             continue
         if new is None:
-            yield Text(pt="{old} não existe mais", en="{old} is gone").format(old=old)
+            yield Text(pt="{old} não existe mais", en="{old} no longer exists").format(old=old)
         else:
             yield Text(pt="{old} agora é {new}", en="{old} is now {new}").format(old=old, new=new)
     for column in resource.columns:
         names = map(header_key, (column.name, column.title.pt, column.title.en))
-        if there.isdisjoint(names) and column.name not in renamed:
+        if present.isdisjoint(names) and column.name not in renamed:
             yield Text(pt="{name} é nova", en="{name} is new").format(name=column.name)
 
 
 def has_rows(resource: Resource, cells: SheetCells) -> bool:
-    """Return whether the sheet has rows below what would be the resource's header."""
+    """Return whether the sheet has rows below the resource's header, or any if it has none."""
     position = find_header_row(cells, resource)
     return cells.has_data(0 if position is None else position + 1)

@@ -1,4 +1,4 @@
-"""Choose the resource that a workbook is for, and the sheets that hold its data."""
+"""Choice of a workbook's resource and of the sheets that hold its data."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from xlbridge.resources import Catalogue, Resource
     from xlbridge.workbook.read import SheetCells, WorkbookCells
 
-_ONE_MISSING_IN = 3
-"""One in so many required columns may be missing where the headers tell the resource."""
+_REQUIRED_PER_MISSING = 3
+"""Number of required columns for each that may be missing when headers identify the resource."""
 
 
 class NoFittingResource(UsageError):
-    """Error of a workbook in which no sheet has the headers of a resource."""
+    """No sheet of the workbook has the headers of a resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class SheetChoice:
-    """The sheet to validate, and the resource to validate it by; None where nothing tells.
+    """The sheet to validate, and its resource, None if nothing identifies it.
 
-    ``hidden`` are the names of the hidden sheets among which it may have been chosen by mistake;
-    ``main`` is the main sheet of a sheet with rows of a list.
+    ``hidden``: names of hidden sheets, one of which may be the right one; ``main``: main sheet of
+    a child sheet.
     """
 
     cells: "SheetCells"
@@ -48,10 +48,10 @@ class SheetChoice:
 def choose_sheet(
     workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None, sheet: str | None
 ) -> SheetChoice:
-    """Decide by what was asked for, the template's fingerprint, sheet names, then headers.
+    """Choose by the request, the template's fingerprint, sheet names, then headers.
 
-    ``resource`` None in the answer means that the workbook is empty. Raises ``UsageError`` when
-    what was asked for does not exist, or when more than one resource fits.
+    The choice has no resource if the workbook is empty. Raises ``UsageError`` if the requested
+    resource does not exist, or more than one fits.
     """
     wanted = (
         catalogue.named(resource) if resource else _resource_of_fingerprint(workbook, catalogue)
@@ -77,19 +77,18 @@ def choose_sheet(
 def choose_sheets(
     workbook: "WorkbookCells", catalogue: "Catalogue", resource: str | None
 ) -> tuple[list[SheetChoice], list[str]]:
-    """Return every sheet that has data for a resource, and the names of the others that are filled.
+    """Return every sheet that has data for a resource, and the names of the other filled sheets.
 
-    Where none has, the one sheet that ``choose_sheet`` would choose. Raises ``UsageError`` as that
-    does.
+    If there is none, the choice of ``choose_sheet``, whose errors are raised.
     """
     wanted = catalogue.named(resource) if resource else None
-    printed = _resource_of_fingerprint(workbook, catalogue)
+    of_template = _resource_of_fingerprint(workbook, catalogue)
     choices = []
     for cells in _without_child_sheets(workbook.sheets, catalogue.values()):
         if wanted is not None:
             found = _fitting_resource(cells, [wanted])
-        elif printed is not None and _could_take(printed, cells):
-            found = printed
+        elif of_template is not None and _has_data_for(of_template, cells):
+            found = of_template
         else:
             named = _resource_of_name(cells, catalogue)
             found = named if named is not None and has_rows(named, cells) else None
@@ -105,7 +104,7 @@ def choose_sheets(
 def _without_child_sheets(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
 ) -> list["SheetCells"]:
-    """Return the sheets of a workbook but for those of lists whose main sheet is another."""
+    """Return the sheets of a workbook without the child sheets of its main sheets."""
     names = {header_key(cells.name) for cells in sheets}
     lists: set[str] = set()
     for resource in resources:
@@ -120,10 +119,10 @@ def _without_child_sheets(
 
 
 def _by_precedence(resources: Iterable["Resource"]) -> tuple[list["Resource"], list["Resource"]]:
-    """Return the resources that are imported, then those whose records are created one by one.
+    """Return the resources that are imported, and those whose records are created one by one.
 
-    The second come into question where none of the first fits well: a sheet that was recognised
-    before they were there stays recognised.
+    The latter only count if none of the former fits well, so that adding them changes nothing for
+    sheets that were recognised before.
     """
     found: tuple[list[Resource], list[Resource]] = ([], [])
     for resource in resources:
@@ -132,31 +131,31 @@ def _by_precedence(resources: Iterable["Resource"]) -> tuple[list["Resource"], l
 
 
 def _resource_of_name(cells: "SheetCells", catalogue: "Catalogue") -> "Resource | None":
-    """Return the resource that a sheet is named for; of several that fit, the name decides only
-    among those of the same precedence."""
+    """Return the resource with the sheet's name; if several fit, the name only decides among
+    resources of the same precedence."""
     named = catalogue.get(cells.name)
     if named is None or named.is_imported:
         return named
     imported, _ = _by_precedence(catalogue.values())
-    return None if _best_fits([cells], imported) and not _could_take(named, cells) else named
+    return None if _best_fits([cells], imported) and not _has_data_for(named, cells) else named
 
 
 def _fitting_resource(cells: "SheetCells", resources: Iterable["Resource"]) -> "Resource | None":
-    """Return the one resource that the sheet has data for, though a few columns be missing."""
+    """Return the one resource that the sheet has data for, even if a few columns are missing."""
     filled = [resource for resource in resources if has_rows(resource, cells)]
     fit = _one_fit([cells], filled)
     return None if fit is None else fit[1]
 
 
 def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list["SheetCells"]:
-    """Return the only sheet that has data for one of the resources, or all when none has.
+    """Return the only sheet that has data for one of the resources, or all if none has.
 
-    Raises ``UsageError`` when more than one has.
+    Raises ``UsageError`` if more than one has.
     """
     if len(sheets) == 1:
         return sheets
     fits = {
-        cells.name: [resource.name for resource in resources if _could_take(resource, cells)]
+        cells.name: [resource.name for resource in resources if _has_data_for(resource, cells)]
         for cells in sheets
     }
     filled = {name: names for name, names in fits.items() if names}
@@ -172,8 +171,8 @@ def _with_data(sheets: list["SheetCells"], resources: list["Resource"]) -> list[
     return [cells for cells in sheets if cells.name in filled] or sheets
 
 
-def _could_take(resource: "Resource", cells: "SheetCells") -> bool:
-    """Return whether the sheet has the resource's required columns, and rows below their names."""
+def _has_data_for(resource: "Resource", cells: "SheetCells") -> bool:
+    """Return whether the sheet has the resource's required columns, and rows below them."""
     known, _ = matched_columns(cells, resource)
     fits = bool(known) and known.issuperset(resource.required) and has_rows(resource, cells)
     return fits and not _is_of_other_records(cells, resource)
@@ -185,20 +184,19 @@ def _is_of_other_records(cells: "SheetCells", resource: "Resource") -> bool:
 
 
 def is_of_other_records(header: Iterable[str], resource: "Resource") -> bool:
-    """Return whether a header has names of fields, and more of them are another record's.
+    """Return whether a header has field names, most of which belong to another kind of record.
 
-    Such are sheets that an export wrote, whatever became of them since: items of requisitions are
-    no products.
+    That identifies exported sheets: items of requisitions are not products.
     """
-    names, own = {text.strip() for text in header}, set(resource.by_name)
-    if not any(map(_FIELD_NAME.search, names - own)):
+    names, columns = {text.strip() for text in header}, set(resource.by_name)
+    if not any(map(_FIELD_NAME.search, names - columns)):
         return False
-    declared = resource.read_back
-    return are_fields_of_others(names, own, () if declared is None else declared.operation_names)
+    operations = () if resource.read_back is None else resource.read_back.operation_names
+    return are_fields_of_others(names, columns, operations)
 
 
-def _is_for_reading(cells: "SheetCells", resources: Iterable["Resource"]) -> bool:
-    """Return whether a sheet is an exported listing of records that none of the resources has."""
+def _is_export_only(cells: "SheetCells", resources: Iterable["Resource"]) -> bool:
+    """Return whether a sheet is an exported listing that fits none of the resources."""
     positions = {find_header_row(cells, resource) for resource in resources}
     headers = (list(map(str, cells.row(at))) for at in positions if at is not None)
     return any(all(is_of_other_records(header, one) for one in resources) for header in headers)
@@ -215,12 +213,12 @@ def _resource_of_fingerprint(
 
 
 def _best_sheet(sheets: list["SheetCells"], resource: "Resource") -> "SheetCells":
-    """Return the sheet whose header fits best; of equals one with data, or of the right name."""
+    """Return the sheet whose header fits best, then one with data, then one with the right name."""
 
     def fitness(cells: "SheetCells") -> tuple[int, bool, bool]:
         known = len(matched_columns(cells, resource)[0])
         named = header_key(cells.name) == header_key(resource.name)
-        return known, _could_take(resource, cells), named
+        return known, _has_data_for(resource, cells), named
 
     return max(sheets, key=fitness)
 
@@ -234,8 +232,8 @@ def _choose_by_headers(
         if joined := resource_of_joined(sheets, resources):
             return joined
     if any(cells.has_data(0) for cells in sheets):
-        if any(_is_for_reading(cells, catalogue.values()) for cells in sheets):
-            raise no_import_of_exported()
+        if any(_is_export_only(cells, catalogue.values()) for cells in sheets):
+            raise export_only_error()
         others = _HIDDEN_SHEETS.format(listed=list_sheet_names(hidden)) if hidden else ""
         raise NoFittingResource(
             Text(
@@ -243,10 +241,10 @@ def _choose_by_headers(
                 en="It is not clear which resource the sheet is for.",
             ),
             Text(
-                pt="Diga com --resource; existem: {names}. O que foi exportado volta pelo modelo: "
-                "xlbridge export LISTAGEM --as-template RECURSO.{others}",
-                en="Say it with --resource; there are: {names}. What was exported is sent back as "
-                "a template: xlbridge export LISTING --as-template RESOURCE.{others}",
+                pt="Informe-o com --resource; existem: {names}. Para reenviar o que exportou, "
+                "exporte pelo modelo: xlbridge export LISTAGEM --as-template RECURSO.{others}",
+                en="Choose it with --resource; there are: {names}. To send back exported records, "
+                "use the template: xlbridge export LISTING --as-template RESOURCE.{others}",
             ).format(names=", ".join(catalogue), others=others),
         )
     return sheets[0], None
@@ -255,9 +253,9 @@ def _choose_by_headers(
 def _one_fit(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
 ) -> tuple["SheetCells", "Resource"] | None:
-    """Return the pair that fits best, though a few columns be missing.
+    """Return the pair that fits best, even if a few columns are missing.
 
-    Raises ``UsageError`` when several fit equally well.
+    Raises ``UsageError`` if several fit equally well.
     """
     resources = list(resources)
     leading = _first_fits(sheets, resources)
@@ -275,34 +273,34 @@ def _first_fits(
 ) -> list[tuple["SheetCells", "Resource"]]:
     """Return the pairs that fit best, by precedence.
 
-    An imported resource gives way where it knows less than half of the headers, or lacks a few
-    columns, and another fits wholly and knows more.
+    An imported resource that matches less than half of the headers, or lacks a few columns, yields
+    to one that fits completely and matches more.
     """
     imported, created = _by_precedence(resources)
-    leading, later = _best_fits(sheets, imported), _best_fits(sheets, created)
-    if not later:
+    leading, others = _best_fits(sheets, imported), _best_fits(sheets, created)
+    if not others:
         return leading
-    most = max(len(matched_columns(*fit)[0]) for fit in later)
+    most = max(len(matched_columns(*fit)[0]) for fit in others)
     if leading:
-        known, strange = matched_columns(*leading[0])
-        return leading if len(known) >= min(strange, most) else later
-    nearly = _best_near_fit(sheets, imported)
-    if nearly is None or len(nearly_matched_columns(*nearly)[0]) < most:
-        return later
-    return [nearly]
+        known, unknown = matched_columns(*leading[0])
+        return leading if len(known) >= min(unknown, most) else others
+    near = _best_near_fit(sheets, imported)
+    if near is None or len(nearly_matched_columns(*near)[0]) < most:
+        return others
+    return [near]
 
 
 def _best_fits(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
 ) -> list[tuple["SheetCells", "Resource"]]:
-    """Return the pairs that fit best; of equals, all."""
+    """Return the pairs that fit best, several if they fit equally well."""
     fits: list[tuple[tuple[int, int], SheetCells, Resource]] = []
     for resource in resources:
         for cells in sheets:
-            known, strange = matched_columns(cells, resource)
+            known, unknown = matched_columns(cells, resource)
             fit = known and known.issuperset(resource.required)
             if fit and not _is_of_other_records(cells, resource):
-                fits.append(((len(known), -strange), cells, resource))
+                fits.append(((len(known), -unknown), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     return [fit[1:] for fit in fits if fit[0] == best]
 
@@ -310,63 +308,65 @@ def _best_fits(
 def _best_near_fit(
     sheets: Sequence["SheetCells"], resources: Iterable["Resource"]
 ) -> tuple["SheetCells", "Resource"] | None:
-    """Return the one pair that fits but for a few required columns, missing or misspelt.
+    """Return the one pair that fits except for a few required columns, missing or misspelt.
 
-    Those are errors then, so that nothing is uploaded on the strength of it.
+    Those have errors, so that nothing is uploaded because of a wrong guess.
     """
     fits: list[tuple[tuple[int, int, int], SheetCells, Resource]] = []
     for resource in resources:
         for cells in sheets:
-            named, strange = nearly_matched_columns(cells, resource)
-            lacking = len(set(resource.required) - named)
-            near = named and lacking * _ONE_MISSING_IN <= len(resource.required)
+            named, unknown = nearly_matched_columns(cells, resource)
+            missing = len(set(resource.required) - named)
+            near = named and missing * _REQUIRED_PER_MISSING <= len(resource.required)
             if near and not _is_of_other_records(cells, resource):
-                fits.append(((-lacking, len(named), -strange), cells, resource))
+                fits.append(((-missing, len(named), -unknown), cells, resource))
     best = max((fit[0] for fit in fits), default=None)
     leading = [fit[1:] for fit in fits if fit[0] == best]
     return leading[0] if len(leading) == 1 else None
 
 
 def no_visible_sheet(hidden: Sequence[str]) -> UsageError:
-    """Return the error that a workbook has nothing but hidden sheets."""
+    """Return the error that a workbook has no visible sheet."""
     return UsageError(
         Text(
             pt="O arquivo não tem planilha visível para dados.",
             en="The workbook has no visible sheet for data.",
         ),
         Text(
-            pt="Reexiba a planilha no Excel, ou diga qual com --sheet{listed}.",
-            en="Unhide the sheet in Excel, or say which with --sheet{listed}.",
+            pt="Reexiba a planilha no Excel, ou informe qual com --sheet{listed}.",
+            en="Unhide the sheet in Excel, or choose one with --sheet{listed}.",
         ).format(listed=f": {list_sheet_names(hidden)}" if hidden else ""),
     )
 
 
-def no_import_of_exported() -> UsageError:
-    """Return the error that a sheet is an exported listing of records that no resource has."""
+def export_only_error() -> UsageError:
+    """Return the error that a sheet is an exported listing that no resource imports."""
     return UsageError(
         Text(
             pt="As colunas são de uma exportação que nenhum recurso importa.",
             en="The columns are those of an export that no resource imports.",
         ),
         Text(
-            pt="Ela serve para consulta. O que se importa e com que colunas: xlbridge resources; "
-            "se é mesmo o que quer enviar, diga o recurso com --resource.",
-            en="It is for reading. What is imported, by which columns: xlbridge resources; if this "
-            "is what you want to upload, say the resource with --resource.",
+            pt="Ela serve só para consulta. Os recursos que podem ser importados e as suas "
+            "colunas: xlbridge resources; se quer mesmo enviar esta planilha, informe o recurso "
+            "com --resource.",
+            en="It is for reading only. To list what can be imported, and its columns: xlbridge "
+            "resources; if you do want to upload this sheet, choose the resource with --resource.",
         ),
     )
 
 
 _HIDDEN_SHEETS = Text(
-    pt=" Há planilhas ocultas, que não são lidas: {listed}; reexiba-as, ou diga qual com --sheet.",
-    en=" There are hidden sheets, which are not read: {listed}; unhide them, or say which with "
+    pt=" Há planilhas ocultas, que não são lidas: {listed}; reexiba-as, ou informe qual com "
+    "--sheet.",
+    en=" There are hidden sheets, which are not read: {listed}; unhide them, or choose one with "
     "--sheet.",
 )
 
 
 _WHICH_SHEET = Text(
-    pt="Diga qual com --sheet; todas elas: xlbridge validate --all-sheets.",
-    en="Say which with --sheet; all of them: xlbridge validate --all-sheets.",
+    pt="Informe qual com --sheet; para todas: xlbridge validate --all-sheets.",
+    en="Choose one with --sheet; for all of them: xlbridge validate --all-sheets.",
 )
 
 
@@ -384,16 +384,16 @@ def _several_fit(resources: list[str], places: int, sheet: str) -> UsageError:
             pt="A planilha {sheet} serve para mais de um recurso: {names}.",
             en="The sheet {sheet} fits more than one resource: {names}.",
         ).format(sheet=sheet, names=", ".join(resources)),
-        Text(pt="Diga qual com --resource.", en="Say which with --resource."),
+        Text(pt="Informe qual com --resource.", en="Choose one with --resource."),
     )
 
 
 def child_cells(
     sheets: Sequence["SheetCells"], main: str, resource: "Resource"
 ) -> dict[str, "SheetCells"]:
-    """Return the sheets that hold rows of a resource's lists, by the lists' names.
+    """Return the sheets with rows of a resource's lists, by the lists' names.
 
-    A sheet is named as the list or as its title; ``main`` is the name of the main sheet.
+    A sheet has the name or the title of its list; ``main`` is the name of the main sheet.
     """
     named = _sheets_of_lists(sheets, main, resource)
     return {child.sheet: cells for child, cells in named if has_rows(child, cells)}
@@ -402,7 +402,7 @@ def child_cells(
 def blank_child_sheets(
     sheets: Sequence["SheetCells"], main: str, resource: "Resource"
 ) -> dict[str, "Resource"]:
-    """Return the sheets of a resource's lists that have no rows below a header, by their names."""
+    """Return the resources of the child sheets without rows, by the sheets' names."""
     named = _sheets_of_lists(sheets, main, resource)
     return {cells.name: child for child, cells in named if not has_rows(child, cells)}
 

@@ -1,5 +1,5 @@
 from .application import require_fitting as require_fitting
-from .header_places import (
+from .header_search import (
     mapping_for as mapping_for,
     remember_mapping as remember_mapping,
     remembered_mappings as remembered_mappings,

@@ -1,9 +1,7 @@
 """Application of a mapping: a foreign sheet becomes the cells and the header of a resource.
 
-Columns that are taken as they stand stay where they are. Converted ones are added to the cells
-behind the sheet's last column, and so are values that the mapping states itself;
-``Header.sources`` tells where each of them comes from, so that findings name the analyst's own
-cells.
+Converted columns are appended after the sheet's last column; ``Header.sources`` maps them to their
+source columns, so that findings name the analyst's own cells.
 """
 
 import datetime as dt
@@ -40,7 +38,7 @@ from xlbridge.validation.mapping.conversion import (
     join_texts,
     split_documents,
 )
-from xlbridge.validation.mapping.header_places import HeaderPlaces, find_header
+from xlbridge.validation.mapping.header_search import HeaderCandidate, find_header
 from xlbridge.validation.mapping.mapping_file import (
     TO_FILL_IN,
     MappedColumn,
@@ -51,22 +49,17 @@ from xlbridge.validation.mapping.mapping_file import (
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, RawSheet, SheetCells, WorkbookCells
 
-_A_NUMBER = Text(
-    pt="aqui se espera um número, sem aspas.", en="a number is expected here, without quotes."
+_A_NUMBER = Text(pt="deve ser um número, sem aspas.", en="this must be a number, without quotes.")
+_A_TEXT = Text(pt="deve ser um texto, entre aspas.", en="this must be a text, in quotes.")
+_A_DATE = Text(
+    pt="deve ser uma data, como 2026-01-31.", en="this must be a date, such as 2026-01-31."
 )
-_A_TEXT = Text(
-    pt="aqui se espera um texto; ponha-o entre aspas.",
-    en="a text is expected here; write it in quotes.",
-)
-_A_DATE = Text(pt="aqui se espera uma data: 2026-01-31.", en="a date is expected: 2026-01-31.")
-_STILL_ASKED = Text(
-    pt="falta o valor; escreva-o no lugar de ?.", en="the value is missing; write it in place of ?."
-)
-_A_FLAG = Text(pt="aqui se espera true ou false.", en="true or false is expected here.")
+_TO_FILL_IN = Text(pt="substitua ? pelo valor.", en="replace ? with the value.")
+_A_FLAG = Text(pt="deve ser true ou false.", en="this must be true or false.")
 
 
-def stated_cell(column: Column, value: Scalar) -> object:
-    """Return a value of the file as a cell of the column holds it. Raises ``ValueError``."""
+def _to_cell(column: Column, value: Scalar) -> object:
+    """Convert a value of the mapping file to a cell value. Raises ``ValueError``."""
     if value is None:
         return ""
     if column.kind.is_number:
@@ -74,20 +67,20 @@ def stated_cell(column: Column, value: Scalar) -> object:
     return dt.date.fromisoformat(str(value)) if column.kind is Kind.DATE else value
 
 
-def value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
-    """Yield the constants and targets that the columns of the resource do not take."""
+def _value_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
+    """Yield the constants and target values that the resource's columns do not accept."""
     for mapped in mapping.columns:
         column = resource.by_name.get(mapped.name)
         if column is None:
             continue
-        for value, line, place in _stated(mapped):
+        for value, line, path in _values(mapped):
             message = _wrong_type(column, value) or _broken_rule(column, value)
             if message is not None:
-                yield Mistake(line, format_yaml_path(place), message)
+                yield Mistake(line, format_yaml_path(path), message)
 
 
-def _stated(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]]]:
-    """Yield the values that a column of the file states, with their lines and places."""
+def _values(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]]]:
+    """Yield the values in the file's declaration of a column, with their lines and YAML paths."""
     if not mapped.sources:
         yield mapped.constant, mapped.line, ("columns", mapped.name, "constant")
     for text, value in (mapped.values or {}).items():
@@ -98,7 +91,7 @@ def _stated(mapped: MappedColumn) -> Iterator[tuple[Scalar, int, tuple[str, ...]
 
 def _wrong_type(column: Column, value: Scalar) -> Text | None:
     if value == TO_FILL_IN:
-        return _STILL_ASKED
+        return _TO_FILL_IN
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if column.kind.is_number:
         return None if is_number else _A_NUMBER
@@ -115,8 +108,8 @@ def _wrong_type(column: Column, value: Scalar) -> Text | None:
 
 
 def _broken_rule(column: Column, value: Scalar) -> Text | None:
-    """Return what a rule of the column has against a value, None where it may be there."""
-    series, problems = _typed(column, value)
+    """Return the message of the first rule that a value breaks, None if it is valid."""
+    series, problems = _type_value(column, value)
     if len(problems):
         code = problems.finding_codes()[0]
         return CATALOGUE[code].message.format(**problems.remarks[problems.details[0]].details)
@@ -130,52 +123,52 @@ def _broken_rule(column: Column, value: Scalar) -> Text | None:
     return None
 
 
-def _typed(column: Column, value: Scalar) -> tuple[pd.Series, CellProblems]:
-    """Type a value of the file as a cell of the column."""
-    cell = CellEncoder().encode([stated_cell(column, value)])
+def _type_value(column: Column, value: Scalar) -> tuple[pd.Series, CellProblems]:
+    """Type a value of the mapping file like a cell of the column."""
+    cell = CellEncoder().encode([_to_cell(column, value)])
     values, problems = type_cells(column, cell, [1], ParseOptions())
     return pd.Series(values), problems
 
 
 @dataclass(frozen=True, slots=True)
 class MappedSheet:
-    """A foreign sheet as one of a resource: its cells with the converted columns, its header, and
-    the lookup of number formats by way of the converted columns."""
+    """A foreign sheet as a resource's: its cells with the converted columns, its header, and the
+    sources of converted columns by their zero-based positions in the sheet."""
 
     choice: SheetChoice
     header: Header
-    passed: Mapping[int, "_Passed"]
+    sources: Mapping[int, "_Source"]
 
     def format_lookup(self, lookup: FormatLookup) -> FormatLookup:
-        """Return a lookup that finds the formats of converted cells at the cells they are from."""
+        """Return a lookup that finds the formats of converted cells at their source cells."""
 
-        def find(styles: Mapping[int, str], places: Collection[int]) -> Mapping[CellPosition, str]:
-            converted = {place: self.passed[place] for place in places if place in self.passed}
-            own = set(places) - set(converted)
-            found = lookup(styles, own | {one.source for one in converted.values()})
-            kept = {at: code for at, code in found.items() if at[1] in own}
-            for place, one in converted.items():
+        def find(styles: Mapping[int, str], columns: Collection[int]) -> Mapping[CellPosition, str]:
+            converted = {index: self.sources[index] for index in columns if index in self.sources}
+            unchanged = set(columns) - set(converted)
+            found = lookup(styles, unchanged | {source.column for source in converted.values()})
+            formats = {at: code for at, code in found.items() if at[1] in unchanged}
+            for index, source in converted.items():
                 for (row, column), code in found.items():
-                    if column == one.source and (one.rows is None or row in one.rows):
-                        kept[row, place] = code
-            return kept
+                    if column == source.column and (source.rows is None or row in source.rows):
+                        formats[row, index] = code
+            return formats
 
         return find
 
 
 @dataclass(frozen=True, slots=True)
-class _Passed:
-    """Source column of a converted one, and the rows whose cells were taken; None for all."""
+class _Source:
+    """Source column of a converted column, and the rows whose cells are used; None for all."""
 
-    source: int
+    column: int
     rows: Collection[int] | None
 
 
 def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str | None) -> Resource:
     """Return the resource of a mapping.
 
-    Raises ``UsageError`` where it is not the ``resource`` that was asked for, and naming the line
-    of each column, constant and link that it does not take.
+    Raises ``UsageError`` if it is not the requested ``resource``, or with the line of each column,
+    value and link that the resource does not accept.
     """
     if mapping.resource not in catalogue:
         message = unknown_value(mapping.resource, tuple(catalogue))
@@ -189,31 +182,31 @@ def require_fitting(mapping: SheetMapping, catalogue: Catalogue, resource: str |
             Text(pt="Use só --map, sem --resource.", en="Use --map alone, without --resource."),
         )
     found = catalogue[mapping.resource]
-    mistakes = [*_column_mistakes(mapping, found), *value_mistakes(mapping, found)]
+    mistakes = [*_column_mistakes(mapping, found), *_value_mistakes(mapping, found)]
     if mistakes:
         raise mapping_error(mapping.path, mistakes)
     return found
 
 
 _NOT_LINKABLE = Text(
-    pt="esta coluna não é o código de nenhum registro que se possa procurar.",
-    en="this column is the code of no record that could be looked up.",
+    pt="esta coluna não contém o código de um registro que possa ser procurado.",
+    en="this column does not hold the code of a record that can be looked up.",
 )
 
 
 def _column_mistakes(mapping: SheetMapping, resource: Resource) -> Iterator[Mistake]:
-    plain = resource.base or resource
+    unlinked = resource.base or resource
     for mapped in mapping.columns:
-        place = ("columns", mapped.name)
-        column = plain.by_name.get(mapped.name)
+        path = ("columns", mapped.name)
+        column = unlinked.by_name.get(mapped.name)
         if column is None:
             message = unknown_value(mapped.name, tuple(resource.by_name))
-            yield Mistake(mapped.line, format_yaml_path(place), message)
+            yield Mistake(mapped.line, format_yaml_path(path), message)
         elif mapped.link is not None and registry_called(mapped.link) != column.references:
             registry = REFERENCES.get(column.references or "")
             known = "" if registry is None else registry.resource or column.references or ""
             message = unknown_value(mapped.link, (known,)) if known else _NOT_LINKABLE
-            yield Mistake(mapped.line, format_yaml_path((*place, "link")), message)
+            yield Mistake(mapped.line, format_yaml_path((*path, "link")), message)
 
 
 def map_sheet(
@@ -226,83 +219,81 @@ def map_sheet(
 ) -> MappedSheet:
     """Apply a mapping to the sheet of a workbook that has its header.
 
-    Raises ``UsageError`` where the mapping does not fit the resource, or the header has changed.
+    Raises ``UsageError`` if the mapping does not fit the resource, or the header has changed.
     """
-    wanted = require_fitting(mapping, catalogue, resource)
+    mapped_resource = require_fitting(mapping, catalogue, resource)
     if not workbook.sheets:
         raise no_visible_sheet(workbook.hidden)
     found = find_header(path, mapping, workbook, sheet)
-    return _Layout(mapping, wanted, found, workbook.hidden).mapped()
+    return _MappedSheetBuilder(mapping, mapped_resource, found, workbook.hidden).build()
 
 
 @dataclass(slots=True)
-class _Layout:
-    """The columns of a mapped sheet while they are put together."""
-
+class _MappedSheetBuilder:
     mapping: SheetMapping
     resource: Resource
-    found: HeaderPlaces
+    found: HeaderCandidate
     hidden: Sequence[str]
     added: list[CellColumn] = field(default_factory=list)
     header: Header = field(init=False)
-    passed: dict[int, _Passed] = field(default_factory=dict)
+    sources: dict[int, _Source] = field(default_factory=dict)
     raw: RawSheet = field(init=False)
 
-    def mapped(self) -> MappedSheet:
+    def build(self) -> MappedSheet:
         cells, position = self.found.cells, self.found.position
         errors, unvalued = dict(cells.raw.errors), set(cells.raw.unvalued)
         self.raw = replace(cells.raw, errors=errors, unvalued=unvalued)
-        self.header = Header(row=position + 1, columns={}, findings=list(self._missing()))
+        self.header = Header(row=position + 1, columns={}, findings=list(self._missing_columns()))
         for mapped in self.mapping.columns:
             if mapped.is_direct and mapped.source is not None:
-                self.header.columns[mapped.name] = self._place(mapped.source)
+                self.header.columns[mapped.name] = self._index(mapped.source)
             elif not mapped.sources:
                 column = self.resource.by_name[mapped.name]
-                values, _ = _typed(column, mapped.constant)
+                values, _ = _type_value(column, mapped.constant)
                 self.header.constants[mapped.name] = values.iat[0]
             if mapped.sources:
                 self.header.names[mapped.name] = " + ".join(mapped.sources)
             if mapped.numbers is not None:
                 self.header.styles[mapped.name] = mapped.numbers
         self._add_converted()
-        whole = SheetCells(cells.name, cells.first_column, [*cells.columns, *self.added], self.raw)
-        choice = SheetChoice(whole, self.resource, self.hidden)
-        return MappedSheet(choice, self.header, self.passed)
+        columns = [*cells.columns, *self.added]
+        with_added = SheetCells(cells.name, cells.first_column, columns, self.raw)
+        choice = SheetChoice(with_added, self.resource, self.hidden)
+        return MappedSheet(choice, self.header, self.sources)
 
-    def _missing(self) -> Iterator[Finding]:
-        """Yield the required columns that the mapping gives nothing for."""
-        given = {mapped.name for mapped in self.mapping.columns}
+    def _missing_columns(self) -> Iterator[Finding]:
+        """Yield the findings of required columns that the mapping lacks."""
+        mapped_names = {mapped.name for mapped in self.mapping.columns}
         for name in self.resource.required:
-            if name not in given:
+            if name not in mapped_names:
                 details = {"column": name, "mapping": str(self.mapping.path)}
                 kind = CATALOGUE["mapping-column-missing"]
                 yield Finding(kind, self.found.position + 1, name, None, None, details)
 
     def _add_converted(self) -> None:
-        # Rows that repeat the header are left as they are.
-        places = {str(place): place for place in self.found.places.values()}
-        header = Header(row=self.found.position + 1, columns=places)
-        again = set(repeated_headers(header, self.found.cells))
+        # Rows that repeat the header are not converted.
+        indexes = {str(index): index for index in self.found.columns.values()}
+        header = Header(row=self.found.position + 1, columns=indexes)
+        repeated = set(repeated_headers(header, self.found.cells))
         first = self.found.position + 2
-        rows = [row for row in range(first, self.found.cells.height + 1) if row not in again]
+        rows = [row for row in range(first, self.found.cells.height + 1) if row not in repeated]
         split: dict[str, list[MappedColumn]] = {}
         for mapped in self.mapping.columns:
-            columns = [self._own(header) for header in mapped.sources]
+            columns = [self.found.cells.columns[self._index(text)] for text in mapped.sources]
             if mapped.join:
                 self._add(mapped, join_texts(columns, rows, mapped.separator), converts=True)
             elif mapped.values is not None:
                 column = self.resource.by_name[mapped.name]
-                targets = {
-                    text: stated_cell(column, value) for text, value in mapped.values.items()
-                }
+                targets = {text: _to_cell(column, value) for text, value in mapped.values.items()}
                 self._add(mapped, convert_values(columns[0], rows, targets), converts=True)
             elif mapped.when is not None:
                 split.setdefault(header_key(mapped.sources[0]), []).append(mapped)
-        for same in split.values():
-            kinds = [mapped.when for mapped in same if mapped.when is not None]
-            parts = split_documents(self._own(same[0].sources[0]), rows, kinds)
-            for mapped, part in zip(same, parts, strict=True):
-                self._add(mapped, part, first=mapped is same[0])
+        for group in split.values():
+            kinds = [mapped.when for mapped in group if mapped.when is not None]
+            source = self.found.cells.columns[self._index(group[0].sources[0])]
+            parts = split_documents(source, rows, kinds)
+            for mapped, part in zip(group, parts, strict=True):
+                self._add(mapped, part, first=mapped is group[0])
 
     def _add(
         self,
@@ -312,31 +303,27 @@ class _Layout:
         converts: bool = False,
         first: bool = True,
     ) -> None:
-        """Add a converted column, and what the sheet tells of its cells beside their values.
+        """Add a converted column with the errors of its source cells.
 
-        Errors are told of the ``first`` column that is made from a cell.
+        If several columns have the same source, only the ``first`` reports its errors.
         """
         cells = self.found.cells
-        place = len(cells.columns) + len(self.added)
-        at = cells.first_column + place
+        index = len(cells.columns) + len(self.added)
+        in_sheet = cells.first_column + index
         self.added.append(CellEncoder().encode(converted.values))
-        self.header.columns[mapped.name] = place
-        self.header.sources[place] = self._place(mapped.sources[0])
+        self.header.columns[mapped.name] = index
+        self.header.sources[index] = self._index(mapped.sources[0])
         if converted.unusable:
             self.header.unusable[mapped.name] = converted.unusable
         if converts:
             self.header.converted.add(mapped.name)
-        sources = {cells.first_column + self._place(header) for header in mapped.sources}
-        source = cells.first_column + self._place(mapped.sources[0])
-        self.passed[at] = _Passed(source, None if converts else converted.taken)
+        sources = [cells.first_column + self._index(header) for header in mapped.sources]
+        self.sources[in_sheet] = _Source(sources[0], None if converts else converted.kept_rows)
         if first:
             for (row, column), error in cells.raw.errors.items():
                 if column in sources:
-                    self.raw.errors[row, at] = error
-            self.raw.unvalued |= {(r, at) for r, c in cells.raw.unvalued if c in sources}
+                    self.raw.errors[row, in_sheet] = error
+            self.raw.unvalued |= {(r, in_sheet) for r, c in cells.raw.unvalued if c in sources}
 
-    def _place(self, header: str) -> int:
-        return self.found.places[header_key(header)]
-
-    def _own(self, header: str) -> CellColumn:
-        return self.found.cells.columns[self._place(header)]
+    def _index(self, header: str) -> int:
+        return self.found.columns[header_key(header)]

@@ -1,4 +1,4 @@
-"""Mapping of a foreign sheet's columns to a resource's: as plain data, and read from its file.
+"""Mapping files: the mapping of a foreign sheet's columns to a resource's, read from YAML.
 
 Every mistake in the file is reported with its line.
 """
@@ -31,18 +31,18 @@ from xlbridge.validation.headers.header_matching import header_key
 Scalar = str | int | float | bool | None
 DocumentKind = Literal["cpf", "cnpj"]
 TO_FILL_IN = "?"
-"""Stands in a proposal for a value that only a person knows; no file with it is applied."""
+"""Placeholder in a proposal for a value that only a person knows; it must be replaced."""
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = ("cpf", "cnpj")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappedColumn:
-    """A column of the resource, and where its values come from.
+    """A column of the resource, and the source of its values.
 
     Either ``source`` (one header), or ``join`` (several, with ``separator`` between their texts),
-    or ``constant``. ``values`` turns the texts of the cells into the resource's own, ``numbers``
-    tells how text numbers are written, ``when`` takes the documents of one kind only, ``link``
-    names the registry in whose records the values are looked up. ``line`` is that of the file.
+    or ``constant``. ``values`` maps the texts of cells to the resource's values; ``numbers`` is the
+    style of text numbers; ``when`` selects documents of one kind; ``link`` is the registry in which
+    the values are looked up; ``line`` is the line in the file.
     """
 
     name: str
@@ -59,29 +59,28 @@ class MappedColumn:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The headers that the column is made from; none for a constant."""
+        """Source headers of the column, none for a constant."""
         return self.join if self.source is None else (self.source,)
 
     @property
     def body(self) -> Mapping[str, object]:
-        """The column as the mapping file has it."""
+        """The column as in a mapping file."""
         if self.join:
             return {"join": list(self.join), "with": self.separator}
         if self.source is None:
             return {"constant": self.constant}
-        given = {"values": self.values, "numbers": self.numbers, "when": self.when}
-        stated = {**given, "link": self.link}
-        return {"from": self.source} | {key: it for key, it in stated.items() if it is not None}
+        options = {key: getattr(self, key) for key in ("values", "numbers", "when", "link")}
+        return {"from": self.source} | {key: it for key, it in options.items() if it is not None}
 
     @property
     def is_direct(self) -> bool:
-        """True where the cells are taken as they stand."""
+        """True if the cells are used unchanged."""
         return self.source is not None and self.values is None and self.when is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SheetMapping:
-    """Mapping of a sheet whose header is ``header`` to a resource, as it was read from ``path``."""
+    """Mapping of a sheet with the given ``header`` to a resource, read from ``path``."""
 
     path: Path
     resource: str
@@ -92,15 +91,15 @@ class SheetMapping:
 
     @property
     def links(self) -> Mapping[str, str]:
-        """The columns whose cells name records, each with the registry of the records."""
+        """Registries of the columns whose cells identify records."""
         return {column.name: column.link for column in self.columns if column.link is not None}
 
 
 def mapping_error(path: Path, mistakes: Sequence[Mistake]) -> UsageError:
-    """Return the error that a mapping file is mistaken, naming each line."""
-    each_once = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
+    """Return the error that a mapping file has mistakes, with their lines."""
+    distinct = dict.fromkeys(sorted(mistakes, key=lambda m: (m.line, m.place, m.message.en)))
     return UsageError(
-        format_mistakes(path, list(each_once)),
+        format_mistakes(path, list(distinct)),
         Text(
             pt="O que um mapeamento pode conter: xlbridge map --json-schema; um novo: xlbridge "
             "map ARQUIVO",
@@ -128,26 +127,26 @@ def mapping_format() -> Schema:
     headers = {"type": "array", "items": _TEXT, "minItems": 1}
     column = block_schema(
         {
-            "from": described(_TEXT, "The header whose cells are taken."),
+            "from": described(_TEXT, "The header of the source column."),
             "values": described(
                 {"type": "object", "minProperties": 1, "additionalProperties": _VALUE},
-                "What the cells say, with the value that each stands for; null is an empty cell. "
-                "The keys cpf and cnpj stand for any document of that kind.",
+                "The texts of the cells and their values; null is an empty cell. The keys cpf and "
+                "cnpj match any document of that kind.",
             ),
             "numbers": described(
                 {"enum": list(get_args(NumberStyle))},
                 "The style of text numbers: pt is 1.234,56; en is 1,234.56.",
             ),
-            "when": described(
-                {"enum": list(DOCUMENT_KINDS)}, "Takes the documents of one kind only."
-            ),
+            "when": described({"enum": list(DOCUMENT_KINDS)}, "Selects the documents of one kind."),
             "join": described(
-                {**headers, "minItems": 2}, "The headers whose texts are put one after another."
+                {**headers, "minItems": 2}, "The headers of the columns whose texts are joined."
             ),
-            "with": described({"type": "string"}, "What stands between joined texts; a space."),
+            "with": described(
+                {"type": "string"}, "The separator of joined texts; by default a space."
+            ),
             "constant": described(_SCALAR, "One value for all rows."),
             "link": described(
-                _TEXT, "The registry of the record that the cell names; its code is taken."
+                _TEXT, "The registry in which the cell's record is looked up; its code is used."
             ),
         }
     )
@@ -161,16 +160,15 @@ def mapping_format() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xlbridge mapping",
-        "description": "Which columns of a foreign sheet give which columns of a resource.",
+        "description": "Mapping of the columns of a foreign sheet to those of a resource.",
         **block_schema(properties, needed=("version", "resource", "header", "columns")),
     }
 
 
 def read_mapping(path: Path) -> SheetMapping:
-    """Read a mapping file.
+    """Read a mapping file, without checking it against the resource.
 
-    Raises ``UsageError`` when there is none, or naming the line of each mistake; whether the
-    resource has the columns is only known with its schema.
+    Raises ``UsageError`` if there is no such file, or with the line of each mistake.
     """
     if not path.is_file():
         raise UsageError(
@@ -185,9 +183,9 @@ def read_mapping(path: Path) -> SheetMapping:
     document = read_document(path, dates=False)
     if isinstance(document, Mistake):
         raise mapping_error(path, [document])
-    of_format = partial(mistakes_of, form=mapping_format())
-    for mistakes_in in (of_format, _column_mistakes, _header_mistakes):
-        if mistakes := list(mistakes_in(document)):
+    format_mistakes_of = partial(mistakes_of, form=mapping_format())
+    for find_mistakes in (format_mistakes_of, _column_mistakes, _header_mistakes):
+        if mistakes := list(find_mistakes(document)):
             raise mapping_error(path, mistakes)
     content = document.content
     return SheetMapping(
@@ -219,14 +217,14 @@ def _column(document: YamlDocument, name: str, body: Mapping[str, Any]) -> Mappe
 
 
 def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    """Yield the columns without one source, and the keys that do not go with theirs."""
+    """Yield columns without exactly one source, and keys that do not match their source."""
     for name, body in document.content["columns"].items():
-        given = [source for source in _SOURCES if source in body]
-        if len(given) != 1:
+        sources = [source for source in _SOURCES if source in body]
+        if len(sources) != 1:
             yield _mistake(document, ("columns", name), _ONE_SOURCE)
             continue
         for key, source in _OF_SOURCE.items():
-            if key in body and given != [source]:
+            if key in body and sources != [source]:
                 yield _mistake(
                     document,
                     ("columns", name, key),
@@ -246,60 +244,59 @@ def _column_mistakes(document: YamlDocument) -> Iterator[Mistake]:
 
 
 def _header_mistakes(document: YamlDocument) -> Iterator[Mistake]:
-    """Yield the headers that are used and not there, and those that are neither used nor ignored.
-
-    A header that is there twice cannot be used: nothing tells which of the two is meant.
-    """
+    """Yield the headers that are used but unknown or repeated, and those that are neither used nor
+    ignored."""
     content = document.content
-    counted = Counter(map(header_key, content["header"]))
+    counts = Counter(map(header_key, content["header"]))
     used: set[str] = set()
-    for name, body in content["columns"].items():
-        places: dict[tuple[str | int, ...], str] = {
-            ("columns", name, "join", n): h for n, h in enumerate(body.get("join", ()))
-        }
-        if "from" in body:
-            places["columns", name, "from"] = body["from"]
-        for place, header in places.items():
-            yield from _use_mistakes(document, place, header, counted)
-            used.add(header_key(header))
+    for path, header in _used_headers(content["columns"]):
+        times = counts[header_key(header)]
+        if not times:
+            yield _mistake(document, path, unknown_value(header, tuple(content["header"])))
+        elif times > 1:
+            message = _REPEATED.format(header=quoted(header), times=times)
+            yield _mistake(document, path, message)
+        used.add(header_key(header))
     ignored: set[str] = set()
     for number, header in enumerate(content.get("ignore", ())):
-        place = "ignore", number
+        path = "ignore", number
         ignored.add(header_key(header))
-        if header_key(header) not in counted:
-            yield _mistake(document, place, unknown_value(header, tuple(content["header"])))
+        if header_key(header) not in counts:
+            yield _mistake(document, path, unknown_value(header, tuple(content["header"])))
         elif header_key(header) in used:
-            yield _mistake(document, place, _USED_AND_IGNORED.format(header=quoted(header)))
+            yield _mistake(document, path, _USED_AND_IGNORED.format(header=quoted(header)))
     for number, header in enumerate(content["header"]):
         if header_key(header) not in used | ignored:
             yield _mistake(document, ("header", number), _UNUSED.format(header=quoted(header)))
 
 
-def _use_mistakes(
-    document: YamlDocument, place: tuple[str | int, ...], header: str, counted: Counter[str]
-) -> Iterator[Mistake]:
-    times = counted[header_key(header)]
-    if not times:
-        yield _mistake(document, place, unknown_value(header, tuple(document.content["header"])))
-    elif times > 1:
-        yield _mistake(document, place, _TWICE.format(header=quoted(header), times=times))
+def _used_headers(
+    columns: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the source headers of all columns with their YAML paths."""
+    for name, body in columns.items():
+        for number, header in enumerate(body.get("join", ())):
+            yield ("columns", name, "join", number), header
+        if "from" in body:
+            yield ("columns", name, "from"), body["from"]
 
 
-def _mistake(document: YamlDocument, place: tuple[str | int, ...], message: Text) -> Mistake:
-    return Mistake(document.line(place), format_yaml_path(place), message)
+def _mistake(document: YamlDocument, path: tuple[str | int, ...], message: Text) -> Mistake:
+    return Mistake(document.line(path), format_yaml_path(path), message)
 
 
 def value_key(text: str) -> str:
-    """Return a cell's text as keys of ``values`` are compared: without case and outer spaces."""
+    """Return a cell's text for comparison with the keys of ``values``: without case and extra
+    spaces."""
     return " ".join(text.split()).casefold()
 
 
 _ONE_SOURCE = Text(
-    pt="aqui cabe exatamente um destes: from, join, constant.",
-    en="exactly one of these belongs here: from, join, constant.",
+    pt="use exatamente um destes: from, join, constant.",
+    en="use exactly one of: from, join, constant.",
 )
-_ONLY_WITH = Text(pt="{key} só vale com {source}.", en="{key} only goes with {source}.")
-_NOT_WITH_LINK = Text(pt="{key} não vale com link.", en="{key} does not go with link.")
+_ONLY_WITH = Text(pt="{key} só vale com {source}.", en="{key} is only valid with {source}.")
+_NOT_WITH_LINK = Text(pt="{key} não vale com link.", en="{key} is not valid with link.")
 _SAME_VALUE = Text(
     pt="{key} é o mesmo que {first}; deixe um só.", en="{key} is the same as {first}; keep one."
 )
@@ -313,9 +310,9 @@ _USED_AND_IGNORED = Text(
 )
 _UNUSED = Text(
     pt="{header} não é usada: diga em columns a que coluna corresponde, ou ponha-a em ignore.",
-    en="{header} is not used: say in columns which column it gives, or put it into ignore.",
+    en="{header} is not used: map it to a column in columns, or add it to ignore.",
 )
-_TWICE = Text(
+_REPEATED = Text(
     pt="{header} aparece {times} vezes no cabeçalho; dê outro nome a uma delas na planilha.",
     en="{header} appears {times} times in the header; rename one of them in the sheet.",
 )

@@ -1,4 +1,5 @@
-"""Proposed mapping files: a foreign sheet's header found, its resource told, the file's text."""
+"""Proposed mapping files: detection of a foreign sheet's header and resource, and the file's
+text."""
 
 import datetime as dt
 from collections import Counter
@@ -19,11 +20,11 @@ from xlbridge.validation.headers.header_row import (
     REMARK_HEADERS,
     SEARCHED_ROWS,
     MainSheet,
-    missing_of_listing,
+    exported_column_missing,
 )
-from xlbridge.validation.headers.sheet_choice import is_of_other_records, no_import_of_exported
+from xlbridge.validation.headers.sheet_choice import export_only_error, is_of_other_records
 from xlbridge.validation.mapping.conversion import ForeignColumn, record_rows
-from xlbridge.validation.mapping.header_places import header_texts
+from xlbridge.validation.mapping.header_search import header_texts
 from xlbridge.validation.mapping.mapping_file import SheetMapping
 from xlbridge.validation.mapping.proposal import (
     Confidence,
@@ -39,10 +40,10 @@ from xlbridge.validation.mapping.synonyms import (
 )
 from xlbridge.workbook.read import SheetCells, WorkbookSource, read_workbook
 
-_FEWEST_HEADERS = 2
+_MIN_HEADERS = 2
 _CLOSE = 0.25
-_NAMED = 1.0
-"""Weight of a sheet's name that bears the resource's title: that of a column told."""
+_TITLE_WEIGHT = 1.0
+"""Weight of a name with the resource's title, the same as that of a matched column."""
 
 _STEM = 6
 _WIDTH = 10_000
@@ -68,70 +69,65 @@ def propose_mapping(
 ) -> MappingProposal:
     """Propose a mapping of the sheet of a workbook with most headers and data.
 
-    ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's
-    number of the header's row where a person told it; ``workbook`` gives the cells where the file
-    was read already; ``numbers`` is how text numbers are written where they do not tell. Raises
-    ``UsageError`` when
-    there is no such file, sheet or resource, no header row with rows below it, or when nothing
-    tells the resource; ``WorkbookRefused`` as reading does.
+    ``earlier`` are mappings that a person confirmed, the latest last; ``header_row`` is Excel's row
+    number of the header if a person chose it; ``workbook`` returns the cells if the file was read
+    already; ``numbers`` is the style of ambiguous text numbers. Raises ``UsageError`` if there is
+    no such file, sheet or resource, no header row with rows below it, or the resource is unclear;
+    ``WorkbookRefused`` if the file cannot be read.
     """
-    wanted = None if resource is None else catalogue.named(resource)
+    requested = None if resource is None else catalogue.named(resource)
     sheets = (workbook() if workbook else read_workbook(path, limits, sheet)).sheets
     found = [
-        (key, cells, position)
+        (score, cells, position)
         for cells in sheets
         if (best := _header_position(cells, header_row)) is not None
-        for key, position in [best]
+        for score, position in [best]
     ]
     if not found:
         _require_no_months(sheets)
         raise _no_header(path)
-    _, cells, position = max(found, key=lambda each: each[0])
+    _, cells, position = max(found, key=lambda candidate: candidate[0])
     columns, repeated = foreign_columns(cells, position)
     columns = [replace(column, declared=numbers) for column in columns]
     headers = [column.header for column in columns]
-    asked = list(catalogue.values()) if wanted is None else [wanted]
-    fitting = [each for each in asked if wanted or not is_of_other_records(headers, each)]
+    resources = list(catalogue.values()) if requested is None else [requested]
+    fitting = [one for one in resources if requested or not is_of_other_records(headers, one)]
     if not fitting:
-        raise no_import_of_exported()
-    proposals = [
-        propose(
-            each,
-            cells.name,
-            columns,
-            repeated,
-            [mapping for mapping in earlier if mapping.resource == each.name],
-        )
-        for each in fitting
-    ]
-    if wanted is None:
-        counting = [each for each in proposals if not _lacks_counts(each)]
-        _require_rows_of_records(headers, asked, [each.resource for each in counting])
+        raise export_only_error()
+    proposals = []
+    for one in fitting:
+        confirmed = [mapping for mapping in earlier if mapping.resource == one.name]
+        proposals.append(propose(one, cells.name, columns, repeated, confirmed))
+    if requested is None:
+        counting = [proposal for proposal in proposals if not _lacks_counts(proposal)]
+        _require_rows_of_records(headers, resources, [proposal.resource for proposal in counting])
         proposals = counting or proposals
-    named = _named_resources(catalogue.values(), path, cells, position)
-    weighed = [(each.weight + _NAMED * (each.resource.name in named), each) for each in proposals]
-    ranked = sorted(weighed, key=lambda each: -each[0])
+    titled = _resources_in_names(catalogue.values(), path, cells, position)
+    ranked = sorted(
+        ((p.weight + _TITLE_WEIGHT * (p.resource.name in titled), p) for p in proposals),
+        key=lambda ranking: -ranking[0],
+    )
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLOSE:
         raise _no_resource(path, [proposal.resource.name for _, proposal in ranked[:3]])
-    likely = ranked[0][1]
-    _require_no_listing(likely, position + 1)
-    if wanted is None:
-        _require_no_balances(likely)
-    return replace(likely, header_row=position + 1)
+    best_proposal = ranked[0][1]
+    _require_no_listing(best_proposal, position + 1)
+    if requested is None:
+        _require_no_balances(best_proposal)
+    return replace(best_proposal, header_row=position + 1)
 
 
 def _require_no_listing(proposal: MappingProposal, row: int) -> None:
-    """Raise ``UsageError`` for an exported listing that lacks the key which joins its lists."""
-    asked = {column.name for column in proposal.columns if column.asks}
+    """Raise ``UsageError`` for an exported listing without the key that joins its lists."""
+    missing = {column.name for column in proposal.columns if column.is_incomplete}
     declared = proposal.resource.read_back
-    if KEY in asked and declared and not set(declared.number_columns).isdisjoint(proposal.header):
+    if KEY in missing and declared and not set(declared.number_columns).isdisjoint(proposal.header):
         main = MainSheet(proposal.resource, proposal.sheet)
-        found = missing_of_listing(row, KEY, None, main)
+        found = exported_column_missing(row, KEY, None, main)
         raise UsageError(found.message, found.hint)
 
 
 def _require_no_balances(proposal: MappingProposal) -> None:
-    """Raise ``UsageError`` for a list of balances, of which a product's record has none."""
+    """Raise ``UsageError`` for a list of balances, which product records do not have."""
     balances = [
         header
         for header in proposal.ignore
@@ -152,26 +148,26 @@ _LIST_OF_BALANCES = Text(
 )
 _HOW_TO_COUNT = Text(
     pt="O saldo muda por contagem (xlbridge template inventario) ou por entradas e saídas "
-    "(entrada, saida); se as linhas são produtos a cadastrar, diga --resource {name}.",
+    "(entrada, saida); se as linhas são produtos a cadastrar, use --resource {name}.",
     en="A balance changes by a count (xlbridge template inventario) or by inputs and outputs "
-    "(entrada, saida); if the rows are products to register, say --resource {name}.",
+    "(entrada, saida); if the rows are products to register, use --resource {name}.",
 )
 
 
-def _named_resources(
+def _resources_in_names(
     resources: Iterable[Resource], path: Path, cells: SheetCells, header: int
 ) -> set[str]:
-    """Return the resources that the names of file and sheet and the texts above the header name.
+    """Return the resources whose titles are in the names of file and sheet, or above the header.
 
-    Words are compared by their first letters ("clientes", "cliente"). Of titles with a part in
-    common the longest counts: types of products are no products.
+    Words are compared by their first letters ("clientes", "cliente"). A title that contains another
+    one takes precedence: types of products are not products.
     """
     above = [value for row in range(header) for value in cells.row(row) if isinstance(value, str)]
-    said = _stems([path.stem, cells.name, *above])
-    titles = {each.name: _stems([each.title.pt]) - _stems(["contas a"]) for each in resources}
-    named = {name: title for name, title in titles.items() if title and title <= said}
+    words = _stems([path.stem, cells.name, *above])
+    titles = {one.name: _stems([one.title.pt]) - _stems(["contas a"]) for one in resources}
+    found = {name: title for name, title in titles.items() if title and title <= words}
     return {
-        name for name, title in named.items() if not any(title < other for other in named.values())
+        name for name, title in found.items() if not any(title < other for other in found.values())
     }
 
 
@@ -182,42 +178,43 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _header_position(
     cells: SheetCells, header_row: int | None = None
 ) -> tuple[tuple[int, int], int] | None:
-    """Return the first row with the most words of headers, then the most texts, that has data
-    below; all its cells are texts. Only ``header_row`` is looked at where it is given."""
+    """Return the score and position of the first row with the most words of headers, then the most
+    texts. It has only texts, and data below; if ``header_row`` is given, it must be that row."""
     best: tuple[tuple[int, int], int] | None = None
     searched = range(min(cells.height - 1, SEARCHED_ROWS))
     for position in searched if header_row is None else {header_row - 1}.intersection(searched):
         filled = [value for value in cells.row(position) if value != ""]
         texts = [value for value in filled if isinstance(value, str) and value.strip()]
-        if len(texts) < max(_FEWEST_HEADERS, len(filled)) or not cells.has_data(position + 1):
+        if len(texts) < max(_MIN_HEADERS, len(filled)) or not cells.has_data(position + 1):
             continue
         known = sum(bool(mapping_words(text) & vocabulary()) for text in texts)
-        key = known, len(texts)
-        if best is None or key > best[0]:
-            best = key, position
+        score = known, len(texts)
+        if best is None or score > best[0]:
+            best = score, position
     return best
 
 
 def foreign_columns(cells: SheetCells, position: int) -> tuple[list[ForeignColumn], list[str]]:
-    """Return the columns whose headers are there once, and the headers that are not."""
+    """Return the columns with unique headers, and the repeated headers."""
     headers = [" ".join(text.split()) for text in header_texts(cells, position)]
-    counted = Counter(map(header_key, headers))
+    counts = Counter(map(header_key, headers))
     columns, repeated, rows = [], [], record_rows(cells, position)
     groups = _groups(cells, position)
-    for place, header in enumerate(headers):
+    for header, column, group in zip(headers, cells.columns, groups, strict=True):
         key = header_key(header)
         if not key or key in REMARK_HEADERS:
             continue
-        if counted[key] == 1:
-            columns.append(ForeignColumn.of(header, cells, place, rows, groups[place]))
+        if counts[key] == 1:
+            columns.append(ForeignColumn.of(header, column, rows, group))
         else:
             repeated.append(header)
     return columns, repeated
 
 
 def _groups(cells: SheetCells, position: int) -> list[str]:
-    """Return for each column the text in the row above the header that stands for it and for those
-    to its right; a title alone is none."""
+    """Return the group of each column: the text above its header, or the nearest one to the left.
+
+    A single text above the header is a title, not a group."""
     above = [text.strip() for text in header_texts(cells, position - 1)] if position else []
     below = header_texts(cells, position)
     if not 1 < sum(map(bool, above)) < sum(map(bool, below)):
@@ -232,13 +229,10 @@ def _groups(cells: SheetCells, position: int) -> list[str]:
 def confirmed_mapping_text(
     cells: SheetCells, header_row: int, resource: str, columns: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    """Return the text of the mapping file that a person confirmed for the header of a sheet.
-
-    ``columns`` are the resource's, each as the file has it; headers that none of them uses are
-    ignored.
-    """
-    once, repeated = foreign_columns(cells, header_row - 1)
-    header = [*(foreign.header for foreign in once), *repeated]
+    """Return the text of a mapping file with the ``columns`` that a person confirmed; all other
+    headers of the sheet are ignored."""
+    unique, repeated = foreign_columns(cells, header_row - 1)
+    header = [*(foreign.header for foreign in unique), *repeated]
     used = {name for body in columns.values() for name in (body.get("from"), *body.get("join", ()))}
     content = {
         "version": 1,
@@ -251,7 +245,7 @@ def confirmed_mapping_text(
 
 
 def mapping_text(proposal: MappingProposal) -> str:
-    """Return the text of the proposed file, with the reason of each column as a comment."""
+    """Return the text of the proposed file, with the reasons as comments."""
     return "\n".join(_lines(proposal)) + "\n"
 
 
@@ -270,7 +264,7 @@ def _lines(proposal: MappingProposal) -> Iterator[str]:
 
 
 def reason_text(column: ProposedColumn) -> Text:
-    """Return how sure a proposed column is, and why."""
+    """Return the confidence and reason of a proposed column."""
     return Text(pt="{sure}: {why}.", en="{sure}: {why}.").format(
         sure=CONFIDENCE_WORDS[column.confidence], why=column.reason
     )
@@ -291,36 +285,36 @@ def _no_header(path: Path) -> UsageError:
             en="{file}: there is no header row with rows of data below it.",
         ).format(file=path),
         Text(
-            pt="Confira se a planilha tem nomes de colunas; outra planilha se diz com --sheet.",
-            en="Check that the sheet has names of columns; say another sheet with --sheet.",
+            pt="Confira se a planilha tem nomes de colunas; para outra planilha, use --sheet.",
+            en="Check that the sheet has names of columns; for another sheet, use --sheet.",
         ),
     )
 
 
 def _lacks_counts(proposal: MappingProposal) -> bool:
-    """Tell whether the sheet counts something, and the resource has no quantities."""
-    return any(names & COUNTED for names in proposal.other_things.values())
+    """Return whether the sheet has quantities that the resource does not have."""
+    return any(names & COUNTED for names in proposal.foreign_names.values())
 
 
 def _require_rows_of_records(
     headers: Sequence[str], resources: Iterable[Resource], fitting: Iterable[Resource]
 ) -> None:
-    """Raise ``UsageError`` for a sheet whose rows are no records: one with a column for each month,
-    or with lists of records in their rows, where no ``fitting`` resource knows as many columns."""
+    """Raise ``UsageError`` for a sheet whose rows are not records: one with a column for each
+    month, or with items of lists, unless a ``fitting`` resource has as many of its columns."""
     months = [header for header in headers if mapping_words(header) & _MONTHS]
-    if len(months) >= _FEWEST_MONTHS:
-        raise UsageError(_MONTHS_ASIDE.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
-    called = [columns_called(header) for header in headers]
+    if len(months) >= _MIN_MONTHS:
+        raise UsageError(_MONTH_COLUMNS.format(months=", ".join(months)), _HOW_TO_UNPIVOT)
+    meanings = [columns_called(header) for header in headers]
 
-    def known(columns: Set[str]) -> int:
-        return sum(not names.isdisjoint(columns) for names in called)
+    def count_headers(columns: Set[str]) -> int:
+        return sum(not names.isdisjoint(columns) for names in meanings)
 
     with_lists = [
-        (known(one.names_with_lists), one)
+        (count_headers(one.names_with_lists), one)
         for one in resources
-        if known(one.names_with_lists - one.by_name.keys()) >= _FEWEST_OF_LIST
+        if count_headers(one.names_with_lists - one.by_name.keys()) >= _MIN_LIST_COLUMNS
     ]
-    best = max((known(one.by_name.keys()) for one in fitting), default=0)
+    best = max((count_headers(one.by_name.keys()) for one in fitting), default=0)
     most = max((count for count, _ in with_lists), default=0)
     if most > best:
         likely = [one for count, one in with_lists if count == most]
@@ -330,39 +324,39 @@ def _require_rows_of_records(
         )
         raise UsageError(
             _ROWS_OF_LISTS.format(titles=Text(pt=pt, en=en)),
-            _HOW_TO_PART.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
+            _HOW_TO_SPLIT.format(name=likely[0].name if len(likely) == 1 else _ANY_RESOURCE),
         )
 
 
 def _require_no_months(sheets: Iterable[SheetCells]) -> None:
-    """Raise ``UsageError`` where a row has dates for names: the first days of months, in order."""
+    """Raise ``UsageError`` if the first days of months, in order, are used as headers."""
     for cells in sheets:
         for position in range(min(cells.height - 1, SEARCHED_ROWS)):
             row = cells.row(position)
             days = [value for value in row if isinstance(value, dt.date) and value.day == 1]
-            if len(days) >= _FEWEST_MONTHS and all(
+            if len(days) >= _MIN_MONTHS and all(
                 one.toordinal() < two.toordinal() for one, two in pairwise(days)
             ):
                 months = ", ".join(f"{day:%m/%Y}" for day in days)
-                raise UsageError(_MONTHS_ASIDE.format(months=months), _HOW_TO_UNPIVOT)
+                raise UsageError(_MONTH_COLUMNS.format(months=months), _HOW_TO_UNPIVOT)
 
 
 _ANY_RESOURCE = Text(pt="RECURSO", en="RESOURCE")
-_FEWEST_MONTHS = 3
-_FEWEST_OF_LIST = 2
+_MIN_MONTHS = 3
+_MIN_LIST_COLUMNS = 2
 _MONTHS = frozenset(
     {"jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez"}
     | {"janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro"}
     | {"outubro", "novembro", "dezembro", "feb", "apr", "may", "aug", "sep", "oct", "dec"}
 )
-_MONTHS_ASIDE = Text(
+_MONTH_COLUMNS = Text(
     pt="A planilha tem uma coluna para cada mês ({months}); na importação cada mês é uma linha.",
     en="The sheet has a column for each month ({months}); an import has a row for each.",
 )
 _HOW_TO_UNPIVOT = Text(
     pt="Passe os meses para linhas (no Excel: Dados > Da Tabela/Intervalo > Transformar Colunas em "
-    "Linhas), ou diga o recurso com --resource.",
-    en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or say "
+    "Linhas), ou informe o recurso com --resource.",
+    en="Turn the months into rows (in Excel: Data > From Table/Range > Unpivot Columns), or choose "
     "the resource with --resource.",
 )
 _ROWS_OF_LISTS = Text(
@@ -371,11 +365,11 @@ _ROWS_OF_LISTS = Text(
     en="The sheet seems to have an item in each row, with the data of its record repeated, as in "
     "{titles}; an import has records and items in sheets of their own.",
 )
-_HOW_TO_PART = Text(
+_HOW_TO_SPLIT = Text(
     pt="Distribua as colunas pelas planilhas do modelo, unidas por chave: "
-    "xlbridge template {name}; se as linhas são outra coisa, diga o recurso com --resource.",
+    "xlbridge template {name}; se as linhas são outra coisa, informe o recurso com --resource.",
     en="Distribute the columns among the sheets of the template, joined by chave: xlbridge "
-    "template {name}; if the rows are something else, say the resource with --resource.",
+    "template {name}; if the rows are something else, choose the resource with --resource.",
 )
 
 
@@ -385,5 +379,5 @@ def _no_resource(path: Path, names: Sequence[str]) -> UsageError:
             pt="{file}: não dá para saber de que recurso é a planilha; os mais próximos: {names}.",
             en="{file}: it is not clear which resource the sheet is for; the nearest: {names}.",
         ).format(file=path, names=", ".join(names)),
-        Text(pt="Diga qual com --resource.", en="Say which with --resource."),
+        Text(pt="Informe qual com --resource.", en="Choose one with --resource."),
     )

@@ -1,8 +1,8 @@
-"""Words by which ERPs, banks and accountants call the columns of the resources, and how a header
-fits the name of a column: by its own names, by these words, by earlier mappings.
+"""Names of the resources' columns in ERPs, banks and accountancy, and the fit of a header to a
+column by its own names, these names, or earlier mappings.
 
-Told by column, as the same column has the same names in every resource. A name in ``USUAL`` tells
-the column by itself, one in ``POSSIBLE`` may also mean something else.
+Names are kept by column, as a column has the same names in every resource. A name in ``USUAL``
+identifies the column, one in ``POSSIBLE`` may also mean something else.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ _FILLERS = frozenset(
     | _AMOUNTS
     | _DATES
 )
-"""Words that tell the kind of a column, and not which one it is."""
+"""Words that only indicate the kind of a column."""
 
 _PRODUCT = ("produto", "sku", "id produto", "item", "product")
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -216,30 +216,19 @@ POSSIBLE: Mapping[str, tuple[str, ...]] = {
 PERSON_NAMES = frozenset(
     {"nome", "razao", "fantasia", "name", "apelido", "contato", "endereco", "cidade"}
 )
-"""Words that tell a name, which is no code."""
+"""Words of names, which are not codes."""
 OTHER_THINGS = frozenset(
     {"pago", "paga", "pagamento", "baixa", "real", "saldo", "juros", "multa", "desconto"}
     | {"nascimento", "cadastro", "created", "updated", "situacao", "status", "nosso", "prorrogado"}
     | {"recebido", "recebimento", "abatimento", "quantidade", "cidade", "uf", "cep", "bairro"}
-    | {
-        "contagem",
-        "contada",
-        "contado",
-        "inscricao",
-        "estadual",
-        "rg",
-        "ie",
-        "alteracao",
-        "inclusao",
-        "descricao",
-        "obs",
-    }
+    | {"contagem", "contada", "contado", "inscricao", "estadual", "rg", "ie", "alteracao"}
+    | {"inclusao", "descricao", "obs"}
 )
-"""Words that make of a header something else than its other words."""
+"""Words that change the meaning of a header's other words."""
 
 
 def mapping_words(header: str) -> Words:
-    """Return the words of a header, short ones written out."""
+    """Return the words of a header without abbreviations."""
     spaced = header.replace("_", " ").replace("/", " ").replace("-mail", "mail")
     words = frozenset(_SHORT_FORMS.get(word, word) for word in header_words(spaced))
     return words or (frozenset({"valor"}) if "$" in header else words)
@@ -247,7 +236,7 @@ def mapping_words(header: str) -> Words:
 
 @cache
 def phrases(column: str) -> tuple[tuple[Words, bool], ...]:
-    """Return the names of a column as words, each with whether it is a usual one."""
+    """Return the names of a column as words, with whether each is a usual one."""
     usual = [(mapping_words(name), True) for name in USUAL.get(column, ())]
     possible = [(mapping_words(name), False) for name in POSSIBLE.get(column, ())]
     return (*usual, *possible)
@@ -255,7 +244,7 @@ def phrases(column: str) -> tuple[tuple[Words, bool], ...]:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return every word that names of columns are made of."""
+    """Return all words of the names of columns."""
     return frozenset(
         word
         for names in (USUAL, POSSIBLE)
@@ -267,25 +256,24 @@ def vocabulary() -> frozenset[str]:
 
 @cache
 def _names_without_amounts() -> frozenset[Words]:
-    """Return the names of columns of which none is called an amount."""
-    columns = (tuple(words for words, _ in phrases(name)) for name in {*USUAL, *POSSIBLE})
+    """Return the names of columns that have no name with a word for an amount."""
+    columns = ([words for words, _ in phrases(name)] for name in {*USUAL, *POSSIBLE})
     return frozenset(
-        words for names in columns if not any(each & _AMOUNTS for each in names) for words in names
+        words for names in columns if not any(n & _AMOUNTS for n in names) for words in names
     )
 
 
 _EARLIER = Text(
-    pt="um mapeamento anterior lê este cabeçalho assim",
-    en="an earlier mapping reads this header this way",
+    pt="um mapeamento anterior usa este cabeçalho", en="an earlier mapping uses this header"
 )
 _OWN_NAME = Text(pt="é o nome da coluna", en="it is the column's own name")
 _MISSPELT = Text(
-    pt="é o nome da coluna escrito de outro modo", en="it is the column's name in another spelling"
+    pt="é o nome da coluna com outra grafia", en="it is the column's name in another spelling"
 )
 _USUAL = Text(pt="é um nome usual da coluna", en="it is a usual name of the column")
 _POSSIBLE = Text(
-    pt="é um nome possível da coluna, e também de outras coisas",
-    en="it is a possible name of the column, and of other things too",
+    pt="é um nome possível da coluna, mas também de outras coisas",
+    en="it is a possible name of the column, but also of other things",
 )
 _ALIKE = Text(
     pt="tem as palavras de um nome usual da coluna", en="it has the words of a usual name"
@@ -294,7 +282,7 @@ _PART = Text(pt="é parte do nome da coluna", en="it is a part of the column's n
 
 
 COUNTED = frozenset({"quantidade", "contagem"})
-"""Columns of quantities: without one a resource has nothing to do with a sheet that counts."""
+"""Columns of quantities: a resource without one cannot fit a sheet with quantities."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -306,17 +294,17 @@ class NameFit:
 
 
 class NameMatcher:
-    """Tells how well headers fit the columns of a resource; ``earlier`` are those of mappings that
-    a person confirmed, by their keys."""
+    """Matcher of headers to the columns of a resource; ``earlier`` maps the keys of headers in
+    confirmed mappings to columns."""
 
     def __init__(self, resource: Resource, earlier: Mapping[str, str]) -> None:
         self._names = resource.headers
-        # Each header is asked about for every column.
-        self._match = cache(HeaderMatcher(resource, resource.by_name).of)
+        # Cached, as each header is compared with every column.
+        self._match = cache(HeaderMatcher(resource, resource.by_name).match)
         self._earlier = earlier
 
     def fit(self, header: str, column: Column) -> NameFit | None:
-        """Return how well a header fits a column, None where it does not."""
+        """Return the fit of a header to a column, None if it does not fit."""
         key = header_key(header)
         if self._earlier.get(key) == column.name:
             return NameFit(1.0, _EARLIER)
@@ -328,7 +316,7 @@ class NameMatcher:
         ]
         match = self._match(header)
         if match is not None and match.column == column.name:
-            found.append(NameFit(0.95, _MISSPELT) if match.surely else NameFit(0.62, _PART))
+            found.append(NameFit(0.95, _MISSPELT) if match.is_certain else NameFit(0.62, _PART))
         best = max(found, key=lambda fit: fit.score, default=None)
         if best is None or best.score >= 0.9:
             return best
@@ -337,7 +325,7 @@ class NameMatcher:
 
 @cache
 def columns_called(header: str) -> frozenset[str]:
-    """Return the columns, of whatever resource, of which a header is a usual name."""
+    """Return the columns of any resource that have the header as a usual name."""
     words = frozenset(word for word in mapping_words(header) if not word.isdecimal())
     return frozenset(
         column
@@ -347,35 +335,35 @@ def columns_called(header: str) -> frozenset[str]:
 
 
 def _fit(words: Words, phrase: Words, usual: bool) -> NameFit | None:
-    """Compare a header with one of a column's names: the same, the same but for words such as
-    "código", or with words more."""
+    """Compare a header with one of a column's names: equal, equal except for words such as
+    "código", or with additional words."""
     if words == phrase:
-        # "ID" is the other system's own number, before it is a code that people know.
+        # "ID" rather means the other system's own number than a code that people know.
         possible = 0.69 if words == {"id"} else 0.7
         return NameFit(0.92, _USUAL) if usual else NameFit(possible, _POSSIBLE)
-    telling, wanted = words - _FILLERS, phrase - _FILLERS
-    if not wanted or not telling:
+    specific, expected = words - _FILLERS, phrase - _FILLERS
+    if not expected or not specific:
         return None
-    if telling == wanted:
+    if specific == expected:
         return NameFit(0.88, _USUAL) if usual else NameFit(0.66, _POSSIBLE)
-    if wanted < telling:
-        more = len(telling) - len(wanted)
-        return NameFit((0.64 if usual else 0.5) - 0.05 * more, _ALIKE)
+    if expected < specific:
+        additional = len(specific) - len(expected)
+        return NameFit((0.64 if usual else 0.5) - 0.05 * additional, _ALIKE)
     return None
 
 
 def _is_other_thing(words: Words, column: Column) -> bool:
-    """Return whether a header names another thing that has to do with the column's."""
-    own = {phrase for phrase, _ in phrases(column.name)}
-    named = set().union(*own)
-    if (words & OTHER_THINGS) - named:
+    """Return whether a header names something else that is related to the column."""
+    names = {phrase for phrase, _ in phrases(column.name)}
+    own_words = set().union(*names)
+    if (words & OTHER_THINGS) - own_words:
         return True
     if column.kind in {Kind.MONEY, Kind.NUMBER}:
-        # An account is not the amount of one; a document is not that of one.
-        if words in _names_without_amounts() - own:
+        # "Conta" is an account, not its amount; "documento" is a document, not its amount.
+        if words in _names_without_amounts() - names:
             return True
-    elif (words & _AMOUNTS) - named:
+    elif (words & _AMOUNTS) - own_words:
         return True
-    if column.kind is not Kind.DATE and (words & _DATES) - named:
+    if column.kind is not Kind.DATE and (words & _DATES) - own_words:
         return True
-    return column.kind is not Kind.TEXT and bool((words & PERSON_NAMES) - named)
+    return column.kind is not Kind.TEXT and bool((words & PERSON_NAMES) - own_words)

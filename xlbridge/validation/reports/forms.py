@@ -1,6 +1,6 @@
-"""Forms of the validation report: text, JSON, a page, a marked copy of its workbook.
+"""Forms of the validation report: text, JSON, a page, an annotated copy of its workbook.
 
-What text, page and copy need is imported when they are asked for. JSON is made here.
+The modules of text, page and copy are imported on demand. JSON is rendered here.
 Source: the product brief, ``validate``.
 """
 
@@ -18,7 +18,7 @@ from xlbridge.validation.reports.model import Report, SheetReport
 from xlbridge.validation.results import FixedCopy, RefusedFile, SkippedSheet
 
 _CHUNK = 4096
-_MOST_CACHED = 4096
+_MAX_CACHED = 4096
 _NO_FINDINGS = '"findings": []'
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
@@ -49,14 +49,13 @@ def report_forms(report: Report) -> ReportForms:
 
 
 def _write_annotated_copy(report: Report, target: Path) -> None:
-    """Write a copy of the one workbook of a report with the findings of its validated sheets
-    marked, and one more sheet that lists them.
+    """Write a copy of the report's one workbook, with the findings of its validated sheets marked
+    and listed in an additional sheet, errors first.
 
-    Where the workbook was fixed, the findings are what is left: the fixed copy is marked. The
-    report's limit is for what is printed, not for the copy. Errors come first in the list. Of a
-    file of another kind than .xlsx the copy is a plain workbook.
-    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
-    cannot be written.
+    If the workbook was fixed, the fixed copy is annotated with the remaining findings. The report's
+    limit does not apply. Files of another kind than .xlsx are copied as plain workbooks. Raises
+    ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
+    written.
     """
     from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
     from xlbridge.workbook.write import as_xlsx
@@ -74,7 +73,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     marked = [
         AnnotatedSheet(
             item.sheet,
-            SheetReport(item, MOST_SHOWN).told(),
+            SheetReport(item, MOST_SHOWN).listed_findings(),
             min(item.columns.values(), default=0),
             SheetReport(item).widespread_cells(),
         )
@@ -85,35 +84,34 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
 
 
 def fixes_json(fixes: FixedCopy) -> dict[str, Any]:
-    """Return the changes as JSON: dates as ISO dates, numbers with a point, both as text."""
+    """Return the changes as JSON; dates (ISO) and numbers (with a point) are texts."""
     return {
         "file": str(fixes.file),
         "changes": [
             {
-                **_place(change.finding),
+                **_address(change.finding),
                 "old": change.finding.value,
                 "new": f"{change.new:f}" if isinstance(change.new, Decimal) else str(change.new),
             }
             for change in fixes.changes
         ],
-        "left": [{**_place(left.finding), "reason": str(left.reason)} for left in fixes.left],
+        "left": [{**_address(left.finding), "reason": str(left.reason)} for left in fixes.left],
     }
 
 
-def _place(finding: Finding) -> dict[str, Any]:
-    place = {"cell": finding.cell, "row": finding.row, "column": finding.column}
-    return {**place, "code": finding.kind.code}
+def _address(finding: Finding) -> dict[str, Any]:
+    address = {"cell": finding.cell, "row": finding.row, "column": finding.column}
+    return {**address, "code": finding.kind.code}
 
 
 def _document_pieces(report: Report) -> Iterator[str]:
-    """Yield the text of the report as a JSON document, piece by piece: it may be longer than memory
-    is large.
+    """Yield the report as JSON in pieces, as it may exceed the memory.
 
-    The report's limit caps the findings listed for each file; the counts stay exact, and
-    ``truncated`` says that there are more. ``skipped`` are the sheets that are for no resource.
+    The report's limit applies to the findings listed for each file; counts include all, and
+    ``truncated`` is true if there are more. ``skipped`` are the sheets that fit no resource.
     """
     files = [item for item in report.items() if not isinstance(item, SkippedSheet)]
-    # No string in JSON can hold the mark, as it has quotes of its own.
+    # The placeholder contains quotes, so it cannot occur within a JSON string.
     *before, end = _text(
         {
             "version": 1,
@@ -131,7 +129,7 @@ def _document_pieces(report: Report) -> Iterator[str]:
 
 
 def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
-    """Return what is told of a file beside its findings."""
+    """Return the entry of a file, with an empty list for its findings."""
     if isinstance(item, RefusedFile):
         return {
             "file": str(item.file),
@@ -162,35 +160,35 @@ def _file(item: SheetReport | RefusedFile) -> dict[str, Any]:
 
 
 def _findings_text(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield the text of findings as JSON; what many of them share is rendered once."""
+    """Yield findings as JSON; common parts are rendered once."""
     kinds: dict[tuple[str | None, str], str] = {}
-    texts: dict[tuple[int, str], tuple[str, Mapping[str, object]]] = {}
+    messages: dict[tuple[int, str], tuple[str, Mapping[str, object]]] = {}
 
-    def told(finding: Finding) -> str:
+    def render(finding: Finding) -> str:
         code = finding.kind.code
-        kind, telling = (finding.column, code), (id(finding.details), code)
-        if kind not in kinds:
+        kind_key, message_key = (finding.column, code), (id(finding.details), code)
+        if kind_key not in kinds:
             header = {} if finding.header is None else {"header": finding.header}
-            told_kind = {"code": code, "severity": finding.kind.severity}
-            kinds[kind] = _members(column=finding.column, **header, **told_kind)
-        if telling not in texts:
-            if len(texts) >= _MOST_CACHED:
-                texts.clear()
-            # The details are kept as well, so that their identity stays their own.
-            texts[telling] = (
+            kind = {"code": code, "severity": finding.kind.severity}
+            kinds[kind_key] = _members(column=finding.column, **header, **kind)
+        if message_key not in messages:
+            if len(messages) >= _MAX_CACHED:
+                messages.clear()
+            # A reference to the details keeps their id from being reused.
+            messages[message_key] = (
                 _members(message=str(finding.message), hint=str(finding.hint)),
                 finding.details,
             )
         cell = "null" if finding.cell is None else f'"{finding.cell}"'
         row = "null" if finding.row is None else finding.row
         value = "null" if finding.value is None else _text(finding.value)
-        place = f'"cell": {cell}, "row": {row}'
-        return f'{{{place}, {kinds[kind]}, "value": {value}, {texts[telling][0]}}}'
+        address = f'"cell": {cell}, "row": {row}'
+        return f'{{{address}, {kinds[kind_key]}, "value": {value}, {messages[message_key][0]}}}'
 
     rest = iter(findings)
     separator = ""
     while piece := list(islice(rest, _CHUNK)):
-        yield separator + ", ".join(map(told, piece))
+        yield separator + ", ".join(map(render, piece))
         separator = ", "
 
 

@@ -1,6 +1,6 @@
-"""The report as one HTML page for a browser.
+"""HTML form of the report.
 
-The page's script shows the data as text only, so that nothing in a workbook becomes markup.
+The page's script inserts data as text only, so that nothing in a workbook becomes markup.
 """
 
 from datetime import datetime
@@ -21,15 +21,15 @@ from xlbridge.validation.reports.text_report import fixes_text
 from xlbridge.validation.results import RefusedFile, SkippedSheet
 
 DEFAULT_LIMIT = 10_000
-"""Number of findings of a file that the page details by default."""
+"""Default number of findings of a file that the page lists."""
 
-_LONGEST_VALUE = 500
-_LONGEST_NAME = 120
-_MOST_MARKS = 20
-_TITLE = Text(pt="Conferência do xlbridge", en="What xlbridge found")
+_MAX_VALUE_LENGTH = 500
+_MAX_NAME_LENGTH = 120
+_MAX_MARKS = 20
+_TITLE = Text(pt="Conferência do xlbridge", en="Validation by xlbridge")
 _ABOUT = Text(
     pt="Feita em {time} com o xlbridge {version}. Clique no endereço de uma célula para copiá-lo.",
-    en="Made on {time} with xlbridge {version}. Click a cell's address to copy it.",
+    en="Created on {time} with xlbridge {version}. Click a cell's address to copy it.",
 )
 _NO_SCRIPT = Text(
     pt="Esta página precisa de JavaScript para mostrar os achados; nada sai do seu computador.",
@@ -69,9 +69,9 @@ _PAGE_TEXTS = {
         en="Showing {n} of {found} findings (in the whole sheet: {total})",
     ),
     "cut": Text(
-        pt="Só os primeiros {shown} dos {total} achados estão detalhados; as contagens são de "
+        pt="Só os primeiros {shown} dos {total} achados estão listados; as contagens são de "
         "todos. Para outro número: --limit N",
-        en="Only the first {shown} of {total} findings are detailed; the counts are of all. "
+        en="Only the first {shown} of {total} findings are listed; the counts include all. "
         "For another number: --limit N",
     ),
     "more": Text(pt="Mostrar mais", en="Show more"),
@@ -91,8 +91,8 @@ _PAGE_TEXTS = {
 def report_page(report: Report) -> str:
     """Return the report as an HTML page in the active language.
 
-    The report's limit caps the findings detailed for each file, ``DEFAULT_LIMIT`` where it has
-    none; the counts stay exact, and the page says that there are more.
+    The report's limit, by default ``DEFAULT_LIMIT``, applies to the findings listed for each file;
+    counts include all.
     """
     about = _ABOUT.format(time=datetime.now().strftime("%d/%m/%Y %H:%M"), version=__version__)
     data = {
@@ -136,7 +136,7 @@ def _file(item: ReportItem) -> dict[str, Any]:
 
 
 def _details(item: SheetReport) -> dict[str, Any]:
-    """Return the rules with their exact counts, and the findings, each text once."""
+    """Return the rules with their counts, and the findings, whose texts are stored once."""
     texts: dict[str, int] = {}
     marks: dict[tuple[str, str], None] = {}
 
@@ -152,10 +152,10 @@ def _details(item: SheetReport) -> dict[str, Any]:
             None if finding.display_value is None else _value(finding.display_value, marks),
             text_number(finding.message),
             text_number(finding.hint),
-            [text[:_LONGEST_NAME] for text in item.name_of(finding.row)],
+            [text[:_MAX_NAME_LENGTH] for text in item.names_of(finding.row)],
             finding.cells,
         ]
-        for finding in item.told()
+        for finding in item.listed_findings()
     ]
     rules = [
         {
@@ -167,17 +167,17 @@ def _details(item: SheetReport) -> dict[str, Any]:
         }
         for (column, code), group in groups.items()
     ]
-    named = [f"{sign} {name}" for (sign, name) in islice(marks, _MOST_MARKS)]
-    named += ["…"] if len(marks) > _MOST_MARKS else []
-    return {"rules": rules, "findings": findings, "texts": list(texts), "marks": named}
+    shown_marks = [f"{sign} {name}" for (sign, name) in islice(marks, _MAX_MARKS)]
+    shown_marks += ["…"] if len(marks) > _MAX_MARKS else []
+    return {"rules": rules, "findings": findings, "texts": list(texts), "marks": shown_marks}
 
 
 def _value(shown: str, marks: dict[tuple[str, str], None]) -> str | list[str | list[str]]:
-    """Return a value as text, or as pieces of text and marks where some of it cannot be seen.
+    """Return a value as text, or as pieces of text and marks if it has invisible characters.
 
-    A mark is a sign and its name; ``marks`` collects them all, each once.
+    A mark is a sign and its name; ``marks`` collects the distinct ones.
     """
-    cut = shown[:_LONGEST_VALUE] + "…" * (len(shown) > _LONGEST_VALUE)
+    cut = shown[:_MAX_VALUE_LENGTH] + "…" * (len(shown) > _MAX_VALUE_LENGTH)
     pieces: list[str | list[str]] = []
     for piece in mark_invisible(cut):
         if isinstance(piece, CharacterMark):

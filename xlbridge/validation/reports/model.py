@@ -1,4 +1,4 @@
-"""Report model: what every form of the validation report tells, computed in one place."""
+"""Model of the validation report, the common content of all its forms."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,20 +22,20 @@ from xlbridge.validation.results import (
 from xlbridge.workbook import column_index
 
 RuleKey = tuple[str | None, str]
-"""A column, None for the layout as a whole, and the code of what is found there."""
+"""A column, None for the layout as a whole, and the code of a kind of finding."""
 
 _POOLED_CODES = frozenset({"column-unknown", "column-unnamed"})
-"""Findings that make one group whatever their column: there may be thousands."""
+"""Findings that are grouped across columns, as there may be thousands."""
 
 
 def rule_key(finding: Finding) -> RuleKey:
-    """Return the group that a finding belongs to."""
+    """Return the key of a finding's group."""
     code = finding.kind.code
     return (None if code in _POOLED_CODES else finding.column), code
 
 
 def rule_label(finding: Finding) -> RuleKey:
-    """Return the group that a finding belongs to, its column as the analyst knows it."""
+    """Return the key of a finding's group with the analyst's name of the column."""
     column, code = rule_key(finding)
     return (None if column is None else finding.column_label), code
 
@@ -43,26 +43,26 @@ def rule_label(finding: Finding) -> RuleKey:
 def by_rule(findings: Sequence[Finding]) -> dict[RuleKey, Sequence[Finding]]:
     """Group findings by ``rule_key``.
 
-    Errors come before warnings, the layout before the cells, then the columns as they stand.
+    Errors come before warnings, the layout before the cells, columns in the sheet's order.
     """
     found: defaultdict[RuleKey, list[Sequence[Finding]]] = defaultdict(list)
     for group in by_column_and_kind(findings):
         found[rule_key(group[0])].append(group)
     groups = {
-        rule: same[0] if len(same) == 1 else list(chain.from_iterable(same))
-        for rule, same in found.items()
+        rule: parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
+        for rule, parts in found.items()
     }
     return dict(sorted(groups.items(), key=lambda entry: _sort_key(entry[1][0])))
 
 
 def message_of_all(findings: Sequence[Finding]) -> Text:
-    """Return the message of findings of one kind, with an ellipsis for what differs in them."""
-    agreed = dict(findings[0].details)
+    """Return the message of findings of one kind, with an ellipsis for differing details."""
+    common = dict(findings[0].details)
     for details in details_of(findings):
-        agreed = {name: value for name, value in agreed.items() if details.get(name) == value}
-        if not agreed:
+        common = {name: value for name, value in common.items() if details.get(name) == value}
+        if not common:
             break
-    return findings[0].message if len(findings) == 1 else findings[0].kind.summary(agreed)
+    return findings[0].message if len(findings) == 1 else findings[0].kind.summary(common)
 
 
 def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
@@ -72,13 +72,13 @@ def _sort_key(first: Finding) -> tuple[bool, int, str, str]:
     return is_warning, column_index(letters), column or "", code
 
 
-_FEWEST_WIDESPREAD = 10
+_MIN_WIDESPREAD = 10
 
 
 def is_widespread(group: Sequence[Finding], rows: int) -> bool:
-    """Tell whether findings of one rule are a remark on most of a column of so many rows."""
-    is_remark = group[0].kind.severity is Severity.WARNING and group[0].cell is not None
-    return is_remark and len(group) >= _FEWEST_WIDESPREAD and 2 * len(group) > rows
+    """Return whether a group of findings is a warning on most cells of a column."""
+    is_warning = group[0].kind.severity is Severity.WARNING and group[0].cell is not None
+    return is_warning and len(group) >= _MIN_WIDESPREAD and 2 * len(group) > rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,38 +94,38 @@ class Totals:
 
 @dataclass(frozen=True)
 class SheetReport:
-    """One validated sheet, and how many of its findings are detailed (None: all of them)."""
+    """A validated sheet, and the limit of findings that are listed, None for all of them."""
 
     sheet: ValidatedSheet
     limit: int | None = None
 
     @property
     def resource(self) -> str | None:
-        """Name of the resource; None where the workbook is empty and nothing tells it."""
+        """Name of the resource, None if the workbook is empty and nothing identifies it."""
         return self.sheet.resource.name if self.sheet.resource else None
 
     @property
     def truncated(self) -> bool:
-        """Return whether there are more findings than are detailed; counts are always of all."""
+        """True if there are more findings than are listed; counts always include all."""
         return self.limit is not None and self.limit < len(self.sheet.findings)
 
     def groups(self) -> dict[RuleKey, Sequence[Finding]]:
-        """Group all findings by column and rule, whatever the limit: see ``by_rule``."""
+        """Group all findings, regardless of the limit; see ``by_rule``."""
         return by_rule(self.sheet.findings)
 
-    def told(self) -> list[Finding]:
-        """Return the findings that are detailed, errors first, then by row and column; a remark on
-        most of a column is one of them, with the count of its cells."""
+    def listed_findings(self) -> list[Finding]:
+        """Return the findings to list: errors first, then by row and column. A warning on most
+        cells of a column is listed once, with the number of cells."""
         sheet, found = self.sheet, list[Finding]()
         for group in self.groups().values():
             if is_widespread(group, len(sheet.rows)):
                 found.append(replace(group[0], cells=len(group)))
             else:
                 found += islice(group, self.limit)
-        return sorted(found, key=self._place)[: self.limit]
+        return sorted(found, key=self._sort_key)[: self.limit]
 
     def widespread_cells(self) -> list[str]:
-        """Return the addresses of the cells that a remark on most of their column is about."""
+        """Return the addresses of the cells that have a warning like most of their column."""
         return [
             f"{(group[0].cell or '').rstrip('0123456789')}{row}"
             for group in self.groups().values()
@@ -133,21 +133,21 @@ class SheetReport:
             for row in row_numbers(group)
         ]
 
-    def _place(self, finding: Finding) -> tuple[bool, int, int]:
+    def _sort_key(self, finding: Finding) -> tuple[bool, int, int]:
         is_warning = finding.kind.severity is Severity.WARNING
         return is_warning, finding.row or 0, self.sheet.columns.get(finding.column or "", -1)
 
-    def name_of(self, row: int | None) -> list[str]:
-        """Return what names the record of a row: its first text, and its first natural key that is
-        filled, the external identifier last; nothing where its cells are not known."""
+    def names_of(self, row: int | None) -> list[str]:
+        """Return the names of a row's record: its first text and its first filled natural key,
+        preferably not the external identifier; none if its cells are unknown."""
         sheet, resource = self.sheet, self.sheet.resource
         if resource is None or row is None or sheet.frame.empty or row not in self._positions:
             return []
         values = sheet.frame.iloc[self._positions[row]]
         texts, keys = _naming_columns(resource)
         key = next((str(values[name]) for name in keys if pd.notna(values[name])), "")
-        named = [str(values[name]) for name in texts if pd.notna(values[name])]
-        return [text for text in (*named, key) if text]
+        names = [str(values[name]) for name in texts if pd.notna(values[name])]
+        return [text for text in (*names, key) if text]
 
     @cached_property
     def _positions(self) -> Mapping[int, int]:
@@ -155,13 +155,13 @@ class SheetReport:
 
 
 def _naming_columns(resource: Resource) -> tuple[list[str], list[str]]:
-    """Return the columns that name a record: its first text, and its natural keys."""
+    """Return the columns that name a record: its first text column and its natural keys."""
     texts = [c.name for c in resource.columns if c.kind is Kind.TEXT and not c.allowed][:1]
     return texts, sorted(resource.natural_keys, key=lambda name: name == "idws")
 
 
 def without_cells(sheet: ValidatedSheet) -> ValidatedSheet:
-    """Return a sheet without its cells but those that name its records."""
+    """Return a sheet with only the cells that name its records."""
     names: list[str] = []
     if sheet.resource is not None:
         texts, keys = _naming_columns(sheet.resource)
@@ -174,10 +174,10 @@ ReportItem = SheetReport | RefusedFile | SkippedSheet
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Results of validating files, in the order of the files, as all forms tell them.
+    """Results of validating files, in the order of the files.
 
-    ``limit`` is what the user asked for, None for the form's own default; ``options`` are those of
-    the command by which the files were read, which the next one repeats.
+    ``limit`` is the user's, None for the default of each form; ``options`` are those of the
+    command, which the suggested next command repeats.
     """
 
     results: Sequence[ValidationResult]
@@ -191,22 +191,22 @@ class Report:
         limit: int | None = None,
         options: Sequence[str] = (),
     ) -> "Report":
-        """Make the report of some results."""
+        """Create the report of an iterable of results."""
         return cls(list(results), limit, options)
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing stands against any of the files."""
+        """True if no file has errors."""
         return all(map(is_ok, self.results))
 
     @property
     def sheets(self) -> list[ValidatedSheet]:
-        """Sheets that were validated."""
+        """Validated sheets."""
         return [item for item in self.results if isinstance(item, ValidatedSheet)]
 
     @property
     def skipped(self) -> list[SkippedSheet]:
-        """Sheets that are for no resource."""
+        """Sheets that fit no resource."""
         return [item for item in self.results if isinstance(item, SkippedSheet)]
 
     @property
@@ -229,8 +229,8 @@ class Report:
         )
 
     def items(self, default_limit: int | None = None) -> Iterator[ReportItem]:
-        """Yield what there is to tell, in order; ``default_limit`` caps each sheet's detailed
-        findings where the user asked for no limit."""
+        """Yield the items of the report in order; ``default_limit`` limits the listed findings of
+        each sheet if the user set no limit."""
         limit = default_limit if self.limit is None else self.limit
         for item in self.results:
             yield SheetReport(item, limit) if isinstance(item, ValidatedSheet) else item

@@ -1,4 +1,4 @@
-"""The report as text for a terminal: findings grouped by column and rule, then what matters."""
+"""Text form of the report for a terminal: findings by column and rule, then a summary."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -27,17 +27,17 @@ from xlbridge.validation.results import (
 )
 
 DEFAULT_LIMIT = 5
-"""Number of cells of each rule that are shown, unless told otherwise."""
+"""Default number of cells shown for each rule."""
 
-_LONGEST_VALUE = 40
-_MOST_RULES = 8
+_MAX_VALUE_LENGTH = 40
+_MAX_RULES = 8
 
 
 def report_lines(report: Report) -> Iterator[str]:
-    """Yield the lines of the report, and with several files a last one that sums them up.
+    """Yield the lines of the report, with a total for several files.
 
-    The report's limit caps the cells that are shown of each rule, ``DEFAULT_LIMIT`` where it has
-    none; the counts are of all.
+    The report's limit, by default ``DEFAULT_LIMIT``, applies to the cells shown for each rule;
+    counts include all.
     """
     limit = DEFAULT_LIMIT if report.limit is None else report.limit
     for item in report.items():
@@ -53,17 +53,17 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def closing_lines(report: Report) -> Iterator[str]:
-    """Yield what matters at the end: counts by rule, what ``--fix`` would mend, the next step."""
+    """Yield the summary: counts by rule, what ``--fix`` would correct, the next step."""
     counts: dict[Severity, Counter[str]] = {severity: Counter() for severity in Severity}
-    mended: Counter[str] = Counter()
+    fixable: Counter[str] = Counter()
     for item in report.items():
         for (_, code), group in item.groups().items() if isinstance(item, SheetReport) else ():
             counts[group[0].kind.severity][code] += len(group)
-            mended[code] += count_corrected(group)
+            fixable[code] += count_corrected(group)
     found = sum(count.total() for count in counts.values())
     if found:
         yield ""
-        heads = {
+        headings = {
             Severity.ERROR: Text(
                 pt="Erros por regra ({n}): {rules}", en="Errors by rule ({n}): {rules}"
             ),
@@ -73,53 +73,54 @@ def closing_lines(report: Report) -> Iterator[str]:
         }
         for severity, count in counts.items():
             if count:
-                yield str(heads[severity].format(n=count.total(), rules=_rules(count)))
-    if mended.total():
-        told = Text(
-            pt="Podem ser corrigidos com --fix: {mended} de {found}: {rules}",
-            en="{mended} of {found} can be fixed with --fix: {rules}",
+                yield str(headings[severity].format(n=count.total(), rules=_rules(count)))
+    if fixable.total():
+        message = Text(
+            pt="Podem ser corrigidos com --fix: {fixable} de {found}: {rules}",
+            en="{fixable} of {found} can be fixed with --fix: {rules}",
         )
-        yield str(told.format(mended=mended.total(), found=found, rules=_rules(mended)))
+        yield str(message.format(fixable=fixable.total(), found=found, rules=_rules(fixable)))
     sheets = report.sheets
     if len(sheets) == 1 == len(report.results):
-        yield str(_next_step(sheets[0], report.options, mends=bool(mended.total())))
+        yield str(_next_step(sheets[0], report.options, has_fixes=bool(fixable.total())))
 
 
 def _rules(counts: Counter[str]) -> str:
-    told = [f"{code} {count}" for code, count in counts.most_common(_MOST_RULES) if count]
-    more = sum(count > 0 for count in counts.values()) - len(told)
+    shown = [f"{code} {count}" for code, count in counts.most_common(_MAX_RULES) if count]
+    more = sum(count > 0 for count in counts.values()) - len(shown)
     rest = [str(Text(pt="… e mais {n}", en="… and {n} more").format(n=more))] if more else []
-    return ", ".join([*told, *rest])
+    return ", ".join([*shown, *rest])
 
 
-def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, mends: bool) -> Text:
-    """Return what to do next with the one sheet of a report."""
+def _next_step(sheet: ValidatedSheet, options: Sequence[str], *, has_fixes: bool) -> Text:
+    """Return the next step for the only sheet of a report."""
     if sheet.resource is None:
         return Text(pt="A seguir: preencha a planilha.", en="Next: fill in the sheet.")
     file = sheet.file if sheet.fixes is None else sheet.fixes.file
-    told = " ".join(map(as_argument, [str(file), *options]))
-    if not sheet.errors and not mends:
+    arguments = " ".join(map(as_argument, [str(file), *options]))
+    if not sheet.errors and not has_fixes:
         return Text(
-            pt="A seguir: xlbridge upload {told}", en="Next: xlbridge upload {told}"
-        ).format(told=told)
-    if mends and sheet.fixes is None:
+            pt="A seguir: xlbridge upload {arguments}", en="Next: xlbridge upload {arguments}"
+        ).format(arguments=arguments)
+    if has_fixes and sheet.fixes is None:
         return Text(
-            pt="A seguir: xlbridge validate {told} --fix {copy}",
-            en="Next: xlbridge validate {told} --fix {copy}",
-        ).format(told=told, copy=_copy_of(file, Text(pt="corrigida", en="fixed")))
+            pt="A seguir: xlbridge validate {arguments} --fix {copy}",
+            en="Next: xlbridge validate {arguments} --fix {copy}",
+        ).format(arguments=arguments, copy=_copy_name(file, Text(pt="corrigida", en="fixed")))
     if all(finding.cell is None for one in sheet.with_children for finding in one.findings):
         return Text(
-            pt="A seguir: corrija o arquivo, depois: xlbridge validate {told}",
-            en="Next: correct the workbook, then: xlbridge validate {told}",
-        ).format(told=told)
+            pt="A seguir: corrija o arquivo, depois: xlbridge validate {arguments}",
+            en="Next: correct the workbook, then: xlbridge validate {arguments}",
+        ).format(arguments=arguments)
     return Text(
-        pt="A seguir: xlbridge validate {told} --annotate {copy} mostra cada célula na planilha",
-        en="Next: xlbridge validate {told} --annotate {copy} shows each cell in the workbook",
-    ).format(told=told, copy=_copy_of(file, Text(pt="marcada", en="marked")))
+        pt="A seguir: xlbridge validate {arguments} --annotate {copy} mostra cada célula na "
+        "planilha",
+        en="Next: xlbridge validate {arguments} --annotate {copy} shows each cell in the workbook",
+    ).format(arguments=arguments, copy=_copy_name(file, Text(pt="marcada", en="marked")))
 
 
-def _copy_of(file: Path, kind: Text) -> Text:
-    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (kind.pt, kind.en))
+def _copy_name(file: Path, suffix: Text) -> Text:
+    pt, en = (as_argument(f"{file.stem}-{word}.xlsx") for word in (suffix.pt, suffix.en))
     return Text(pt=pt, en=en)
 
 
@@ -187,50 +188,50 @@ def _group(group: Sequence[Finding], limit: int) -> Iterator[str]:
 def _cell(finding: Finding) -> str:
     if (value := finding.display_value) is None:
         return str(finding.cell)
-    shown = value[:_LONGEST_VALUE] + "…" * (len(value) > _LONGEST_VALUE)
+    shown = value[:_MAX_VALUE_LENGTH] + "…" * (len(value) > _MAX_VALUE_LENGTH)
     return f"{finding.cell}={quoted(shown)}"
 
 
-_MOST_FIXES = 20
+_MAX_FIXES = 20
 _FIX_EXAMPLES = 3
-_MOST_UNFIXED = 10
+_MAX_UNFIXED = 10
 
 
 def fixes_text(fixes: FixedCopy) -> Iterator[str]:
-    """Yield the lines that tell a person what was fixed; many are counted by column and rule, with
-    some examples."""
+    """Yield the lines about a fixed copy; many changes are counted by column and rule, with
+    examples."""
     changes = fixes.changes
-    head = Text(
-        pt="Corrigidas em {file}: {count}. O que segue é o que fica por corrigir.",
-        en="Fixed in {file}: {count}. What follows is what is left to fix.",
+    heading = Text(
+        pt="Corrigidas em {file}: {count}. A seguir, o que falta corrigir.",
+        en="Fixed in {file}: {count}. The remaining findings follow.",
     )
-    yield f"  ✎ {head.format(file=fixes.file, count=len(changes))}"
-    if len(changes) <= _MOST_FIXES:
+    yield f"  ✎ {heading.format(file=fixes.file, count=len(changes))}"
+    if len(changes) <= _MAX_FIXES:
         yield from (f"      {_change(change, column=True)}" for change in changes)
     else:
         groups: defaultdict[tuple[str | None, str], list[FixedCell]] = defaultdict(list)
         for change in changes:
             groups[change.finding.column_label, change.finding.kind.code].append(change)
-        for (column, code), alike in groups.items():
-            examples = ", ".join(map(_change, alike[:_FIX_EXAMPLES]))
-            more = len(alike) - _FIX_EXAMPLES
+        for (column, code), group in groups.items():
+            examples = ", ".join(map(_change, group[:_FIX_EXAMPLES]))
+            more = len(group) - _FIX_EXAMPLES
             rest = Text(pt=" … e mais {n}", en=" … and {n} more").format(n=more) if more > 0 else ""
-            yield f"      {column}  [{code}] ×{len(alike)}: {examples}{rest}"
+            yield f"      {column}  [{code}] ×{len(group)}: {examples}{rest}"
         yield f"      {Text(pt='Todas, com --format json', en='All of them: --format json')}"
-    cells: dict[tuple[str, str | None], list[str]] = {}
+    left: dict[tuple[str, str | None], list[str]] = {}
     for item in fixes.left:
-        place = str(item.reason), item.finding.column_label
-        cells.setdefault(place, []).append(item.finding.cell or "")
-    head = Text(pt="Fica como está", en="Left as it is")
-    for (reason, column), names in cells.items():
-        rest = f" … ({len(names)})" if len(names) > _MOST_UNFIXED else ""
-        yield f"      {head}: {column} {', '.join(names[:_MOST_UNFIXED])}{rest}: {reason}"
+        key = str(item.reason), item.finding.column_label
+        left.setdefault(key, []).append(item.finding.cell or "")
+    heading = Text(pt="Não foi alterado", en="Left unchanged")
+    for (reason, column), cells in left.items():
+        rest = f" … ({len(cells)})" if len(cells) > _MAX_UNFIXED else ""
+        yield f"      {heading}: {column} {', '.join(cells[:_MAX_UNFIXED])}{rest}: {reason}"
 
 
 def _change(change: FixedCell, *, column: bool = False) -> str:
     found = change.finding
-    place = f"{found.cell} {found.column_label}" if column else found.cell
-    return f"{place}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
+    address = f"{found.cell} {found.column_label}" if column else found.cell
+    return f"{address}: {quoted(found.display_value or '')} → {_fixed_value(change.new)}"
 
 
 def _fixed_value(value: CorrectedValue) -> str:

@@ -1,8 +1,8 @@
-"""The header of a mapped sheet: found again by its words, whatever their order, or told apart; and
-mappings that a person used, kept for each profile by resource and header.
+"""Search for the header of a mapping in a workbook; and used mappings, remembered for each profile
+by resource and header.
 
-A mapping is kept when a sheet was read by it, whole as the person wrote it. The next proposal goes
-by what is kept, and a sheet with the same header is offered the same mapping.
+A mapping file is remembered unchanged after a sheet was read with it. Later proposals use it, and
+it is offered for sheets with the same header.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from xlbridge.validation.headers.header_row import REMARK_HEADERS, SEARCHED_ROWS
 from xlbridge.validation.mapping.mapping_file import SheetMapping, read_mapping
 from xlbridge.workbook.read import SheetCells, WorkbookCells
 
-_MOST_NAMED = 8
+_MAX_NAMES = 8
 
 
 @dataclass(frozen=True)
-class HeaderPlaces:
+class HeaderCandidate:
     """A row of a sheet that may be the header of a mapping.
 
-    ``position`` is zero for Excel's row 1; ``known`` counts the wanted headers among its texts.
+    ``position`` is zero for Excel's row 1; ``known`` is the number of wanted headers in it.
     """
 
     cells: SheetCells
@@ -37,34 +37,34 @@ class HeaderPlaces:
     known: int
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The place among the sheet's columns of each header that is there once, by its key."""
+    def columns(self) -> Mapping[str, int]:
+        """Index of the column of each unique header, by its key."""
         keys = list(map(header_key, self.texts))
-        counted = Counter(keys)
-        return {key: place for place, key in enumerate(keys) if key and counted[key] == 1}
+        counts = Counter(keys)
+        return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
     def changes(self, header: Sequence[str]) -> tuple[list[str], list[str]] | None:
-        """Return the headers that are gone and those that are new, None where all are there."""
+        """Return the missing and the new headers, None if nothing has changed."""
         wanted = Counter(map(header_key, header))
-        there = Counter(key for text in self.texts if (key := header_key(text)))
-        gone = _named(header, wanted - there)
-        new = _named(self.texts, there - wanted)
+        present = Counter(key for text in self.texts if (key := header_key(text)))
+        missing = _with_keys(header, wanted - present)
+        new = _with_keys(self.texts, present - wanted)
         new = [text for text in new if header_key(text) not in REMARK_HEADERS]
-        return (gone, new) if gone or new else None
+        return (missing, new) if missing or new else None
 
 
 def header_texts(cells: SheetCells, position: int) -> list[str]:
-    """Return the texts of a header row, empty where a cell is."""
+    """Return the texts of the cells of a header row."""
     return [display(value).strip() for value in cells.row(position)]
 
 
 def find_header(
     path: Path, mapping: SheetMapping, workbook: WorkbookCells, sheet: str | None
-) -> HeaderPlaces:
-    """Return where the header of a mapping stands.
+) -> HeaderCandidate:
+    """Return the row with the header of a mapping; the order of columns may differ.
 
-    The columns may stand in another order. Raises ``UsageError`` where the workbook has no visible
-    sheet, more than one sheet with that header and data, or where the header has changed.
+    Raises ``UsageError`` if more than one sheet has that header and data, no sheet has a similar
+    one, or the header has changed.
     """
     wanted = Counter(map(header_key, mapping.header))
     best = [_best_row(cells, wanted) for cells in workbook.sheets]
@@ -76,7 +76,7 @@ def find_header(
                 pt="Mais de uma planilha tem o cabeçalho do mapeamento: {sheets}.",
                 en="More than one sheet has the header of the mapping: {sheets}.",
             ).format(sheets=list_sheet_names([row.cells.name for row in filled])),
-            Text(pt="Diga qual com --sheet.", en="Say which with --sheet."),
+            Text(pt="Informe qual com --sheet.", en="Choose one with --sheet."),
         )
     if same:
         return (filled or same)[0]
@@ -97,33 +97,33 @@ def find_header(
     raise _changed(path, mapping, nearest)
 
 
-def _named(texts: Iterable[str], keys: Counter[str]) -> list[str]:
-    """Return the texts with some keys, each as often as its key."""
-    left, named = Counter(keys), []
+def _with_keys(texts: Iterable[str], keys: Counter[str]) -> list[str]:
+    """Return the texts with the given keys, each as often as its key."""
+    left, found = Counter(keys), []
     for text in texts:
         if left[header_key(text)] > 0:
             left[header_key(text)] -= 1
-            named.append(text)
-    return named
+            found.append(text)
+    return found
 
 
-def _best_row(cells: SheetCells, wanted: Counter[str]) -> HeaderPlaces | None:
-    """Return the first of the rows with the most of the wanted headers."""
-    best: HeaderPlaces | None = None
+def _best_row(cells: SheetCells, wanted: Counter[str]) -> HeaderCandidate | None:
+    """Return the first row with the most wanted headers."""
+    best: HeaderCandidate | None = None
     for position in range(min(cells.height, SEARCHED_ROWS)):
         texts = header_texts(cells, position)
         known = (wanted & Counter(map(header_key, texts))).total()
         if best is None or known > best.known:
-            best = HeaderPlaces(cells, position, texts, known)
+            best = HeaderCandidate(cells, position, texts, known)
     return best
 
 
 def _listed(headers: Sequence[str]) -> str:
-    named = ", ".join(quoted(header) for header in headers[:_MOST_NAMED])
-    return named + (" …" if len(headers) > _MOST_NAMED else "")
+    names = ", ".join(quoted(header) for header in headers[:_MAX_NAMES])
+    return names + (" …" if len(headers) > _MAX_NAMES else "")
 
 
-def _changed(path: Path, mapping: SheetMapping, row: HeaderPlaces) -> UsageError:
+def _changed(path: Path, mapping: SheetMapping, row: HeaderCandidate) -> UsageError:
     gone, new = row.changes(mapping.header) or ([], [])
     gone_text = Text(pt=" Faltam: {names}.", en=" Missing: {names}.").format(names=_listed(gone))
     new_text = Text(pt=" São novas: {names}.", en=" New: {names}.").format(names=_listed(new))
@@ -151,20 +151,20 @@ def _changed(path: Path, mapping: SheetMapping, row: HeaderPlaces) -> UsageError
 
 
 def remember_mapping(folder: Path, mapping: SheetMapping) -> Path:
-    """Keep a mapping that a sheet was read by, in place of one for the same header.
+    """Copy a used mapping file to ``folder``, replacing one for the same header; return the copy.
 
-    Return the kept file. Raises ``UsageError`` when it cannot be written.
+    Raises ``UsageError`` if it cannot be written.
     """
     keys = sorted(map(header_key, mapping.header))
     digest = hashlib.blake2b("\0".join(keys).encode(), digest_size=6).hexdigest()
-    kept = folder / f"{mapping.resource}-{digest}.yaml"
-    if kept != mapping.path:
-        write_private(kept, mapping.path.read_text(encoding="utf-8-sig"))
-    return kept
+    copy = folder / f"{mapping.resource}-{digest}.yaml"
+    if copy != mapping.path:
+        write_private(copy, mapping.path.read_text(encoding="utf-8-sig"))
+    return copy
 
 
 def remembered_mappings(folder: Path) -> list[SheetMapping]:
-    """Return the mappings that are kept, the latest last; files that are mistaken are left out."""
+    """Return the remembered mappings, the latest last, without invalid files."""
     found = []
     for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stat().st_mtime, path.name)):
         try:
@@ -177,7 +177,7 @@ def remembered_mappings(folder: Path) -> list[SheetMapping]:
 def mapping_for(
     workbook: WorkbookCells, mappings: Sequence[SheetMapping], resource: str | None
 ) -> SheetMapping | None:
-    """Return the latest mapping whose header stands in a sheet of a workbook."""
+    """Return the latest mapping whose header is in a sheet of a workbook."""
     headers = [
         Counter(key for text in header_texts(cells, position) if (key := header_key(text)))
         for cells in workbook.sheets
