@@ -1,11 +1,11 @@
-"""Steps of an analyst from a sheet of the house to its last row in the system: played and counted.
+"""Count the steps of an analyst from a foreign sheet to its last row in the system.
 
 Usage: python benchmarks/analyst_steps.py
 
-The sheet has the headers of another system, documents and names in place of codes, one impossible
-date and one client who is inactive. It goes up in three ways against the embedded sandbox:
-with its headers and codes typed anew, as without mappings; with a mapping that is proposed for it;
-with the one that was saved last month. A step is a command, or a cell or line that a person types.
+The sheet has the headers of another system, documents and names instead of codes, one impossible
+date and one inactive client. It is sent in three ways against the embedded sandbox: with headers
+and codes typed anew, with a proposed mapping, and with the mapping saved last month. A step is a
+command, or a cell or line that a person types.
 """
 
 import os
@@ -35,7 +35,7 @@ _CLIENTS = {
 }
 """Clients of the practice company by document, with their codes; the last one is inactive."""
 _ACTIVE = "59.645.304/0001-59"
-"""The client that is meant in place of the inactive one."""
+"""The client to use instead of the inactive one."""
 _CENTRES = {"Comercial": "01.001", "Logística": "01.003"}
 _RESOURCE_NAMES = {
     "Filial": "codigoDaFilial",
@@ -54,7 +54,7 @@ _ROWS = 12
 
 
 def write_house_sheet(path: Path, prefix: str) -> None:
-    """Write the sheet as the other system gives it; ``prefix`` tells its documents apart."""
+    """Write the foreign sheet; ``prefix`` distinguishes its documents."""
     book = Workbook()
     sheet = book.worksheets[0]
     sheet.title = "Títulos"
@@ -91,7 +91,7 @@ class Story:
         return len(self.commands) + len(self.edits)
 
     def command(self, *arguments: str, code: int = 0) -> str:
-        """Run a command, which has to end with the code; return what it told."""
+        """Run a command that must end with the exit code; return its output."""
         self.commands.append(arguments[0])
         done = self.run(*arguments)
         if done.returncode != code:
@@ -99,7 +99,7 @@ class Story:
         return done.stdout + done.stderr
 
     def type_cells(self, file: str, cells: Mapping[tuple[int, int], object]) -> None:
-        """Type into cells of a workbook, each an edit."""
+        """Type into cells of a workbook; each is an edit."""
         book = load_workbook(self.folder / file)
         for (row, column), value in cells.items():
             book.worksheets[0].cell(row, column, value)
@@ -125,7 +125,7 @@ class Story:
 
 
 def retype(story: Story) -> None:
-    """Play it as without mappings: headers, clients, centres and branch are typed anew."""
+    """Type headers, clients, centres and branch anew, without a mapping."""
     write_house_sheet(story.folder / "velho.xlsx", "V")
     story.command("template", "contasreceber")
     places = {header: number for number, header in enumerate(_HEADER, start=1)}
@@ -152,7 +152,7 @@ def _replace_all(story: Story, file: str, old: object, new: object) -> None:
 
 
 def propose(story: Story) -> None:
-    """Play it with a mapping that is proposed, and corrected where only a person knows."""
+    """Use a proposed mapping, corrected where only a person knows."""
     write_house_sheet(story.folder / "novo.xlsx", "N")
     story.command("map", "novo.xlsx", "--resource", "contasreceber", "-o", "titulos.yaml")
     story.replace_line("titulos.yaml", "Matriz São Paulo: '?'", "Matriz São Paulo: 1")
@@ -160,7 +160,7 @@ def propose(story: Story) -> None:
 
 
 def reuse(story: Story) -> None:
-    """Play it with the mapping of last month."""
+    """Use last month's mapping."""
     write_house_sheet(story.folder / "outubro.xlsx", "S")
     story.send("outubro.xlsx", _ACTIVE, "--map", "titulos.yaml")
 
@@ -171,7 +171,7 @@ WAYS: Sequence[Way] = (
     ("a proposed mapping", propose),
     ("the saved mapping", reuse),
 )
-"""Ways, in the order in which they are played: the last one takes the mapping of the second."""
+"""Ways in the order they are played: the last one uses the mapping of the second."""
 
 
 def play(run: Run, folder: Path, ways: Sequence[Way] = WAYS) -> dict[str, Story]:

@@ -1,4 +1,4 @@
-"""Receivable sheets with known bad cells, for the benchmarks and for the tests of exactness."""
+"""Receivable sheets with known bad cells, for benchmarks and accuracy tests."""
 
 import random
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _DAMAGE = {
 
 @dataclass(frozen=True, slots=True)
 class BadSheet:
-    """A written sheet: its file, and the cells in it that are wrong."""
+    """A written sheet: its file and its bad cells."""
 
     path: Path
     bad_cells: frozenset[str]
@@ -49,10 +49,10 @@ class BadSheet:
 def write_sheet(
     path: Path, rows: int, bad_share: float, seed: int = 7, *, shared_texts: bool = False
 ) -> BadSheet:
-    """Write ``rows`` receivables in which about ``bad_share`` of the cells are damaged.
+    """Write ``rows`` receivables with about ``bad_share`` of the cells damaged.
 
-    Wrong due dates never make a second finding: only one of a row's two dates is damaged. Texts
-    stand in their cells, or with ``shared_texts`` in a part of their own, where Excel writes them.
+    Only one of a row's two dates is damaged, so a wrong due date causes a single finding. Texts are
+    inline, or with ``shared_texts`` in the shared string table, as Excel writes them.
     """
     rng = random.Random(seed)
     bad: set[str] = set()

@@ -1,9 +1,9 @@
-"""Many workbooks validated by one process, by two, and by a Dask cluster of two workers.
+"""Validate many workbooks with one process, two processes, and a Dask cluster of two workers.
 
 Usage: python benchmarks/batch.py [FILES [ROWS]] [--runs RUNS]
 
-FILES sheets (40 unless told) of ROWS × 12 cells (25,000), 1 % of them bad. The reports must be the
-same to the byte. Needs the extra ``dask``.
+FILES (default 40) sheets of ROWS (25,000) × 12 cells, 1 % of them bad. The reports must be
+identical. Needs the extra ``dask``.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _PATIENCE = 60
 
 
 def main() -> None:
-    """Print the costs, the ratios, the memory, and whether the reports are the same."""
+    """Print costs, ratios, memory, and whether the reports are identical."""
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="?", type=int, default=40)
     parser.add_argument("rows", nargs="?", type=int, default=25_000)
@@ -79,7 +79,7 @@ def _same(place: Path, names: Mapping[str, object]) -> bool:
 
 @contextmanager
 def _cluster(place: Path) -> Iterator[tuple[str, list[int]]]:
-    """Start a scheduler and two workers of one thread on loopback; end them afterwards."""
+    """Start a scheduler and two single-threaded workers on loopback; stop them afterwards."""
     log = place / "cluster.log"
     with log.open("wb") as told:
 
@@ -109,7 +109,7 @@ def _awaited(log: Path, pattern: str) -> str:
 
 
 def _greatest_memory(pid: int) -> float:
-    """Return the greatest memory that a process had so far, in MB; 0 where it cannot be told."""
+    """Return the peak memory of a process in MB, 0 if unknown."""
     try:
         status = Path(f"/proc/{pid}/status").read_text("ascii")
     except OSError:

@@ -1,7 +1,7 @@
-"""How many calls a capped listing takes, against who knew when every client was updated.
+"""Count the calls that a capped listing takes, relative to the fewest possible.
 
-Prints, for each distribution of ``update_times.py``, the calls as a multiple of the fewest: the
-mean and the greatest of some draws, and how many of the calls were full. Pure computation.
+Prints, for each distribution of ``update_times.py``, the mean and the maximum of that ratio over
+some draws, and the number of full answers. Pure computation.
 """
 
 import sys

@@ -1,12 +1,12 @@
-"""Orders with their items in child sheets against flat sheets of as many cells, in one run.
+"""Compare validating orders with child sheets and flat sheets with as many cells.
 
 Usage: python benchmarks/child_sheets.py [ORDERS] [--runs RUNS] [--bad PERCENT]
 
-ORDERS (20,000 unless told) orders of four or five items each, every third with two instalments,
-are validated, and flat sheets with as many cells, written in the same way: receivables in rows of
-twelve, a third of them texts, and stock entries in rows of four, one of them a document that
-several rows have, as items have their key. The commands take turns. Printed are seconds, processor
-seconds and memory of whole processes, and processor time for a million cells. Nothing is asserted.
+Validates ORDERS (default 20,000) with four or five items each, every third with two instalments,
+and flat sheets written in the same way: receivables with rows of twelve cells, a third of them
+texts, and stock entries with rows of four, one a document shared by several rows. Commands take
+turns. Prints seconds, processor seconds and memory of whole processes, and the processor time per
+million cells. Asserts nothing.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _FIRST_DAY = datetime(2026, 1, 1)
 
 
 def main() -> None:
-    """Print what a cell costs in either form."""
+    """Print the cost of a cell in each form."""
     parser = argparse.ArgumentParser()
     parser.add_argument("orders", nargs="?", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=3)
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _write_orders(path: Path, count: int, bad: float) -> int:
-    """Write orders and their lists; return how many cells are filled."""
+    """Write orders and their lists; return the number of filled cells."""
     rng = random.Random(7)
     filled = 0
     with xlsxwriter.Workbook(path) as book:

@@ -1,9 +1,9 @@
-"""An export of sales orders against the usual pipeline on the same answers, whole processes.
+"""Compare an export of sales orders with the usual pipeline on the same answers.
 
 Usage: python benchmarks/export.py [ORDERS] [--alone] [--runs N]
 
-ORDERS (20,000 unless told) are exported N (5) times, of which the median is printed, and with 1, 2
-and 4 calls at once; the usual pipeline once, as it takes minutes: not at all with ``--alone``.
+Exports ORDERS (default 20,000) N (5) times and prints the median, also with 1, 2 and 4 calls at
+once. The usual pipeline takes minutes, so it runs once, or not at all with ``--alone``.
 """
 
 import argparse
@@ -31,7 +31,7 @@ XLSXWRITER = "json_normalize + to_excel (xlsxwriter)"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process and its helpers took: wall and processor seconds, peak memory in MB."""
+    """Wall and processor seconds of a process and its helpers, peak memory in MB."""
 
     wall: float
     processor: float
@@ -39,9 +39,9 @@ class Cost:
 
 
 def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
-    """Run a command and return what it took, by the operating system's own account.
+    """Run a command and return its cost as the operating system accounts for it.
 
-    Its memory is looked at 50 times a second.
+    Memory is sampled 50 times a second.
     """
     begun = time.perf_counter()
     # An installed program is compiled once, not with each command.
@@ -61,8 +61,10 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
 
 @contextmanager
 def recorded_orders(folder: Path, orders: int) -> Iterator[tuple[list[str], dict[str, str], Cost]]:
-    """Yield the command of an export whose answers were recorded, and its environment; and what it
-    took while they were, from a sandbox of as many orders, in thousands of two."""
+    """Yield the command and environment of an export from recorded answers, and its recording cost.
+
+    The answers come from a sandbox seeded with the orders, in steps of two thousand.
+    """
     folder.mkdir(exist_ok=True)
     environment = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en"}
     # To fill a large database, and to answer from it, may take longer than a user would wait.
@@ -92,7 +94,7 @@ def _median(costs: list[Cost]) -> Cost:
 
 
 def main() -> None:
-    """Print what each takes, and the ratios."""
+    """Print the costs and their ratios."""
     parser = argparse.ArgumentParser()
     parser.add_argument("orders", nargs="?", type=int, default=20_000)
     parser.add_argument("--alone", action="store_true")

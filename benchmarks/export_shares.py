@@ -1,6 +1,6 @@
-"""Where an export's processor time goes, step by step, in one process of its own answers.
+"""Measure the processor time of each step of an export, in one process.
 
-Usage: python benchmarks/export_shares.py [ORDERS]      (20,000 unless told)
+Usage: python benchmarks/export_shares.py [ORDERS]      (default 20,000)
 """
 
 import sys
@@ -22,7 +22,7 @@ from xlbridge.resources import load_catalogue
 
 
 class Steps:
-    """Processor seconds of functions, each without those that it calls and that are timed too."""
+    """Processor seconds of functions, without those of other timed functions they call."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()

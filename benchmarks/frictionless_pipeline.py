@@ -1,4 +1,4 @@
-"""frictionless judging the same sheet, reporting all errors.
+"""Validate the same sheet with frictionless, reporting all errors.
 
 Usage: python benchmarks/frictionless_pipeline.py FILE
 """
@@ -49,7 +49,7 @@ SCHEMA = Schema.from_descriptor(
 
 
 def main() -> None:
-    """Judge the file and print how many errors frictionless lists."""
+    """Validate the file and print the number of errors."""
     with system.use_context(trusted=True):  # or it refuses an absolute path
         report = Resource(path=sys.argv[1], schema=SCHEMA).validate(limit_errors=10**9)
     for kind, note, row in report.flatten(["type", "note", "rowNumber"]):

@@ -1,13 +1,13 @@
-"""The page: its warm server's answers to edits, and a large sheet in a real browser.
+"""Measure the page: the warm server's answers to edits, and a large sheet in a real browser.
 
-Usage: python benchmarks/page.py [ROWS] [--bad PERCENT] [--server]. Nothing is asserted.
+Usage: python benchmarks/page.py [ROWS] [--bad PERCENT] [--server]
 
-First the server, asked as the page asks it: with a sheet of 20 rows and one of ROWS (100,000 unless
-told), how long it takes to answer the drop, the edit of one cell, in turn in each column, a pasted
-block, one of a fifth of the rows, and the whole sheet read by another convention. Then, without
-``--server``, ROWS in Chromium, which has to be on the path, beside ``xlbridge validate`` in the
-same run: from the drop to the first coloured rows, to the rows around a far jump, and from a key to
-the rechecked cell; and the memory of the server. Needs the extra ``dev``.
+First the server, with a sheet of 20 rows and one of ROWS (default 100,000): opening the file,
+editing one cell in each column in turn, pasting a small block and one of a fifth of the rows, and
+rereading the sheet by another convention. Then, without ``--server``, ROWS in Chromium, which must
+be on the path, next to ``xlbridge validate`` in the same run: from the drop to the first coloured
+rows, to the rows of a distant scroll, and from a key to the validated cell; and the server's
+memory. Needs the extra ``dev``. Asserts nothing.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _PATIENCE_MS = 120_000
 
 @contextmanager
 def running_page(home: Path) -> Iterator[tuple[str, int]]:
-    """Run ``xlbridge ui`` in a home of its own; its launch link and process are given."""
+    """Run ``xlbridge ui`` in its own home; yield its launch link and process."""
     ready = home / "ready.json"
     environment = os.environ | {"XLBRIDGE_HOME": str(home), "XLBRIDGE_LANG": "en"}
     command = [sys.executable, "-m", "xlbridge", "ui", "--no-browser", "--ready-file", ready]
@@ -53,14 +53,14 @@ def running_page(home: Path) -> Iterator[tuple[str, int]]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long some work takes."""
+    """Return the duration of a call."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
 
 
 def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
-    """Print how long the server takes to answer what is done with a sheet, once it is warm."""
+    """Print the times of the warm server for each action on a sheet."""
     parts = urlsplit(link)
     origin = f"{parts.scheme}://{parts.netloc}"
     with httpx.Client(
@@ -86,14 +86,14 @@ def measure_server(link: str, pid: int, path: Path, rows: int) -> None:
 
 
 class Asked:
-    """The server, asked as the page asks it, and what its process takes for that."""
+    """The server with its process, called as the page calls it."""
 
     def __init__(self, server: httpx.Client, pid: int) -> None:
         self._server = server
         self._pid = pid
 
     def post(self, request: str, **given: Any) -> None:
-        """Send a request that has to succeed."""
+        """Send a request that must succeed."""
         self._server.post(f"/api/{request}", **given).raise_for_status()
 
     def edit(self, row: int, column: int, texts: list[list[str]]) -> None:
@@ -106,7 +106,7 @@ class Asked:
         self.post("edit", json=cells)
 
     def times(self, label: str, requests: list[Callable[[], None]]) -> None:
-        """Print how long each of some requests takes, and the server's processor time for one."""
+        """Print the duration of each request and the server's processor time for one."""
         before = processor_seconds(self._pid)
         taken = [1_000 * seconds(request) for request in requests]
         processor = 1_000 * (processor_seconds(self._pid) - before) / len(requests)
@@ -123,7 +123,7 @@ def validate(path: Path) -> None:
 
 
 def first_rows(tab: Page, path: Path) -> None:
-    """Drop the sheet, and wait for coloured rows."""
+    """Drop the sheet and wait for coloured rows."""
     tab.set_input_files('[data-testid="drop"]', path)
     tab.locator("#to-mend:enabled").wait_for()
     tab.locator("#to-mend").click()
@@ -131,21 +131,21 @@ def first_rows(tab: Page, path: Path) -> None:
 
 
 def jump(tab: Page, share: float, rows: int) -> None:
-    """Scroll to a share of the sheet's height, and wait for the rows there."""
+    """Scroll to a fraction of the sheet's height and wait for the rows there."""
     at = int(share * rows)
     tab.evaluate("top => { document.getElementById('grid').scrollTop = top; }", at * 28)
     tab.locator(f'[data-cell="A{at + 5}"]').wait_for()
 
 
 def edit(tab: Page, row: int) -> None:
-    """Type a wrong value into a cell, and wait for its colour."""
+    """Type a wrong value into a cell and wait for its colour."""
     tab.keyboard.type("wrong")
     tab.keyboard.press("Enter")
     tab.locator(f'[data-cell="B{row}"].error').wait_for()
 
 
 def memory_mb(pid: int) -> float:
-    """Return the resident memory of a process in MB, where the system tells it."""
+    """Return the resident memory of a process in MB, if the system reports it."""
     status = Path(f"/proc/{pid}/status")
     lines = status.read_text("utf-8").splitlines() if status.exists() else []
     return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))

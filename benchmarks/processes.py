@@ -1,4 +1,4 @@
-"""Timing whole processes against one another, in turn, in one run."""
+"""Time whole processes against each other, in turn, in one run."""
 
 import os
 import statistics
@@ -15,12 +15,11 @@ _EVERY = 0.02
 
 @dataclass(slots=True)
 class Cost:
-    """What a command took: seconds by the clock in each run, the greatest memory in MB.
+    """Wall seconds of a command in each run, and its peak memory in MB.
 
-    The memory is that of the process and its helpers together, looked at 50 times a second during
-    the first run, which is timed only where there is no other; None where the system does not tell.
-    ``processor_runs`` are the seconds of processor time that they took together: on a machine with
-    other things to do, the clock tells of those as well.
+    Memory is that of the process and its helpers, sampled 50 times a second during the first run,
+    which is timed only if it is the only one; None if the system does not report it.
+    ``processor_runs`` are their processor seconds, which do not depend on other load.
     """
 
     runs: list[float] = field(default_factory=list)
@@ -59,13 +58,13 @@ def medians(commands: Mapping[str, Sequence[str]], runs: int) -> dict[str, float
 
 
 def print_ratios(taken: Mapping[str, float], unit: str) -> None:
-    """Print each command's time, and how many times that of ``unit`` it is."""
+    """Print each command's time, absolute and relative to ``unit``."""
     for name, seconds in taken.items():
         print(f"{name:45} {seconds:8.3f} s  {seconds / taken[unit]:7.2f} x")
 
 
 def _processor_seconds() -> float:
-    """Return what all commands that have ended took, with their helpers."""
+    """Return the processor seconds of all ended commands and their helpers."""
     ended = os.times()
     return ended.children_user + ended.children_system
 
@@ -92,7 +91,7 @@ def _end(name: str, process: "subprocess.Popen[bytes]") -> None:
 
 
 class _Peak:
-    """Looks at the memory of a process and its helpers until it is told to end."""
+    """Samples the memory of a process and its helpers until stopped."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -112,14 +111,14 @@ class _Peak:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return what a process took so far, 0 where the system does not tell."""
+    """Return the processor seconds of a process so far, 0 if unknown."""
     stat = Path(f"/proc/{pid}/stat")
     fields = stat.read_text("utf-8").rpartition(")")[2].split() if stat.exists() else ["0"] * 13
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:
-    """Return the resident bytes of a process and its descendants, 0 where none can be told."""
+    """Return the resident bytes of a process and its descendants, 0 if unknown."""
     folder = Path(f"/proc/{pid}")
     try:
         pages = int((folder / "statm").read_text().split()[1])

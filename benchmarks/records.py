@@ -1,16 +1,14 @@
-"""Orders with items created one by one, against a plain sequential loop of httpx posts, in one run.
+"""Compare creating orders one by one with a plain sequential loop of httpx posts.
 
 Usage: python benchmarks/records.py [ORDERS]
 
-ORDERS (600 unless told) orders of three items are created by ``Connection.upload``, with the plan,
-the journal and the verdict, 1 and 4 at once, and as many by the loop: first by a sandbox that takes
-50 ms for an answer, then, three times in turn, by one without that delay. Printed are the medians
-of orders per second and of their ratio to the loop of the same turn, the processor time of client
-and sandbox per order, and which share of an upload the journal takes: the time in all statements
-and commits of its file. Then as many orders, and ``--most``
-(10,000 unless told), are uploaded by a process of their own each, and the peak of its memory is
-printed, with the peaks that validating the sheet and planning it had reached before. Nothing is
-asserted.
+``Connection.upload`` creates ORDERS (default 600) of three items with plan, journal and verdict, 1
+and 4 at once, and the loop creates as many: first with a sandbox that takes 50 ms per answer, then,
+three times in turn, with one without delay. Prints the medians of orders per second and of their
+ratio to the loop of the same turn, the processor time of client and sandbox per order, and the
+journal's share of an upload (time in its statements and commits). Then as many orders, and
+``--most`` (10,000), are uploaded by separate processes, whose peak memory is printed after
+validating, after planning and at the end. Asserts nothing.
 """
 
 import argparse
@@ -39,7 +37,7 @@ import xlbridge as xb
 from xlbridge.files import LocalDatabase
 
 _TURNS = {0.05: 1, 0.0: 3}
-"""How often all are compared, by the delay of answers in seconds."""
+"""Repetitions of the comparison, by the delay of answers in seconds."""
 
 _WAYS = (1, 4)
 _PATH = "/v2/faturamento/pedido"
@@ -47,7 +45,7 @@ _PRODUCTS = 3
 
 
 def main() -> None:
-    """Print what orders cost, by one call each."""
+    """Print the cost of orders created one by one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("orders", nargs="?", type=int, default=600)
     parser.add_argument("--most", type=int, default=10_000)
@@ -103,7 +101,7 @@ def _tell(name: str, done: "list[_Done]", loops: "list[_Done]") -> None:
 
 
 def _loop(http: httpx.Client, whose: int, items: list[Any], count: int) -> "_Done":
-    """Create orders one after another, and return what it took."""
+    """Create orders one after another; return the cost."""
     spent = _Spent()
     for number in range(count):
         order = {"codigoDaFilial": 1, "codigoDoCliente": whose, "observacao": f"Laço {number}"}
@@ -112,7 +110,7 @@ def _loop(http: httpx.Client, whose: int, items: list[Any], count: int) -> "_Don
 
 
 def _registries(http: httpx.Client) -> tuple[int, list[Any]]:
-    """Create what orders name; return the code of the client and the items."""
+    """Create what orders refer to; return the client code and the items."""
     client = _created(http, "/v2/cliente", nomeComercial="Ana", cnpj="11222333000181")
     names = [f"Parafuso {place}" for place in range(_PRODUCTS)]
     products = [_created(http, "/v2/produto", descricaoDoProduto=name) for name in names]
@@ -128,7 +126,7 @@ def _item(product: int) -> dict[str, Any]:
 
 
 def _workbook(path: Path, client: int, items: list[Any], count: int, name: str) -> Path:
-    """Write the sheets of the orders, which no other upload has."""
+    """Write a workbook of orders that no other upload contains."""
     names = list(items[0])
     with xlsxwriter.Workbook(path) as book:
         orders, products = book.add_worksheet("pedido"), book.add_worksheet("produtos")
@@ -144,9 +142,9 @@ def _workbook(path: Path, client: int, items: list[Any], count: int, name: str) 
 
 @dataclass(frozen=True)
 class _Done:
-    """Orders that were created: how many a second, the processor seconds of client and sandbox for
-    each, the journal's share of the time; the peaks of the process's memory in MB, once their sheet
-    was validated, planned, and at the end."""
+    """Created orders: rate per second, processor seconds of client and sandbox per order,
+    share of the journal; peak memory in MB after validating, after planning and at the end.
+    """
 
     rate: float
     client: float
@@ -158,7 +156,7 @@ class _Done:
 
 
 class _Spent:
-    """Time that is spent from its making on."""
+    """Time spent since its creation."""
 
     def __init__(self) -> None:
         self._begun = self._now()
@@ -176,7 +174,7 @@ class _Spent:
 
 
 class _Journal:
-    """Time that this process has spent in the statements and commits of its databases."""
+    """Time this process has spent in the statements and commits of its databases."""
 
     seconds = 0.0
 
@@ -202,7 +200,7 @@ class _Journal:
 
 
 def _upload(path: Path, count: int, at_once: int) -> _Done:
-    """Create orders by an upload, and return what it took."""
+    """Create orders by an upload; return the cost."""
     _Journal.measure()
     report = xb.validate(path)
     validated = _peak()

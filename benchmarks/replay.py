@@ -1,4 +1,4 @@
-"""A server that gives recorded answers back as they were, so that only the client's time counts."""
+"""Server of recorded answers, so that only the client's time counts."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ import httpx
 
 
 class Recorder:
-    """Passes calls on to a system, keeps the answers as files, and gives them back later."""
+    """Forwards calls to a system, stores the answers as files, and replays them."""
 
     def __init__(self, folder: Path, base_url: str) -> None:
         self.folder = folder
@@ -47,7 +47,7 @@ class Recorder:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, path: str, headers: dict[str, str]) -> bytes:
-        """Return the answer to a GET, from the system the first time, from a file afterwards."""
+        """Return the answer to a GET: from the system the first time, then from a file."""
         if path not in self.recorded:
             token = {"Authorization": headers["Authorization"]}
             content = httpx.get(self.base_url + path, headers=token, timeout=300).content

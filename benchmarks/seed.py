@@ -1,8 +1,8 @@
-"""How long ``xlbridge sandbox --seed demo --scale N`` takes to fill a new database and answer.
+"""Measure how long ``xlbridge sandbox --seed demo --scale N`` takes to fill a new database.
 
 Usage: python benchmarks/seed.py [SCALE [DATABASE]]
 
-The default is scale 50, 100,000 sales orders, in an SQLite file of its own. DATABASE must be new.
+The default is scale 50, 100,000 sales orders, in a new SQLite file. DATABASE must be new.
 """
 
 import os
@@ -23,7 +23,7 @@ _SHOWN = ("sales_orders", "sales_order_items", "sales_order_installments", "rece
 
 
 def main() -> None:
-    """Print the seconds, the greatest memory, and how many records there are."""
+    """Print the seconds, the peak memory and the number of records."""
     scale = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     with tempfile.TemporaryDirectory() as folder:
         database = sys.argv[2] if len(sys.argv) > 2 else str(Path(folder) / "seeded.db")
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def fill_database(folder: Path, database: str, scale: int) -> float:
-    """Seed a new database, and return the seconds until a sandbox answers."""
+    """Seed a new database; return the seconds until the sandbox answers."""
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database]
     command += ["--scale", str(scale), "--ready-file", str(ready)]

@@ -1,8 +1,8 @@
-"""How long commands take to start, against Python and click alone.
+"""Measure the start of commands, relative to Python and click alone.
 
 Usage: python benchmarks/startup.py [RUNS]
 
-Nothing is configured, in a home of its own, and no command has anything to do.
+Nothing is configured, the home is new, and no command has anything to do.
 """
 
 import os

@@ -1,14 +1,13 @@
-"""Pictures of what keeps the processes of a command busy, step by step.
+"""Draw what keeps the processes of a command busy, step by step.
 
 Usage: python benchmarks/timeline.py [FOLDER [ROWS [NAME ...]]]
 
-Runs ``validate`` on a sheet of ROWS (100,000 unless told) with 1 % bad cells, ``upload`` of a fifth
-as many new titles through the queue of a sandbox, and ``export`` of as many orders, whose answers
-were recorded, or those of them that are named; writes ``timeline-validate.svg`` and the like into
-FOLDER (docs/images), and prints what each process took, and its share of the whole. Each lane is
-a process. From left to right pass the processor seconds of all together, not those of the clock:
-the picture is the same where the machine has other things to do. A bar as high as its lane is all
-that was done then; where bars of two lanes stand above each other, both worked. Linux only.
+Runs ``validate`` on a sheet of ROWS (default 100,000) with 1 % bad cells, ``upload`` of a fifth as
+many new titles through the queue of a sandbox, and ``export`` of as many orders from recorded
+answers, or only those named. Writes ``timeline-validate.svg`` and so on into FOLDER (docs/images)
+and prints the processor time and share of each process. Each lane of a picture is a process. The
+horizontal axis is the processor time of all processes together, so other load does not matter. A
+bar as high as its lane means that only this process worked. Linux only.
 """
 
 import os
@@ -33,13 +32,13 @@ _COLOURS = ("#1f6f8b", "#c2571a", "#5b7f2b", "#7a4b94", "#8a6d1f")
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Names of processes, and the processor seconds of each that was there at one look or more."""
+    """Names of processes, and the processor seconds of each at every sample."""
 
     names: dict[int, str]
     looks: list[dict[int, float]]
 
     def taken(self, pid: int) -> float:
-        """Return what a process took in all."""
+        """Return the total processor time of a process."""
         of_it = [look[pid] for look in self.looks if pid in look]
         return of_it[-1] - of_it[0]
 
@@ -47,7 +46,7 @@ class Timeline:
 def watch(
     command: Sequence[str], environment: Mapping[str, str], beside: Mapping[str, int]
 ) -> Timeline:
-    """Run a command; return what its processes took, and those that run ``beside`` it anyway."""
+    """Run a command; return the timeline of its processes and of those ``beside`` it."""
     timeline = Timeline({}, [])
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -114,7 +113,7 @@ def draw(title: str, timeline: Timeline) -> str:
 
 
 def _steps(timeline: Timeline) -> Iterator[dict[int, float]]:
-    """Yield what each process took from one moment to the next, about a hundred of them."""
+    """Yield the processor time of each process between about a hundred moments."""
     least = sum(map(timeline.taken, timeline.names)) / 100
     last = dict(timeline.looks[0])
     for look in timeline.looks:

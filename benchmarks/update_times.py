@@ -1,6 +1,6 @@
-"""When the clients of a system were last updated, for the benchmarks and the tests of windows.
+"""Update times of clients, for the benchmarks and tests of windows.
 
-Moments are whole minutes; a client each.
+Times are whole minutes, one per client.
 """
 
 from bisect import bisect_left
@@ -14,23 +14,23 @@ from xlbridge.client.listings import MINUTE, Window, WindowSplitter
 FIRST = datetime(2005, 1, 1)
 DAY = 24 * 60
 SPAN = 600 * DAY
-"""The minutes over which clients are spread, if nothing else is said."""
+"""Default number of minutes over which clients are spread."""
 
 Moments = list[datetime]
 
 
 def spread(random: Random, count: int, minutes: int = SPAN) -> Moments:
-    """Return as many moments, each as likely."""
+    """Return uniformly distributed times."""
     return [FIRST + MINUTE * random.randrange(minutes) for _ in range(count)]
 
 
 def bursts(random: Random, sizes: Sequence[int], minutes: int = SPAN) -> Moments:
-    """Return a burst of each size, within one minute, each minute as likely."""
+    """Return a burst of each size, each within one random minute."""
     return [moment for size in sizes for moment in spread(random, 1, minutes) * size]
 
 
 def at_work(random: Random, count: int, days: int) -> Moments:
-    """Return moments from 8 to 18 hours on each of some days."""
+    """Return times from 8:00 to 18:00 on each of some days."""
     return [
         FIRST + MINUTE * (random.randrange(days) * DAY + 480 + random.randrange(600))
         for _ in range(count)
@@ -43,26 +43,26 @@ def large(random: Random, count: int) -> list[int]:
 
 
 def growing(random: Random, count: int) -> Moments:
-    """Return moments that come e times as often every 30 days, up to the last."""
+    """Return times whose density grows by a factor of e every 30 days."""
     ago = (min(SPAN - 1, int(random.expovariate(1 / (30 * DAY)))) for _ in range(count))
     return [FIRST + MINUTE * (SPAN - minutes) for minutes in ago]
 
 
 def long_tail(random: Random, count: int) -> Moments:
-    """Return moments most of which are in the last days, and a few years before."""
+    """Return times mostly in the last days, with a few years of earlier ones."""
     ago = (min(5 * SPAN - 1, int(60 * random.paretovariate(0.5))) for _ in range(count))
     return [FIRST + MINUTE * (5 * SPAN - minutes) for minutes in ago]
 
 
 def clusters(random: Random, count: int, spells: int) -> Moments:
-    """Return as much work in spells of three days, over twenty years."""
+    """Return times in active periods of three days over twenty years."""
     starts = [random.randrange(20 * 365 * DAY) for _ in range(spells)]
     each = count // spells
     return [FIRST + MINUTE * (start + random.randrange(3 * DAY)) for start in starts * each]
 
 
 def nightly(size: int, nights: int) -> Moments:
-    """Return as many moments at two o'clock of each night."""
+    """Return times at two o'clock each night."""
     return [FIRST + MINUTE * (night * DAY + 120) for night in range(nights) for _ in range(size)]
 
 
@@ -97,14 +97,14 @@ DISTRIBUTIONS: dict[str, Callable[[Random], Moments]] = {
     "20 bursts of 499, 12,000 spread": lambda r: bursts(r, [499] * 20) + spread(r, 12_000),
     "80 bursts of any size": lambda r: bursts(r, [r.randint(1, 499) for _ in range(80)]),
 }
-"""Ways in which 20,000 clients or so may have been updated."""
+"""Distributions of the update times of about 20,000 clients."""
 
 
 def fewest_calls(moments: Sequence[datetime], cap: int) -> int:
-    """Return how many windows somebody would need who knew every moment.
+    """Return the number of windows needed if every update time were known.
 
-    The windows that cover all time, none with ``cap`` records, the earliest first and each as long
-    as it may be: no other cover has fewer. A minute that is full is a window of its own.
+    These windows cover all time, from the earliest on, each as long as possible without ``cap``
+    records; no other cover has fewer. A full minute is a window of its own.
     """
     calls, room = 1, cap - 1
     next_minute: datetime | None = None
@@ -121,7 +121,7 @@ def fewest_calls(moments: Sequence[datetime], cap: int) -> int:
 
 
 Shown = Callable[[Moments], Moments]
-"""What a full answer shows of the moments in its window, which are in their order."""
+"""Which of the sorted times of a window a full answer shows."""
 
 
 def split(
@@ -129,7 +129,7 @@ def split(
 ) -> tuple[list[tuple[Window, int]], int]:
     """Split as an export does; return the windows with their records, and the calls.
 
-    Without ``shown`` a full answer holds the earliest records.
+    Without ``shown``, a full answer holds the earliest records.
     """
     ordered = sorted(moments)
     splitter = WindowSplitter(

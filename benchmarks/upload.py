@@ -1,19 +1,17 @@
-"""Plan and upload of a sheet of titles to a sandbox that has many, against a loop of posts.
+"""Measure planning and uploading a sheet of titles, relative to a loop of posts.
 
 Usage: python benchmarks/upload.py [ROWS [TITLES]] [--before COMMIT [--pairs N]] [--python PYTHON]
 
-ROWS (20,000 unless told) titles are planned and uploaded through the queue to a sandbox that holds
-TITLES (100,000) others; half of the rows are there already. As many new ones are uploaded after
-that. The sandbox is a process of its own: printed are the seconds of each command by the clock, of
-its own processor time (with the processes that it starts) and of the sandbox's meanwhile; what
-`batch plan` of the sheet, and its preview, cost the client beside validating it; the rows per
-second beside single posts by plain httpx in the same run; the memory of the command's greatest
-process; the client's processor time as a share of the clock's. Nothing is asserted. Commands and
-sandbox run with PYTHON, this one unless told: beside the tools of tests imports take longer than
-they do for users.
+Plans and uploads ROWS (default 20,000) titles through the queue to a sandbox that holds TITLES
+(100,000) others and half of the rows; then uploads as many new ones. The sandbox is a separate
+process. Prints wall seconds and processor seconds of each command with its helpers, and of the
+sandbox meanwhile; the client's cost of ``batch plan`` and of a preview relative to validating; rows
+per second next to single httpx posts in the same run; the memory of the largest process; and the
+client's share of wall time. Asserts nothing. Commands and sandbox run with PYTHON (default: this
+one); in a development environment imports take longer than for users.
 
-With ``--before`` the uploads of new titles are made by that commit, too, in turn, each to a sandbox
-of its own commit: printed are medians of N pairs (5 unless told), and the rates beside each other.
+With ``--before``, that commit also uploads new titles, in turn, each to a sandbox of its own
+commit. Prints medians of N (5) pairs and both rates.
 """
 
 import argparse
@@ -55,7 +53,7 @@ _HEADINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A running sandbox and its process; environment, interpreter and client of what uses it."""
+    """A running sandbox and its process, with environment, interpreter and client."""
 
     environment: dict[str, str]
     http: httpx.Client
@@ -66,9 +64,9 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of a command: by the clock, of its own processor time, of the sandbox's.
+    """Seconds of a command: wall, its processor time, the sandbox's processor time.
 
-    ``memory`` is the most that its greatest process took, in MB.
+    ``memory`` is the peak of its largest process in MB.
     """
 
     elapsed: float
@@ -84,7 +82,7 @@ class Cost:
 
 
 def main() -> None:
-    """Print what planning and uploading cost."""
+    """Print the costs of planning and uploading."""
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="?", type=int, default=20_000)
     parser.add_argument("titles", nargs="?", type=int, default=100_000)
@@ -101,7 +99,7 @@ def main() -> None:
 
 
 def _measure(rows: int, titles: int, python: str) -> None:
-    """Print what each command costs."""
+    """Print the cost of each command."""
     with tempfile.TemporaryDirectory() as folder, running_site(Path(folder), python=python) as site:
         _fill(site, Path(folder), titles)
         half = min(rows // 2, titles)
@@ -130,7 +128,7 @@ def _measure(rows: int, titles: int, python: str) -> None:
 
 
 def _compare(before: str, pairs: int, rows: int, titles: int, python: str) -> None:
-    """Print what the upload of new titles takes at a commit and now."""
+    """Print the cost of uploading new titles at a commit and now."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         trees = {before: running.enter_context(_checked_out(before)), "now": _HERE}
         sites = {}
@@ -167,7 +165,7 @@ def _median(costs: list[Cost]) -> Cost:
 
 @contextmanager
 def _checked_out(commit: str) -> Iterator[Path]:
-    """Give a folder with the files of a commit."""
+    """Yield a folder with the files of a commit."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         git = ["git", "-C", str(_HERE), "worktree"]
@@ -187,7 +185,7 @@ def _fill(site: Site, folder: Path, titles: int) -> None:
 
 
 def write_titles(path: Path, site: Site, start: int, count: int) -> Path:
-    """Write a sheet of so many titles, numbered from ``start`` on."""
+    """Write a sheet of titles, numbered from ``start`` on."""
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         sheet = book.add_worksheet("contasreceber")
         sheet.write_row(0, 0, _HEADINGS)
@@ -200,7 +198,7 @@ def write_titles(path: Path, site: Site, start: int, count: int) -> Path:
 
 
 def _posts_per_second(site: Site) -> float:
-    """Return how many titles a second a loop of single posts creates."""
+    """Return the titles per second of a loop of single posts."""
     fixed = dict(zip(_HEADINGS[:5], (1, site.customer, "1.01.001", "01.001", 1), strict=True))
     before = time.perf_counter()
     for number in range(_POSTS):
@@ -210,7 +208,7 @@ def _posts_per_second(site: Site) -> float:
 
 
 def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
-    """Run a command; return its cost, and the counts of rows where it reports any."""
+    """Run a command; return its cost, and its row counts if it reports any."""
     began, own, sandbox = time.perf_counter(), _children_time(), processor_seconds(site.sandbox)
     told, memory = _run(site, *arguments)
     cost = Cost(
@@ -223,13 +221,13 @@ def _cost(site: Site, *arguments: object) -> tuple[Cost, dict[str, int]]:
 
 
 def _children_time() -> float:
-    """Return the processor time of ended commands and their processes; the sandbox runs on."""
+    """Return the processor time of ended commands and their processes, not the sandbox."""
     used = os.times()
     return used.children_user + used.children_system
 
 
 def _run(site: Site, *arguments: object) -> tuple[str, float]:
-    """Run a command; return what it told, and the memory of its greatest process in MB."""
+    """Run a command; return its output and the memory of its largest process in MB."""
     command = [site.python, "-P", "-m", "xlbridge", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as errors:
         with subprocess.Popen(command, env=site.environment, stdout=told, stderr=errors) as running:
@@ -246,7 +244,7 @@ def _run(site: Site, *arguments: object) -> tuple[str, float]:
 
 @contextmanager
 def running_site(folder: Path, tree: Path = _HERE, python: str = sys.executable) -> Iterator[Site]:
-    """Run a sandbox, of the program in ``tree``, with the supporting registries and one client."""
+    """Run a sandbox of the program in ``tree``, with registries and one client."""
     ready = folder / "ready.json"
     own = {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": "en", "PYTHONPATH": str(tree)}
     environment = {**os.environ, **own}

@@ -1,4 +1,4 @@
-"""What is usually written: json_normalize, then ``DataFrame.to_excel``, of the same answers.
+"""The usual pipeline for an export: json_normalize, then ``DataFrame.to_excel``.
 
 Usage: python benchmarks/usual_export.py URLS OUTPUT ENGINE      (a JSON list of addresses)
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 
 def main() -> None:
-    """Ask for the answers; write orders, instalments and products as three sheets."""
+    """Fetch the answers; write orders, instalments and products as three sheets."""
     urls, output, engine = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], sys.argv[3]
     # xlsxwriter makes links of addresses, and tells of each that is too many for Excel.
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What is usually written: pandas reads the sheet with openpyxl, pandera coerces and judges.
+"""The usual pipeline for validation: pandas reads with openpyxl, pandera coerces and validates.
 
 Usage: python benchmarks/usual_pipeline.py FILE
 """
@@ -30,7 +30,7 @@ SCHEMA = pa.DataFrameSchema(
 
 
 def main() -> None:
-    """Judge the file and print how many failures pandera lists."""
+    """Validate the file and print the number of failures."""
     frame = pd.read_excel(sys.argv[1], engine="openpyxl")
     try:
         SCHEMA.validate(frame, lazy=True)

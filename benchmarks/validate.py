@@ -1,18 +1,17 @@
-"""``xlbridge validate`` against the bare parser and what else judges sheets, whole processes.
+"""Compare ``xlbridge validate`` with the bare parser and other validators, as whole processes.
 
 Usage: python benchmarks/validate.py [ROWS...] [--bad PERCENT...] [--runs RUNS]
                                      [--texts {inline,shared}...]
                                      [--python PYTHON] [--frictionless PYTHON]
 
-Sheets of ROWS × 12 cells (20, 1,000, 10,000, 100,000 and Excel's last, 1,048,575, unless told) with
-no, 1 % and 100 % bad cells, their texts in the cells (inline), as programs write them, and up to
-100,000 rows also in a part of their own (shared), as Excel does. In each run the commands take
-turns; above 100,000 rows each is run once. The others are run up to 100,000 rows, and not on 100 %
-bad cells, where they take many minutes; frictionless with the interpreter that has it, this one
-unless told, where the extra ``bench`` is installed. All else runs with PYTHON, this one unless
-told: beside the tools of tests the import of pandera takes longer than it does for users, as it
-imports hypothesis where that is installed. Memory is that of a command and its helper processes
-together.
+Sheets of ROWS × 12 cells (default 20, 1,000, 10,000, 100,000 and 1,048,575) with no, 1 % and 100 %
+bad cells. Texts are in the cells (inline), as programs write them, and up to 100,000 rows also in
+the shared string table (shared), as Excel does. Commands take turns in each run; above 100,000 rows
+each runs once. The other validators run up to 100,000 rows, and not on 100 % bad cells, where they
+take many minutes. frictionless runs with the interpreter that has it (default: this one, if the
+extra ``bench`` is installed), everything else with PYTHON (default: this one); in a development
+environment pandera also imports hypothesis and starts more slowly than for users. Memory is that of
+a command and its helpers together.
 """
 
 import argparse
@@ -50,7 +49,7 @@ _TEXTS = ("inline", _SHARED)
 
 
 def main() -> None:
-    """Print the costs, the ratios, and whether what was found is what is wrong."""
+    """Print costs, ratios, and whether exactly the bad cells were found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="*", type=int, default=[20, *_SIZES, _LAST_ROW])
     parser.add_argument("--bad", nargs="+", type=float, default=[0, 1, 100], metavar="PERCENT")
@@ -76,7 +75,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What our command took for a sheet."""
+    """Cost of our command for a sheet."""
 
     rows: int
     percent: float

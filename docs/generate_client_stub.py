@@ -80,7 +80,7 @@ def _fields(model: type[WireModel]) -> Iterator[str]:
 
 
 def _written(annotation: Any) -> str:
-    """Return a type as it is written in code; a validated alias is the type that it validates."""
+    """Return a type as written in code; a validated alias becomes the type it validates."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is None or annotation is type(None):
         return "None"
@@ -107,7 +107,7 @@ def _imports(body: str) -> Iterator[str]:
 
 
 def _homes() -> dict[str, str]:
-    """Return the module of every name that the stub may use."""
+    """Return the module of every name the stub may use."""
     homes = {"Any": "typing", "Literal": "typing", "Callable": "collections.abc"}
     homes |= {
         "UploadFile": "xlbridge.client.transport",

@@ -1,10 +1,10 @@
-"""Writes the reference pages from the code that they describe.
+"""Write the reference pages from the code.
 
 Run from the project's folder::
 
     .venv/bin/python docs/generate_reference.py [FOLDER]
 
-The pages go to ``docs/reference``, or to ``FOLDER``. A test fails when they fall behind the code.
+The pages go to ``docs/reference`` or ``FOLDER``. A test fails if they are outdated.
 """
 
 import io
@@ -136,7 +136,7 @@ SCHEMA_PAGES = {
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages into a folder, made where it is missing."""
+    """Write all pages into a folder, created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
         title, *rest = page()
@@ -272,7 +272,7 @@ def _finding(kind: FindingKind) -> Lines:
 
 
 def _template(text: Text) -> Text:
-    """Return a message with its placeholders as they stand, worded as for several."""
+    """Return a message with its placeholders, in the plural."""
     names = (name for _, name, _, _ in Formatter().parse(text.en) if name)
     return text.format(**{name: f"{{{name}}}" for name in names})
 
@@ -376,7 +376,7 @@ def _listing(listing: Listing) -> Lines:
 
 
 def _reservations(listing: Listing) -> Lines:
-    """Yield what the filters of a listing are worth."""
+    """Yield the caveats of the filters of a listing."""
     if listing.per_value:
         sources = _code(*(source.name for source in listing.per_value.sources))
         yield f"- Once for each `--{listing.per_value.filter}`; without it, for those in: {sources}"

@@ -1,4 +1,4 @@
-"""Write ``xlbridge/resources/shipped_schemas.json``: the schema files, completed from their models.
+"""Write ``xlbridge/resources/shipped_schemas.json``: schema files completed from their models.
 
 Usage: python docs/generate_shipped_schemas.py [FILE]
 """
@@ -19,7 +19,7 @@ SHIPPED = Path(xlbridge.__file__).parent / "resources" / SHIPPED_FILE
 
 
 def shipped_json() -> str:
-    """Return the content of the schema files by their names, one line for each of its blocks."""
+    """Return the schema files by name as JSON, one line per block."""
     files, folder = [], shipped_folder("schemas")
     # Those of lists stand in folders beside their records', shared columns in one of their own.
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")]):

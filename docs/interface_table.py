@@ -1,7 +1,7 @@
-"""The table of the whole interface: what calls, answers, shows and tests each operation.
+"""Table of the interface: client call, handler, golden exchanges and tests of each operation.
 
-Everything is looked up: the client's name in its groups, the handler in the sandbox's registry,
-the exchanges in the golden files, the tests by the exchanges that they are parametrised with.
+Everything is looked up: the client's name in its groups, the handler in the sandbox's registry, the
+exchanges in the golden files, the tests by the exchanges that parametrise them.
 """
 
 import importlib
@@ -27,9 +27,9 @@ _HEADER = ("Operation", "Client", "Sandbox", "Golden exchanges", "Sandbox tests"
 
 @dataclass(frozen=True)
 class Row:
-    """What was found of one operation; whatever was not found is empty.
+    """What exists for one operation; fields are empty if nothing was found.
 
-    ``exchanges`` are the cases' files and names, the tests pytest's node ids.
+    ``exchanges`` are the files and names of the cases, the tests pytest's node ids.
     """
 
     operation: Operation
@@ -59,7 +59,7 @@ def interface() -> Iterator[str]:
 
 
 def rows() -> list[Row]:
-    """What is found of each operation, in the order of their declaration."""
+    """Return the rows of all operations, in the order of their declaration."""
     importlib.import_module("xlbridge.sandbox.http.app")
     sys.path.append(str(_ROOT / "tests" / "golden"))
     steps: Any = importlib.import_module("golden_steps")

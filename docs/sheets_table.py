@@ -1,8 +1,8 @@
-"""The table of what sheets write: each operation that writes, its sheets, and what shows them.
+"""Table of operations that write, with their sheets, templates, samples and tests.
 
 Everything is looked up: sheets in the catalogue, templates and samples in their folders, kinds of
-records to process in their declarations. An operation without a sheet is explained in a table of
-``docs/assumptions.md``.
+records to process in their declarations. A table in ``docs/assumptions.md`` explains operations
+without a sheet.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,8 +42,10 @@ _HEADER = ("Operation", "Sheet", "Template", "Samples", "Tests")
 
 @dataclass(frozen=True)
 class SheetOfOperation:
-    """Sheet that an operation takes rows of: ``way`` is create, list, change, undo or
-    import."""
+    """Sheet whose rows an operation uses.
+
+    ``way`` is create, list, change, undo or import.
+    """
 
     resource: Resource
     way: str
@@ -62,15 +64,15 @@ class SheetOfOperation:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """Pytest's node ids of the tests that judge the samples of the sheet."""
+        """Pytest's node ids of the tests that check the sheet's samples."""
         name = self.resource.name
         return (f"{GOOD_TEST}[{name}]", f"{BAD_TEST}[{name}-com-erros]")
 
     @property
     def exercise(self) -> str:
-        """Pytest's node id of a test in which the operation takes a row of such a sheet.
+        """Pytest's node id of a test in which the operation uses a row of the sheet.
 
-        An import that replaces records is that of an edited export.
+        For an import that replaces records, it is the test of an edited export.
         """
         name, paths = self.resource.name, self.resource.paths
         match self.way:
@@ -90,7 +92,7 @@ class SheetOfOperation:
 
 @dataclass(frozen=True)
 class Row:
-    """What was found of one operation that writes; ``process`` is the kind that it processes."""
+    """One operation that writes; ``process`` is the kind of records it processes."""
 
     operation: Operation
     sheets: tuple[SheetOfOperation, ...]
@@ -137,7 +139,7 @@ def sheets() -> Iterator[str]:
 
 
 def rows() -> list[Row]:
-    """What is found of each operation that writes, in the order of their declaration."""
+    """Return the rows of all operations that write, in the order of their declaration."""
     catalogue = load_catalogue()
     explained = explanations()
     processed = {kind.process.name: name for name, kind in KINDS.items()}
@@ -149,7 +151,7 @@ def rows() -> list[Row]:
 
 
 def explanations() -> set[str]:
-    """Return the names of the operations that the assumptions tell why they take no sheet."""
+    """Return the operations whose missing sheet the assumptions explain."""
     text = (_ROOT / "docs" / "assumptions.md").read_text(encoding="utf-8")
     section = text.partition(_WITHOUT)[2].partition("\n## ")[0]
     lines = (line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `"))
@@ -201,7 +203,7 @@ def _cells(row: Row) -> Iterator[str]:
 
 
 def _samples_to_process(operation: Operation) -> Iterator[str]:
-    """Yield the samples whose upload makes such records: of logs, those that can be queued."""
+    """Yield the samples whose upload creates such records; for logs, those with a queue."""
     every = load_catalogue().values()
     wanted = record_model(operation.data)
     created = [one for one in every if one.create and wanted is _created_by(one.create)]

@@ -1,7 +1,9 @@
-"""Take the pictures that the guides show, in both languages: page, closing proofs, a marked copy.
+"""Take the pictures of the guides in both languages: page, closing proofs, an annotated copy.
 
-Usage: python docs/take_pictures.py [LANGUAGE]. Needs Chromium, LibreOffice and poppler on the path,
-and the extra ``dev``; works in a home of its own, against the embedded sandbox.
+Usage: python docs/take_pictures.py [LANGUAGE]
+
+Needs Chromium, LibreOffice and poppler on the path, and the extra ``dev``. Uses its own home and
+the embedded sandbox.
 """
 
 import json
@@ -37,7 +39,7 @@ _CROP = ("-x", "165", "-y", "178", "-W", "1686", "-H", "414")  # the cells on th
 
 @contextmanager
 def running_page(language: str) -> Iterator[str]:
-    """Run ``xlbridge ui`` in a home of its own; the launch link is given."""
+    """Run ``xlbridge ui`` in its own home; yield the launch link."""
     with tempfile.TemporaryDirectory() as folder:
         ready = Path(folder, "ready.json")
         environment = os.environ | {"XLBRIDGE_HOME": folder, "XLBRIDGE_LANG": language}
@@ -68,7 +70,7 @@ def take(tab: Page, language: str) -> None:
 
 
 def write_foreign() -> Path:
-    """Write a sheet of receivables with headers of its own."""
+    """Write a sheet of receivables with foreign headers."""
     path = Path(tempfile.mkdtemp(), "financeiro.xlsx")
     book = Workbook()
     sheet = book.create_sheet("Financeiro", 0)
@@ -81,7 +83,7 @@ def write_foreign() -> Path:
 
 
 def take_sending(tab: Page, language: str) -> None:
-    """Take the pictures of a plan, and of what became of its rows."""
+    """Take the pictures of a plan and of its outcome."""
     tab.set_input_files('[data-testid="drop"]', GOOD_SHEET)
     tab.locator("#file-name", has_text=GOOD_SHEET.name).wait_for()
     tab.locator("#to-mend").click()
@@ -111,7 +113,7 @@ def take_proof(tab: Page, language: str) -> None:
 
 
 def take_month(tab: Page) -> None:
-    """Take the picture of the closing proof of the month of samples."""
+    """Take the picture of the sample month's closing proof."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "month")
         maker = [sys.executable, ROOT / "samples" / "make_month.py", folder, "--rows", "50"]
@@ -122,7 +124,7 @@ def take_month(tab: Page) -> None:
 
 
 def take_marked() -> None:
-    """Take the picture of a marked copy, as a spreadsheet program shows it."""
+    """Take the picture of an annotated copy in a spreadsheet program."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         marked = folder / "marked.xlsx"
@@ -145,7 +147,7 @@ def take_marked() -> None:
 
 
 def run_xlbridge(folder: Path, language: str, *arguments: str | Path) -> None:
-    """Run a command in a folder, with a home of its own there."""
+    """Run a command in a folder, with its home inside."""
     environment = os.environ | {"XLBRIDGE_HOME": str(folder / "home"), "XLBRIDGE_LANG": language}
     command = [sys.executable, "-m", "xlbridge", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603 - our own

@@ -1,7 +1,7 @@
-"""Which cells of the bad samples are wrong, and what a careful person says of each.
+"""Bad cells of the bad samples, with the finding expected for each.
 
-Each resource's sheet starts from good rows; single cells are then replaced. The codes are those of
-the catalogue of findings, chosen from the schema files by hand.
+Each resource's sheet starts from good rows, in which single cells are replaced. The codes are
+chosen by hand from the schema files.
 """
 
 from collections.abc import Mapping

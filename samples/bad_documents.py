@@ -1,4 +1,4 @@
-"""Wrong cells of the samples whose records have lists, each in a sheet of its own."""
+"""Bad cells of samples whose records have lists in child sheets."""
 
 from collections.abc import Mapping
 
@@ -82,7 +82,7 @@ def _requests(sheet: str, title: str) -> BadSheet:
 
 
 def _bad_items(*damages: Damage, sheet: str = "itens") -> BadSheet:
-    """Return a sheet of items, of which the first names no record and another has no quantity."""
+    """Return a sheet of items: the first names no record, another lacks its quantity."""
     return BadSheet(
         sheet=sheet,
         title=None,
@@ -172,4 +172,4 @@ BAD_SPLITS: Mapping[str, BadSheet] = {
     "contaspagar": _split("contaspagar"),
     "contasreceber": _split("contasreceber"),
 }
-"""Titles with splits: what is wrong in them."""
+"""Bad cells of titles with splits."""

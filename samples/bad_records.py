@@ -1,4 +1,4 @@
-"""Wrong cells of the samples of records that are created one by one."""
+"""Bad cells of samples of records that are created one by one."""
 
 from collections.abc import Mapping
 from datetime import date

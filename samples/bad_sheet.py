@@ -1,4 +1,4 @@
-"""Form of the bad samples: which cells are replaced, and by what."""
+"""Structure of the bad samples: the replaced cells and their contents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class CopyOf:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A cell that is replaced. ``row`` counts the records from 1; a code of None is harmless."""
+    """A replaced cell. ``row`` counts records from 1; a code of None is harmless."""
 
     row: int
     column: str
@@ -38,12 +38,12 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class BadSheet:
-    """A bad sample: where its table stands, and what is wrong in it.
+    """A bad sample: position of its table and its bad cells.
 
-    ``blank_before`` names the records above which a row is left blank. ``renamed`` changes
-    headers, ``added`` appends columns; ``layout`` lists the findings of the header, by column.
-    ``noticed`` are findings of cells that are as they were: record, column and code. ``children``
-    are the sheets of lists, whose records are all items in their order.
+    ``blank_before`` lists the records with a blank row above. ``renamed`` changes headers,
+    ``added`` appends columns; ``layout`` lists the findings of the header by column. ``noticed``
+    are findings of unchanged cells: record, column and code. ``children`` are the child sheets,
+    whose records are all items in order.
     """
 
     sheet: str

@@ -1,10 +1,9 @@
-"""The whole story in one run: template, findings, mending, upload, rejection, exports.
+"""Demo of the whole workflow: template, findings, corrections, upload, rejection, exports.
 
 Usage: python samples/demo.py [PROGRAM]
 
-Run by ``make demo``, told in the language of the environment. Everything happens on this computer,
-against the embedded sandbox; the workbooks stay in ``out/``. PROGRAM is the application that plays
-it, the xlbridge of this Python unless told.
+Run by ``make demo`` in the language of the environment, against the embedded sandbox. The workbooks
+stay in ``out/``. PROGRAM is the application to use instead of this Python's xlbridge.
 """
 
 import json
@@ -25,12 +24,12 @@ ROOT = Path(__file__).parents[1]
 OUT = ROOT / "out"
 PROGRAM = sys.argv[1:] or [sys.executable, "-m", "xlbridge"]
 BAD = ROOT / "samples" / "contasreceber-com-erros.xlsx"
-MENDED = OUT / "contasreceber-corrigida.xlsx"
+CORRECTED = OUT / "contasreceber-corrigida.xlsx"
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-"""Runs a command line in an environment; where it is not ``shown``, what it says is given back."""
+"""Runs a command line in an environment; returns its output unless it is ``shown``."""
 
-MENDING: dict[str, int | float | str | date | None] = {
+CORRECTIONS: dict[str, int | float | str | date | None] = {
     "A4": 1,
     "A5": 1,
     "B6": 1012,
@@ -53,16 +52,16 @@ MENDING: dict[str, int | float | str | date | None] = {
     "K26": 1,
     "L27": None,
 }
-"""What a person would type into the wrong cells. Client 1032 exists, and is inactive."""
+"""Corrections that a person would type. Client 1032 exists but is inactive."""
 
 
 def main() -> int:
-    """Play the story and return the exit code of the demo."""
+    """Play the demo and return its exit code."""
     set_language(language_from_environment(os.environ))
     clear_out()
-    tell(
-        "O sandbox embutido começa: uma pequena empresa para praticar, só neste computador.",
-        "The embedded sandbox starts: a small company to practise on, on this computer only.",
+    announce(
+        "Início do sistema de ensaio embutido: uma pequena empresa, só neste computador.",
+        "Start of the embedded sandbox: a small practice company, on this computer only.",
     )
     with sandbox_process(OUT / "home", ["--seed", "demo"], program=PROGRAM) as sandbox:
         environment = os.environ | {
@@ -74,7 +73,7 @@ def main() -> int:
             "PYTHONIOENCODING": "utf-8",
         }
         story(environment, run_program)
-    tell("Pronto. Os arquivos desta história:", "Done. The workbooks of this story:")
+    announce("Pronto. Os arquivos gerados:", "Done. The files written:")
     for path in sorted(OUT.glob("*.*")):
         print(f"  out/{path.name}")
     return 0
@@ -88,7 +87,7 @@ def clear_out() -> None:
 def run_program(
     environment: dict[str, str], words: list[str], *, shown: bool
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command line of the program in a process of its own."""
+    """Run a command line of the program in its own process."""
     return subprocess.run(
         [*PROGRAM, *words],
         cwd=ROOT,
@@ -101,7 +100,7 @@ def run_program(
 
 def story(environment: dict[str, str], run: Run) -> None:
     def xlbridge(expected: int, *arguments: object) -> None:
-        """Run one command as a user would, showing it and its output; stop if it ends otherwise."""
+        """Show and run a command as a user would; stop if its exit code is unexpected."""
         words = [str(argument) for argument in arguments]
         print(f"\n$ xlbridge {' '.join(words)}", flush=True)
         done = run(environment, words, shown=True)
@@ -111,78 +110,80 @@ def story(environment: dict[str, str], run: Run) -> None:
             other = Text(pt="a demonstração esperava {code}", en="the demo expected {code}")
             sys.exit(str(other.format(code=expected)))
 
-    tell(
-        "1. Um modelo: um arquivo que se explica.",
-        "1. A template: a workbook that explains itself.",
+    announce(
+        "1. Um modelo, com listas de opções e instruções.",
+        "1. A template, with dropdowns and instructions.",
     )
     xlbridge(0, "template", "contasreceber", "-o", "out/contasreceber.xlsx")
 
-    tell(
-        "2. Uma planilha como vem de um colega, e tudo o que há de errado nela.",
-        "2. A sheet as it comes from a colleague, and everything that is wrong in it.",
+    announce(
+        "2. A planilha de um colega, com todos os erros.",
+        "2. A colleague's sheet, with all its errors.",
     )
     marked = "out/contasreceber-com-erros-marcada.xlsx"
     xlbridge(1, "validate", BAD.relative_to(ROOT), "--annotate", marked)
 
-    tell(
-        "3. A mesma planilha, com essas células corrigidas.",
-        "3. The same sheet with those cells mended.",
+    announce(
+        "3. A mesma planilha, corrigida.",
+        "3. The same sheet, corrected.",
     )
-    mend()
-    xlbridge(0, "validate", MENDED.relative_to(ROOT))
+    correct()
+    xlbridge(0, "validate", CORRECTED.relative_to(ROOT))
 
-    tell(
+    announce(
         "4. Uma prévia: o sistema lê a planilha e não grava nada.",
         "4. A preview: the system reads the sheet and writes nothing.",
     )
-    xlbridge(0, "upload", MENDED.relative_to(ROOT), "--mode", "preview")
+    xlbridge(0, "upload", CORRECTED.relative_to(ROOT), "--mode", "preview")
 
-    tell(
-        "5. Pela fila e processar-arquivo. Uma linha cita um cliente inativo: só o sistema pode\n"
-        "   sabê-lo. A linha do seu log volta à célula do analista.",
-        "5. Through the queue and processar-arquivo. One row names a client who is inactive:\n"
-        "   only the system can know that. Its log line comes back to the analyst's own cell.",
+    announce(
+        "5. O envio pela fila e por processar-arquivo. Uma linha cita um cliente inativo, o que só\n"
+        "   o sistema sabe. A recusa é mostrada na célula da planilha.",
+        "5. The upload through the queue and processar-arquivo. One row names an inactive client,\n"
+        "   which only the system knows. The rejection is shown at the sheet's own cell.",
     )
-    xlbridge(1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+    xlbridge(1, "upload", CORRECTED.relative_to(ROOT), "--mode", "queue", "--yes")
 
     xlbridge(0, "api", "GET", "/v2/importacao/log-importacao/1")
 
-    tell(
-        "6. As mesmas linhas outra vez: só a rejeitada é tentada de novo; nada entra duas vezes.",
-        "6. The same rows once more: only the rejected one is tried; nothing goes in twice.",
+    announce(
+        "6. As mesmas linhas outra vez: só a rejeitada é enviada, e nada entra duas vezes.",
+        "6. The same rows again: only the rejected one is sent, and nothing is created twice.",
     )
-    xlbridge(1, "upload", MENDED.relative_to(ROOT), "--mode", "queue", "--yes")
+    xlbridge(1, "upload", CORRECTED.relative_to(ROOT), "--mode", "queue", "--yes")
 
-    tell(
-        "7. Só a linha rejeitada é corrigida e enviada de novo.",
-        "7. Only the rejected row is fixed and sent again.",
+    announce(
+        "7. A linha rejeitada, corrigida e enviada de novo.",
+        "7. The rejected row, corrected and sent again.",
     )
-    job = mend_rejected_row(run(environment, ["jobs", "--format", "json"], shown=False).stdout)
+    job = correct_rejected_row(run(environment, ["jobs", "--format", "json"], shown=False).stdout)
     xlbridge(0, "retry", job, "--yes")
     xlbridge(0, "jobs")
 
-    tell("8. Listagens voltam como pastas de trabalho.", "8. Listings come back as workbooks.")
+    announce(
+        "8. Listagens exportadas como pastas de trabalho.", "8. Listings exported as workbooks."
+    )
     manifest = "out/pedidos.manifest.json"
     xlbridge(0, "export", "pedidos", "-o", "out/pedidos.xlsx", "--manifest", manifest)
     xlbridge(0, "export", "estoque", "-o", "out/estoque.xlsx")
 
 
-def tell(pt: str, en: str) -> None:
+def announce(pt: str, en: str) -> None:
     print(f"\n{Text(pt=pt, en=en)}", flush=True)
 
 
-def mend() -> None:
+def correct() -> None:
     book = load_workbook(BAD)
     sheet = book["Títulos"]
-    for cell, value in MENDING.items():
+    for cell, value in CORRECTIONS.items():
         sheet[cell] = value
         if isinstance(value, date):
             sheet[cell].number_format = "dd/mm/yyyy"
-    book.save(MENDED)
+    book.save(CORRECTED)
 
 
-def mend_rejected_row(listed: str) -> str:
-    """Name an active client in the rejects workbook and return the job that it came from."""
+def correct_rejected_row(listed: str) -> str:
+    """Name an active client in the rejects workbook; return the job it came from."""
     job = next(job for job in json.loads(listed)["jobs"] if job["state"] == "partial")
     book = load_workbook(job["rejects_file"])
     sheet = book["contasreceber"]

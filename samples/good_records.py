@@ -1,4 +1,4 @@
-"""Made-up rows of the records that are created one by one, with codes of the sandbox's demo."""
+"""Rows of records that are created one by one, with codes of the sandbox's demo."""
 
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def product_type(_random: Random, number: int) -> Row:
-    """Return a product type; every third one is given its code by the system."""
+    """Return a product type; the system assigns the code of every third one."""
     return _entry_of_list("TipoDeProduto", number, f"{_cycled(_MATERIALS, number)}, linha {number}")
 
 
@@ -41,7 +41,7 @@ def client_category(_random: Random, number: int) -> Row:
 
 
 def cost_centre(_random: Random, number: int) -> Row:
-    """Return a cost centre, whose code is the company's own."""
+    """Return a cost centre with the company's own code."""
     return {
         "codigoDoCentroDeCusto": f"{number % 7 + 3:02}.{number:03}",
         "descricaoDoCentroDeCusto": f"{_cycled(_AREAS, number)}, unidade {number}",
@@ -49,7 +49,7 @@ def cost_centre(_random: Random, number: int) -> Row:
 
 
 def supplier(random: Random, number: int) -> Row:
-    """Return a supplier: a firm four times in five."""
+    """Return a supplier, a company in four of five cases."""
     is_firm = number % 5 != 0
     name = company_name(random) if is_firm else person_name(random)
     document = cnpj_number(random, letters=number % 9 == 1) if is_firm else cpf_number(random)
@@ -76,7 +76,7 @@ def contact(random: Random, number: int) -> Row:
 
 
 def product(random: Random, number: int) -> Row:
-    """Return a product, whose gross weight is the net one and its wrapping."""
+    """Return a product with net and gross weight."""
     net = random.randrange(5, 900)
     return {
         "descricaoDoProduto": f"{_cycled(_ARTICLES, number)} M{number % 12 + 4}, lote {number}",
@@ -102,7 +102,7 @@ def product(random: Random, number: int) -> Row:
 
 
 def stock_output(random: Random, number: int) -> Row:
-    """Return an output of a little of a product."""
+    """Return an output of a small quantity."""
     return {
         "codigoDaFilial": random.randint(1, 3),
         "quantidade": random.randrange(1, 12) / 4,
@@ -117,7 +117,7 @@ def stock_output(random: Random, number: int) -> Row:
 
 
 def stock_entry(random: Random, number: int) -> Row:
-    """Return an entry of a product, with what it cost."""
+    """Return an entry of a product with its cost."""
     return {
         "codigoDaFilial": random.randint(1, 3),
         "dataDaEntrada": _FIRST_DAY + timedelta(days=random.randrange(50)),
@@ -132,7 +132,7 @@ def stock_entry(random: Random, number: int) -> Row:
 
 
 def spending_limit(random: Random, number: int) -> Row:
-    """Return the limit of a month's spending; no two are of the same month and place."""
+    """Return a monthly spending limit; month and place are unique."""
     return {
         "codigoDaFilial": random.randint(1, 3),
         "codigoDoCentroDeCusto": random.choice(_COST_CENTRES),
@@ -145,7 +145,7 @@ def spending_limit(random: Random, number: int) -> Row:
 
 
 def service_forecast(random: Random, number: int) -> Row:
-    """Return a service that is billed every so many months."""
+    """Return a service billed every few months."""
     start = _FIRST_DAY + timedelta(days=random.randrange(120))
     return {
         "codigoDaFilial": random.randint(1, 3),
@@ -167,8 +167,8 @@ def service_forecast(random: Random, number: int) -> Row:
 def inventory(random: Random, number: int) -> Row:
     """Return an inventory to open; the first three are of warehouses that nobody counts yet.
 
-    Every third has all products with a balance, and is counted later; every fourth of the others
-    has two counts.
+    Every third has all products with a balance and is counted later; every fourth of the others has
+    two counts.
     """
     return {
         "chave": f"INV-{number:02}",
@@ -198,7 +198,7 @@ def _counts(random: Random, number: int) -> list[Row]:
 
 
 def sales_order(random: Random, number: int) -> Row:
-    """Return an order with one to eight products; two in three have instalments of their own."""
+    """Return an order with one to eight products; two in three have their own instalments."""
     ordered = _FIRST_DAY + timedelta(days=random.randrange(50))
     products = _priced_items(random, 8)
     if number % 4 == 0:
@@ -237,13 +237,13 @@ def _instalments(number: int, ordered: date, products: list[Row]) -> list[Row]:
 
 
 def _line_total(product: Row) -> Decimal:
-    """Return what a line of an order costs, to the cent as the system rounds."""
+    """Return the total of an order line, rounded to the cent as the system does."""
     exact = Decimal(str(product["quantidade"])) * Decimal(str(product["valorUnitario"]))
     return exact.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
 
 
 def requisition(random: Random, number: int) -> Row:
-    """Return a purchase requisition; one item in five is of no registered product."""
+    """Return a purchase requisition; one item in five is not a registered product."""
     return {
         "chave": f"R{number:03}",
         "codigoDaFilial": random.randint(1, 3),

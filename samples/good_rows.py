@@ -1,4 +1,4 @@
-"""Made-up rows that are right in every cell, and whose codes the sandbox's demo knows."""
+"""Valid rows with codes of the sandbox's demo."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
@@ -57,7 +57,7 @@ _SLIPS_BEGAN_AGAIN = date(2025, 2, 22)
 
 
 def client(random: Random, number: int) -> Row:
-    """Return a client: a firm three times in four, some with letters in their CNPJ."""
+    """Return a client, a company in three of four cases, some with letters in their CNPJ."""
     is_firm = number % 4 != 0
     name = company_name(random) if is_firm else person_name(random)
     row: Row = {
@@ -78,7 +78,7 @@ def client(random: Random, number: int) -> Row:
 
 
 def receivable(random: Random, number: int) -> Row:
-    """Return a receivable entry, every other one on a collection portfolio."""
+    """Return a receivable, every other one on a collection portfolio."""
     account = random.randint(1, 2)
     category, history = random.choice(_REVENUE)
     row = _entry(random, number, category, history)
@@ -93,7 +93,7 @@ def receivable(random: Random, number: int) -> Row:
 
 
 def payable(random: Random, number: int) -> Row:
-    """Return a payable entry whose net amount is the gross one less what is retained."""
+    """Return a payable whose net amount is the gross amount minus retentions."""
     category, history = random.choice(_EXPENSES)
     row = _entry(random, number, category, history)
     gross = random.randrange(20_000, 2_000_000)
@@ -148,7 +148,7 @@ def service_invoice(random: Random, _number: int) -> Row:
 
 
 def addressing(random: Random, number: int) -> Row:
-    """Return a product's address; no two rows are the same."""
+    """Return a product's address; rows are unique."""
     branch, warehouse = random.randint(1, 3), random.randint(1, 2)
     return {
         "codigoDaFilial": branch,
@@ -185,18 +185,18 @@ MAKERS: Mapping[str, tuple[Callable[[Random, int], Row], int]] = {
     "tipo-de-produto": (product_type, 12),
     "tipocliente": (client_type, 8),
 }
-"""How a row of each resource is made, and how many rows the good sample has."""
+"""Function that makes a row of each resource, and the size of its good sample."""
 
 
 def make_rows(resource: str, count: int, seed: str) -> list[Row]:
-    """Return rows of a resource, the same ones for the same seed."""
+    """Return rows of a resource; the same seed gives the same rows."""
     random = Random(seed)
     maker, _ = MAKERS[resource]
     return [maker(random, number) for number in range(1, count + 1)]
 
 
 def split_titles(resource: str, count: int, seed: str) -> list[Row]:
-    """Return titles of which two in three are split between two cost centres."""
+    """Return titles, two in three split between two cost centres."""
     rows = make_rows(resource, count, seed)
     for number, row in enumerate(rows, start=1):
         if number % 3 == 0:

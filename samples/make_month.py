@@ -1,12 +1,12 @@
-"""A month of workbooks for ``samples/month/plan.yaml``: eight resources, made up, all of it good.
+"""Generate the workbooks of a month for ``samples/month/plan.yaml``: eight resources, all valid.
 
 Receivables, payables and orders name the clients, suppliers and products of the same month.
 
 Usage: python samples/make_month.py FOLDER [--month 2026-10] [--workbooks 40] [--rows 5000]
                                     [--bad 0.01]
 
-With ``--bad`` that share of the rows has a wrong cell. The same arguments write the same rows, so
-that a month without bad ones is the same month, mended.
+With ``--bad``, that share of the rows has a bad cell. The same arguments give the same rows, so
+the month without bad rows is the corrected version of the other.
 """
 
 import argparse
@@ -37,12 +37,12 @@ _WAREHOUSES = (2, 1)  # the small company has addresses in the first one already
 _ROWS_OF_NUMBER = 100_000
 _LISTS = ("produtos", "parcelas")
 _FIRST_OF = {"clientes": 0, "fornecedores": 1, "produtos": 2}
-"""The first workbook of each registry, which every size of month has."""
+"""First workbook of each registry, present in a month of any size."""
 
 
 @dataclass(frozen=True)
 class Month:
-    """How much there is: ``workbooks`` in all, ``rows`` in each, and which share of them is bad."""
+    """Size of a month: number of ``workbooks``, ``rows`` in each, share of bad rows."""
 
     month: str = "2026-10"
     workbooks: int = 40
@@ -52,7 +52,7 @@ class Month:
 
 
 def write_month(folder: Path, month: Month) -> list[Path]:
-    """Write plan and workbooks into a folder, over what is there; return the workbooks."""
+    """Write plan and workbooks into a folder, replacing existing ones; return the workbooks."""
     shutil.copytree(_HERE, folder, dirs_exist_ok=True)
     written = []
     for number in range(month.workbooks):
@@ -71,7 +71,7 @@ def all_rows(month: Month) -> Iterator[Row]:
 
 
 def _rows(step: str, number: int, month: Month) -> Iterator[Row]:
-    """Yield the rows of a workbook; chance for bad cells is apart from that for good ones."""
+    """Yield the rows of a workbook; bad cells use a random generator of their own."""
     random = Random(f"{month.seed} {number}")
     chance = Random(f"{month.seed} bad {number}")
     for row in range(1, month.rows + 1):
@@ -148,7 +148,7 @@ _STEPS: Mapping[str, Callable[[Random, int, int, Month], Row]] = {
     "pedidos": _order,
     "enderecos": _address,
 }
-"""The steps of the plan that upload, and how a row of each is made."""
+"""Upload steps of the plan, with the function that makes a row of each."""
 
 
 def _any_document(registry: str, random: Random, month: Month) -> str:
@@ -176,7 +176,7 @@ def _check_digits(base: str) -> str:
 
 
 def _spoilt(row: Row, chance: Random) -> Row:
-    """Return a row with a wrong cell: a text for a number, a day that is none, a missing value."""
+    """Return a row with a bad cell: text for a number, an impossible date, a missing value."""
     filled = [name for name, value in row.items() if value is not None]
     numbers = [name for name in filled if isinstance(row[name], int | float)]
     dates = [name for name in filled if isinstance(row[name], date)]
@@ -214,7 +214,7 @@ def _write_sheet(book: xlsxwriter.Workbook, name: str, rows: list[Row]) -> None:
 
 
 def main() -> None:
-    """Write a month as the command line says."""
+    """Write a month as the command line specifies."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--month", default=Month.month)

@@ -1,4 +1,4 @@
-"""Writes the sample workbooks, and beside each bad one what is wrong in it.
+"""Write the sample workbooks, and the expected findings next to each bad one.
 
 Run from the project's folder, with LibreOffice on the path::
 
@@ -41,7 +41,7 @@ _FORMULAS = {"#N/A": "=NA()", "#REF!": "=#REF!", "#VALUE!": '="a"+1', "#DIV/0!":
 
 
 def main() -> None:
-    """Write every sample, or those of the resources given, into the folder of this script."""
+    """Write all samples, or those of the given resources, into the folder of this script."""
     names = sys.argv[1:]
     for resource in load_catalogue().values():
         if names and resource.name not in names:
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def write_split(resource: Resource) -> None:
-    """Write titles with their splits, and such whose splits are wrong."""
+    """Write titles with splits, and some with bad splits."""
     good = FOLDER / f"{resource.name}-com-rateio.xlsx"
     write_good(good, resource, split_titles(resource.name, 12, f"{resource.name} split"))
     bad = FOLDER / f"{resource.name}-com-rateio-com-erros.xlsx"
@@ -74,7 +74,7 @@ def write_split(resource: Resource) -> None:
 
 
 def write_rejected_by_the_server() -> None:
-    """Write receivables of which one names a client whom only the server knows to be inactive."""
+    """Write receivables, one for a client that only the server knows to be inactive."""
     rows = make_rows("contasreceber", 12, "contasreceber inactive")
     rows[7]["codigoDoCliente"] = INACTIVE_CLIENT
     for number, row in enumerate(rows, start=1):
@@ -95,7 +95,7 @@ def write_good(path: Path, resource: Resource, rows: Sequence[Row]) -> None:
 
 
 def write_bad(path: Path, resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> None:
-    """Write a workbook as analysts keep them, and what is wrong in it beside it."""
+    """Write a workbook as analysts keep them, and its expected findings next to it."""
     kept = [dict(row) for row in rows]
     cells = bad_cells(resource, bad, rows)
     children = [
@@ -128,7 +128,7 @@ def expected_lines(resource: Resource, bad: BadSheet) -> list[str]:
 
 
 def bad_cells(resource: Resource, bad: BadSheet, rows: Sequence[Row]) -> Cells:
-    """Return every cell of a bad sheet: title, header, good rows and the damages over them."""
+    """Return all cells of a bad sheet: title, header, good rows with damages applied."""
     headers = header_places(resource, bad)
     lists = {child.sheet for child in resource.children}
     for damage in bad.damages:
@@ -164,7 +164,7 @@ def sheet_row(bad: BadSheet, record: int) -> int:
 
 
 def expectations(resource: Resource, bad: BadSheet) -> list[dict[str, object]]:
-    """Return what is wrong in a bad sheet: the header's findings, then by row and column."""
+    """Return the findings of a bad sheet: those of the header, then by row and column."""
     headers = header_places(resource, bad)
     meant = {typed: column for column, typed in bad.renamed.items()}
     found = [(bad.header_row, column, code) for column, code in bad.layout.items()]
@@ -199,7 +199,7 @@ def write_with_xlsxwriter(path: Path, sheets: Sequence[tuple[BadSheet, Cells]]) 
 
 
 def write_typed(sheet: Worksheet, row: int, column: int, content: object, form: Any) -> None:
-    """Write one cell with the very type of its content."""
+    """Write one cell with the type of its content."""
     match content:
         case None:
             return
