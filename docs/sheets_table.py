@@ -19,7 +19,7 @@ from xlbridge.upload.processing.process_kinds import KINDS
 from xlbridge.wire import OPERATIONS, Operation, WireModel, record_model
 from xlbridge.wire.authentication import AUTHENTICATE
 
-CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_taken_and_come_back"
+CREATION_TEST = "tests/sandbox/test_creations.py::test_good_rows_are_accepted_and_returned"
 IMPORT_TEST = "tests/upload/test_modes.py::test_a_good_sheet_is_applied"
 CHANGE_TEST = "tests/upload/test_updates.py::test_one_edited_cell_of_an_export_changes_one_record"
 LISTS_TEST = (

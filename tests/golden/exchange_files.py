@@ -143,7 +143,7 @@ def golden_cases() -> tuple[Case, ...]:
 
 
 def mismatches(expected: Any, actual: Any, place: str = "$") -> Iterator[str]:
-    """Yield in which places an actual value is not what is expected."""
+    """Yield the paths at which an actual value differs from the expected one."""
     if isinstance(expected, Tagged):
         yield from expected.mismatches(actual, place)
     elif isinstance(expected, dict) and isinstance(actual, dict):
@@ -197,7 +197,7 @@ _EXAMPLES: dict[str, Callable[[Any], Any]] = {
 
 
 def example(value: Any) -> Any:
-    """Return a response body in which every tag has become its example."""
+    """Return a response body with every tag replaced by its example."""
     if isinstance(value, Tagged):
         return _EXAMPLES.get(value.tag.rstrip("?"), example)(value.value)
     if isinstance(value, dict):
@@ -208,7 +208,7 @@ def example(value: Any) -> Any:
 
 
 def is_partial(value: Any) -> bool:
-    """Tell whether a body leaves out fields that a server would send."""
+    """Return whether a body omits fields that a server would send."""
     if isinstance(value, Tagged):
         return is_partial(value.value)
     if isinstance(value, dict):

@@ -85,7 +85,7 @@ def _client_step(name: str, step: Step) -> ClientStep | None:
 
 
 def _is_mended(asked: dict[str, Any], body: WireModel) -> bool:
-    """Tell whether our types have put right what the request was meant to have wrong."""
+    """Return whether our types corrected the intended error of a request."""
     said = body.model_dump(mode="json", by_alias=True)
     return any(type(said.get(k)) is not type(v) for k, v in asked.items() if isinstance(v, str))
 

@@ -1,4 +1,4 @@
-"""The exchanges leave out no rule and no endpoint of the interface's description."""
+"""The golden exchanges cover all rules and endpoints of the spec."""
 
 import re
 from typing import Any
@@ -34,7 +34,7 @@ def test_a_rule_is_held_in_one_way(name: str) -> None:
 
 
 @pytest.mark.parametrize("place", [rule["test"] for rule in NAMED.values() if "test" in rule])
-def test_a_test_that_holds_a_rule_is_there(place: str) -> None:
+def test_a_test_that_covers_a_rule_exists(place: str) -> None:
     path, _, function = place.partition("::")
     assert f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8")
 

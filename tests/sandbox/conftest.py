@@ -13,7 +13,7 @@ from xlbridge.sandbox import RunningSandbox
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """A sandbox with the demo's records; tests add their own and change no others."""
+    """A sandbox with the demo; tests only change records that they created."""
     with sandbox_on(tmp_path_factory.mktemp("sandbox")) as running:
         yield running
 
@@ -27,7 +27,7 @@ def http(server: RunningSandbox) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start further sandboxes, on the same home folder unless another is given."""
+    """Start more sandboxes, by default on the same home folder."""
     with ExitStack() as stack:
 
         def begin(*options: str, home: Path = tmp_path, few: bool = False) -> RunningSandbox:

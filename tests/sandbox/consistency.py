@@ -1,4 +1,4 @@
-"""Report whether all tables of a sandbox fit one another: sums, orders of dates, references."""
+"""Consistency of all tables of a sandbox: sums, order of dates, references."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import consistency_of_sales  # noqa: F401 (its checks register themselves)
 import consistency_of_stock  # noqa: F401
-from consistency_checks import CHECKS, Finding, Report, Tables, check, told
+from consistency_checks import CHECKS, Finding, Report, Tables, check, verify
 from databases import metadata
 from sqlalchemy import Connection
 from stdnum.br import cnpj, cpf
@@ -38,7 +38,7 @@ _OWN_NUMBERS = {
     ("purchase_requisitions", "numeroDaRequisicao"),
     ("sales_orders", "numeroDaOrdem"),
 }
-"""Columns of one of those names that number their own records, or are the customer's."""
+"""Columns with these names that are keys of their own table, or numbers of the customer."""
 
 
 @check
@@ -55,7 +55,7 @@ def references(tables: Tables) -> Iterator[Finding]:
             ad_hoc = {0} if table.startswith(("purchase_requisition", "buying")) else set()
             values = {row[column.name] for row in rows} - {None} - ad_hoc
             for value in values:
-                yield told(value in known[registry], f"{table}.{column.name}", value, registry)
+                yield verify(value in known[registry], f"{table}.{column.name}", value, registry)
 
 
 def _key_of(table: str) -> str:
@@ -64,37 +64,37 @@ def _key_of(table: str) -> str:
 
 
 @check
-def places(tables: Tables) -> Iterator[Finding]:
-    """A warehouse is its branch's, a section its warehouse's, a portfolio its account's."""
-    warehouses = {(row["branch"], row["code"]) for row in tables["warehouses"]}
+def warehouses(tables: Tables) -> Iterator[Finding]:
+    """Warehouses are in their branch, sections in their warehouse, portfolios in their account."""
+    known_warehouses = {(row["branch"], row["code"]) for row in tables["warehouses"]}
     sections = {(row["branch"], row["warehouse"], row["code"]) for row in tables["sections"]}
     for name in ("movements", "inventories", "addressings"):
         for row in tables[name]:
-            place = (row["codigoDaFilial"], row["codigoDoAlmoxarifado"])
-            yield told(place in warehouses, name, place)
+            key = (row["codigoDaFilial"], row["codigoDoAlmoxarifado"])
+            yield verify(key in known_warehouses, name, key)
     for row in tables["addressings"]:
-        place = (row["codigoDaFilialSecao"], row["codigoDoAlmoxarifadoSecao"], row["codigoDaSecao"])
-        yield told(place in sections, "addressings", place)
+        key = (row["codigoDaFilialSecao"], row["codigoDoAlmoxarifadoSecao"], row["codigoDaSecao"])
+        yield verify(key in sections, "addressings", key)
     accounts = {row["code"]: row["account"] for row in tables["portfolios"]}
     for name in ("sales_orders", "receivables"):
         for row in tables[name]:
             account = accounts.get(row["codigoDaCarteira"], row["codigoDaContaCorrente"])
-            yield told(account == row["codigoDaContaCorrente"], name, row["codigoDaCarteira"])
+            yield verify(account == row["codigoDaContaCorrente"], name, row["codigoDaCarteira"])
 
 
 @check
 def documents(tables: Tables) -> Iterator[Finding]:
-    """Clients, suppliers and issuers have valid documents, and none has another's."""
+    """Clients, suppliers and issuers have valid and unique documents."""
     parties = [("clients", "cnpjcpf", "natureza"), ("suppliers", "document", "nature")]
     for table, document, nature in parties:
-        given = Counter(row[document] for row in tables[table] if row[document])
+        counts = Counter(row[document] for row in tables[table] if row[document])
         for row in tables[table]:
             number = row[document]
-            judge = cnpj if row[nature] == "J" else cpf
-            fits = number is None or (judge.is_valid(number) and given[number] == 1)
-            yield told(fits and (table == "clients" or number), table, number)
+            document_type = cnpj if row[nature] == "J" else cpf
+            fits = number is None or (document_type.is_valid(number) and counts[number] == 1)
+            yield verify(fits and (table == "clients" or number), table, number)
     for row in tables["issuers"]:
-        yield told(cnpj.is_valid(row["cnpj"]), "issuers", row["cnpj"])
+        yield verify(cnpj.is_valid(row["cnpj"]), "issuers", row["cnpj"])
 
 
 _NUMBERED = (
@@ -122,24 +122,24 @@ _MOVEMENT_SCOPES = {"True": "stock_entry", "False": "stock_output"}
 
 @check
 def numbers(tables: Tables) -> Iterator[Finding]:
-    """Numbers have no gap, follow the dates, and the next one comes after the last."""
+    """Numbers have no gaps, follow the dates, and match the counters."""
     last = {row["scope"]: row["last"] for row in tables["counters"]}
     for table, number, date, group, scope in _NUMBERED:
         groups = tables.by(table, *group) if group else {(): tables[table]}
         for key, rows in groups.items():
             numbered = sorted((row[number], row[date]) for row in rows if row[number] is not None)
-            for (one, earlier), (other, later) in pairwise(numbered):
-                fits = other - one in (0, 1) and earlier <= later
-                yield told(fits, (table, key), one, earlier, other, later)
+            for (number_before, date_before), (number_after, date_after) in pairwise(numbered):
+                fits = number_after - number_before in (0, 1) and date_before <= date_after
+                yield verify(fits, (table, key), number_before, date_before, number_after)
             if numbered and scope is not None:
                 name = scope.format(*(key if isinstance(key, tuple) else (key,)))
                 name = _MOVEMENT_SCOPES.get(name, name)
-                yield told(numbered[-1][0] == last.get(name), (table, key), name, last.get(name))
+                yield verify(numbered[-1][0] == last.get(name), (table, key), name, last.get(name))
 
 
 @check
 def calendar(tables: Tables) -> Iterator[Finding]:
-    """Nothing that has happened is dated after the demo's last day."""
+    """No past event is dated after the last day of the demo."""
     end = datetime(2026, 11, 1)
     for table, rows in tables:
         for column in metadata.tables[table].columns:
@@ -147,7 +147,7 @@ def calendar(tables: Tables) -> Iterator[Finding]:
                 for row in rows:
                     moment = row[column.name]
                     fits = moment is None or datetime.fromisoformat(str(moment)) < end
-                    yield told(fits, f"{table}.{column.name}", moment)
+                    yield verify(fits, f"{table}.{column.name}", moment)
 
 
 _HAPPENED = frozenset(
@@ -160,7 +160,7 @@ _HAPPENED = frozenset(
 
 
 def consistency_report(connection: Connection) -> Report:
-    """Run every check over a database."""
+    """Run all checks on a database."""
     tables, report = Tables(connection), Report()
     for name, function in CHECKS.items():
         for finding in function(tables):

@@ -1,4 +1,4 @@
-"""All tables of a sandbox, and the checks whether they fit one another."""
+"""Tables of a sandbox, and registration of consistency checks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 Row = Mapping[str, Any]
 Finding = str | None
-"""What contradicts, None for one record that was looked at and fits."""
+"""Description of an inconsistency, None for a consistent record."""
 
 CENT = Decimal("0.01")
 ZERO = Decimal(0)
@@ -46,7 +46,7 @@ class Tables:
 
 @dataclass(slots=True)
 class Report:
-    """How many records each check looked at, and what contradicts."""
+    """Number of records examined by each check, and inconsistencies found."""
 
     examined: Counter[str] = field(default_factory=Counter)
     contradictions: list[str] = field(default_factory=list)
@@ -56,11 +56,11 @@ CHECKS: dict[str, Callable[[Tables], Iterator[Finding]]] = {}
 
 
 def check(function: Callable[[Tables], Iterator[Finding]]) -> Callable[[Tables], Iterator[Finding]]:
-    """Register a check: it yields None for each record that fits, a text for one that does not."""
+    """Register a check, which yields a finding for each record."""
     CHECKS[function.__name__] = function
     return function
 
 
-def told(fits: bool, where: object, *values: object) -> Finding:
-    """Return the finding of one record."""
-    return None if fits else f"{where}: {', '.join(map(str, values))}"
+def verify(is_consistent: bool, location: object, *values: object) -> Finding:
+    """Return the finding for one record."""
+    return None if is_consistent else f"{location}: {', '.join(map(str, values))}"

@@ -1,57 +1,57 @@
-"""Orders, invoices, titles and forecasts of a sandbox fit one another."""
+"""Consistency of orders, invoices, titles and forecasts."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from consistency_checks import CENT, Finding, Row, Tables, check, told
+from consistency_checks import CENT, Finding, Row, Tables, check, verify
 
 from xlbridge.resources.checks import access_key_digit
 
 
 @check
 def order_lines(tables: Tables) -> Iterator[Finding]:
-    """Each line's figures follow from one another."""
+    """The amounts of each line are calculated correctly."""
     for row in tables["sales_order_items"]:
-        where = (row["numeroDoPedido"], row["seq"])
+        location = (row["numeroDoPedido"], row["seq"])
         gross = (row["quantidade"] * row["valorUnitario"]).quantize(CENT)
-        yield told(row["valorTotal"] == gross > 0, where, "valorTotal", row["valorTotal"])
+        yield verify(row["valorTotal"] == gross > 0, location, "valorTotal", row["valorTotal"])
         base = row["valorTotal"] + row["valorAcrescimo"] - row["valorDesconto"]
-        yield told(row["baseIPI"] == row["baseICMS"] == base, where, "base", row["baseIPI"])
+        yield verify(row["baseIPI"] == row["baseICMS"] == base, location, "base", row["baseIPI"])
         for tax in ("IPI", "ICMS", "ICMSST"):
             due = (base * row[f"aliquota{tax}"] / 100).quantize(CENT)
-            yield told(row[f"valor{tax}"] == due, where, f"valor{tax}", row[f"valor{tax}"])
+            yield verify(row[f"valor{tax}"] == due, location, f"valor{tax}", row[f"valor{tax}"])
         extras = sum(row[f"valor{name}"] for name in ("Frete", "Seguro", "Outros"))
         net = base + row["valorIPI"] + row["valorICMSST"] + extras
-        yield told(row["totalLiquido"] == net, where, "totalLiquido", row["totalLiquido"])
-        yield told(row["pesoBruto"] >= row["pesoLiquido"] > 0, where, "peso", row["pesoBruto"])
+        yield verify(row["totalLiquido"] == net, location, "totalLiquido", row["totalLiquido"])
+        yield verify(row["pesoBruto"] >= row["pesoLiquido"] > 0, location, "peso", row["pesoBruto"])
 
 
 @check
 def instalments(tables: Tables) -> Iterator[Finding]:
-    """Instalments add up to the order's lines, in amount and per cent, and none is of nothing."""
+    """Instalments add up to the order in amount and per cent, and none is zero."""
     lines = tables.by("sales_order_items", "numeroDoPedido")
     parts = tables.by("sales_order_installments", "numeroDoPedido")
     for order in tables["sales_orders"]:
         number = order["numeroDoPedido"]
         own = parts[number]
         total = sum(line["totalLiquido"] for line in lines[number])
-        yield told(sum(part["valor"] for part in own) == total, number, "valor", total)
-        yield told(sum(part["percentual"] for part in own) == 100, number, "percentual")
-        yield told(all(part["valor"] > 0 < part["percentual"] for part in own), number, "zero")
-        yield told({part["totalDoPedido"] for part in own} == {total}, number, "totalDoPedido")
-        yield told(len(own) == order["quantidadeDeParcelas"], number, "quantidadeDeParcelas")
+        yield verify(sum(part["valor"] for part in own) == total, number, "valor", total)
+        yield verify(sum(part["percentual"] for part in own) == 100, number, "percentual")
+        yield verify(all(part["valor"] > 0 < part["percentual"] for part in own), number, "zero")
+        yield verify({part["totalDoPedido"] for part in own} == {total}, number, "totalDoPedido")
+        yield verify(len(own) == order["quantidadeDeParcelas"], number, "quantidadeDeParcelas")
         days = [order["dataDaOrdem"], *(part["dataDeVencimento"] for part in own)]
-        yield told(days == sorted(days), number, "vencimentos")
+        yield verify(days == sorted(days), number, "vencimentos")
 
 
 @check
 def order_states(tables: Tables) -> Iterator[Finding]:
-    """An order has one state; its dates, invoice and titles are those of that state."""
+    """An order has one state, with the dates, invoice and titles of that state."""
     parts = tables.by("sales_order_installments", "numeroDoPedido")
     for order in tables["sales_orders"]:
         number, processed = order["numeroDoPedido"], order["processado"]
         states = [order[name] for name in ("pendente", "processado", "cancelado")]
-        yield told(states.count(True) == 1, number, states)
+        yield verify(states.count(True) == 1, number, states)
         for flag, date in (
             ("processado", "dataDeProcessamento"),
             ("cancelado", "dataDeCancelamento"),
@@ -60,15 +60,15 @@ def order_states(tables: Tables) -> Iterator[Finding]:
             fits = order[flag] == (ended is not None) and (
                 not ended or ended >= order["dataDaOrdem"]
             )
-            yield told(fits, number, date, ended)
-        yield told((order["idNF"] is not None) == processed, number, "idNF", order["idNF"])
+            yield verify(fits, number, date, ended)
+        yield verify((order["idNF"] is not None) == processed, number, "idNF", order["idNF"])
         titles = {part["existeLancamentoCR"] for part in parts[number]}
-        yield told(titles == {processed}, number, "existeLancamentoCR", titles)
+        yield verify(titles == {processed}, number, "existeLancamentoCR", titles)
 
 
 @check
 def product_invoices(tables: Tables) -> Iterator[Finding]:
-    """An order's invoice has its lines, its taxes, and the total of its instalments."""
+    """An order's invoice has the order's lines and taxes and the total of its instalments."""
     orders = {row["numeroDoPedido"]: row for row in tables["sales_orders"]}
     lines = tables.by("sales_order_items", "numeroDoPedido")
     billed = tables.by("product_invoice_items", "idNF")
@@ -76,26 +76,32 @@ def product_invoices(tables: Tables) -> Iterator[Finding]:
     summed = ("valorAcrescimo", "valorDesconto", "valorFrete", "valorSeguro", "valorOutros",
               "valorIPI", "valorICMSST", "baseICMS", "valorICMS")  # fmt: skip
     for invoice in tables["product_invoices"]:
-        where, order = invoice["idNF"], orders[invoice["numeroDoPedido"]]
+        location, order = invoice["idNF"], orders[invoice["numeroDoPedido"]]
         own = lines[order["numeroDoPedido"]]
-        yield told(order["idNF"] == where, where, "numeroDoPedido", order["numeroDoPedido"])
+        yield verify(order["idNF"] == location, location, "numeroDoPedido", order["numeroDoPedido"])
         for name in summed:
-            yield told(invoice[name] == sum(line[name] for line in own), where, name, invoice[name])
-        products = sum(line["valorTotal"] for line in billed[where])
-        yield told(invoice["valorDosProdutos"] == products, where, "valorDosProdutos", products)
+            yield verify(
+                invoice[name] == sum(line[name] for line in own), location, name, invoice[name]
+            )
+        products = sum(line["valorTotal"] for line in billed[location])
+        yield verify(
+            invoice["valorDosProdutos"] == products, location, "valorDosProdutos", products
+        )
         total = sum(part["valor"] for part in parts[order["numeroDoPedido"]])
-        yield told(invoice["valorTotal"] == total, where, "valorTotal", invoice["valorTotal"])
-        yield told(invoice["dataDeEmissao"] == order["dataDeProcessamento"], where, "dataDeEmissao")
+        yield verify(invoice["valorTotal"] == total, location, "valorTotal", invoice["valorTotal"])
+        yield verify(
+            invoice["dataDeEmissao"] == order["dataDeProcessamento"], location, "dataDeEmissao"
+        )
         same = ("idProduto", "quantidade", "valorUnitario", "valorTotal")
         fits = [[line[n] for n in same] for line in own] == [
-            [line[n] for n in same] for line in billed[where]
+            [line[n] for n in same] for line in billed[location]
         ]
-        yield told(fits, where, "produtos")
+        yield verify(fits, location, "produtos")
 
 
 @check
 def access_keys(tables: Tables) -> Iterator[Finding]:
-    """A key says issuer, month and number of its invoice, and its last digit checks the others."""
+    """An access key has the issuer, month and number of its invoice and a valid check digit."""
     issuers = {row["code"]: row for row in tables["issuers"]}
     for table, month, number in (
         ("product_invoices", slice(2, 6), slice(25, 34)),
@@ -104,7 +110,7 @@ def access_keys(tables: Tables) -> Iterator[Finding]:
         for row in tables[table]:
             key, emitted = row["chaveDaNotaFiscalEletronica"], row["dataDeEmissao"]
             if key is None:
-                yield told(emitted is row["numeroDaNotaFiscalEletronica"] is None, table, row)
+                yield verify(emitted is row["numeroDaNotaFiscalEletronica"] is None, table, row)
                 continue
             fits = (
                 key[-1] == access_key_digit(key[:-1])
@@ -112,12 +118,12 @@ def access_keys(tables: Tables) -> Iterator[Finding]:
                 and int(key[number]) == row["numeroDaNotaFiscalEletronica"]
                 and issuers[row["codigoDaFilial"]]["cnpj"] in key
             )
-            yield told(fits, table, key, emitted)
+            yield verify(fits, table, key, emitted)
 
 
 @check
 def titles(tables: Tables) -> Iterator[Finding]:
-    """Titles are those of the instalments; parts and retained taxes add up; dates are in order."""
+    """Titles match the instalments; parts and retained taxes add up; dates are in order."""
     receivables = {_title_key(row): row for row in tables["receivables"]}
     linked = 0
     for part in tables["sales_order_installments"]:
@@ -129,8 +135,8 @@ def titles(tables: Tables) -> Iterator[Finding]:
             fits = (title["valorDoLancamento"], title["dataDeVencimento"]) == (
                 part["valor"], part["dataDeVencimento"],
             )  # fmt: skip
-            yield told(fits, key, part["valor"])
-    yield told(linked == len(receivables), "receivables", linked, len(receivables))
+            yield verify(fits, key, part["valor"])
+    yield verify(linked == len(receivables), "receivables", linked, len(receivables))
     for kind in ("receivable", "payable"):
         shares = tables.by(f"{kind}_allocations", "exercise", "branch", "number", "sequence")
         for title in tables[f"{kind}s"]:
@@ -140,7 +146,7 @@ def titles(tables: Tables) -> Iterator[Finding]:
             title[f"Valor{tax}Retido"] for tax in ("PIS", "COFINS", "CSLL", "IR", "ISS", "INSS")
         )
         fits = title["ValorBruto"] == title["valorDoLancamento"] + retained
-        yield told(fits, _title_key(title), "ValorBruto", title["ValorBruto"])
+        yield verify(fits, _title_key(title), "ValorBruto", title["ValorBruto"])
 
 
 def _title_key(title: Row) -> tuple[int, ...]:
@@ -151,12 +157,12 @@ def _title_key(title: Row) -> tuple[int, ...]:
 def _title_findings(title: Row, shares: list[dict[str, Any]]) -> Iterator[Finding]:
     key, value = _title_key(title), title["valorDoLancamento"]
     issued, due, settled = (title[n] for n in ("dataDeEmissao", "dataDeVencimento", "dataDeBaixa"))
-    yield told(value > 0, key, "valorDoLancamento", value)
-    yield told(issued.year == key[0] and issued <= due, key, issued, due)
-    yield told(settled is None or settled >= issued, key, "dataDeBaixa", settled)
-    yield told(title["valorBaixado"] == (value if settled else None), key, "valorBaixado")
+    yield verify(value > 0, key, "valorDoLancamento", value)
+    yield verify(issued.year == key[0] and issued <= due, key, issued, due)
+    yield verify(settled is None or settled >= issued, key, "dataDeBaixa", settled)
+    yield verify(title["valorBaixado"] == (value if settled else None), key, "valorBaixado")
     if shares:
-        yield told(sum(share["valor"] for share in shares) == value, key, "rateio")
+        yield verify(sum(share["valor"] for share in shares) == value, key, "rateio")
 
 
 @check
@@ -164,15 +170,15 @@ def service_taxes(tables: Tables) -> Iterator[Finding]:
     for row in tables["service_invoices"]:
         for tax in ("IBSMunicipal", "IBSEstadual", "CBS"):
             due = (row["valorDoServico"] * row[f"Aliquota{tax}"] / 100).quantize(CENT)
-            yield told(row[f"Valor{tax}"] == due, row["idNF"], tax, row[f"Valor{tax}"])
+            yield verify(row[f"Valor{tax}"] == due, row["idNF"], tax, row[f"Valor{tax}"])
 
 
 @check
 def forecasts(tables: Tables) -> Iterator[Finding]:
     for row in tables["service_forecasts"]:
-        where, ended = row["codigoDaPrevisao"], row["dataDeTermino"]
-        yield told(ended is None or ended >= row["dataDeInicio"], where, ended)
+        location, ended = row["codigoDaPrevisao"], row["dataDeTermino"]
+        yield verify(ended is None or ended >= row["dataDeInicio"], location, ended)
         for name in ("dataDaProximaEmissao", "dataDoProximoReajuste"):
             following = row[name]
-            yield told(following is None or following > row["dataDeInicio"], where, name)
-        yield told(row["ativo"] == (ended is None), where, "ativo", ended)
+            yield verify(following is None or following > row["dataDeInicio"], location, name)
+        yield verify(row["ativo"] == (ended is None), location, "ativo", ended)

@@ -1,4 +1,4 @@
-"""Whether a sandbox's records are what its clerks were told, and add up.
+"""Audit of a sandbox's records against the responses that its clerks got.
 
 Inside: sandbox.
 """
@@ -55,8 +55,7 @@ _MARKED: dict[str, tuple[tuple[Column, ...], Column]] = {
     "titles": ((import_logs.c.id,), import_logs.c.filename),
 }
 _BEGINNING = {"requisition": "goods", "buying": "goods"}
-"""What the marks of a kind begin with, where it is not the kind: an order names the goods that its
-requisition asked for."""
+"""Prefix of the marks of a kind, if not the kind: an order has the items of its requisition."""
 
 _COUNTED: dict[str, Column] = {
     "client": clients.c.codigoDoCliente,
@@ -70,7 +69,7 @@ _COUNTED: dict[str, Column] = {
 
 
 def discrepancies(connection: Connection, ledger: Ledger) -> list[str]:
-    """Return everything that is not as it should be; empty when all is well."""
+    """Return all inconsistencies."""
     checks: tuple[Callable[[Connection, Ledger], Iterator[str]], ...] = (
         _acknowledged, _transitions, _numbers, _orders, _balances, _adjustments, _purchases, _files,
     )  # fmt: skip
@@ -78,13 +77,13 @@ def discrepancies(connection: Connection, ledger: Ledger) -> list[str]:
 
 
 def waiting_files(connection: Connection) -> int:
-    """How many files are still to be processed."""
+    """Number of unprocessed files."""
     let = import_logs.c.released & (import_logs.c.state != ImportState.FINISHED)
     return int(connection.scalar(select(func.count()).select_from(import_logs).where(let)) or 0)
 
 
 def _acknowledged(connection: Connection, ledger: Ledger) -> Iterator[str]:
-    """No acknowledged record lost, none there twice, none that nobody sent."""
+    """No acknowledged record is lost, none is duplicated, none was never sent."""
     for kind, (key, mark) in _MARKED.items():
         stored: defaultdict[str, list[Any]] = defaultdict(list)
         for row in connection.execute(
@@ -95,14 +94,14 @@ def _acknowledged(connection: Connection, ledger: Ledger) -> Iterator[str]:
         for number, text in ledger.created[kind]:
             if stored.get(text) != [number]:
                 yield f"{kind} {number} was acknowledged for {text}, which has {stored.get(text)}"
-        yield from (f"{text} is there twice" for text, found in stored.items() if len(found) > 1)
+        yield from (f"{text} exists twice" for text, found in stored.items() if len(found) > 1)
         yield from (f"{text} was never sent" for text in stored.keys() - ledger.tried)
-        given = Counter(number for number, _ in ledger.created[kind])
-        yield from (f"{kind} {number} was given twice" for number, n in given.items() if n > 1)
+        counts = Counter(number for number, _ in ledger.created[kind])
+        yield from (f"{kind} {number} was assigned twice" for number, n in counts.items() if n > 1)
 
 
 def _transitions(connection: Connection, ledger: Ledger) -> Iterator[str]:
-    """What is final happened once, and stays."""
+    """Definitive transitions happened once and were not undone."""
     for transition, numbers in ledger.moved.items():
         happened = Counter(numbers)
         yield from (f"{number} was {transition} twice" for number, n in happened.items() if n > 1)
@@ -126,7 +125,7 @@ def _transitions(connection: Connection, ledger: Ledger) -> Iterator[str]:
 
 
 def _numbers(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """Every number up to the last is there, once."""
+    """Every number up to the last exists exactly once."""
     last = {row.scope: row.last for row in connection.execute(select(counters))}
     for scope, column in _COUNTED.items():
         yield from _sequence(scope, sorted(connection.scalars(select(column))), last)
@@ -140,8 +139,8 @@ def _numbers(connection: Connection, _ledger: Ledger) -> Iterator[str]:
         numbers.where(columns.numeroDaNotaFiscalEletronica.is_not(None))
     ):
         emitted[f"nfe:{branch}:1"].append(number)
-    for scope, given in emitted.items():
-        yield from _sequence(scope, sorted(given), last)
+    for scope, numbers in emitted.items():
+        yield from _sequence(scope, sorted(numbers), last)
 
 
 def _sequence(scope: str, numbers: list[int], last: dict[str, int]) -> Iterator[str]:
@@ -150,7 +149,7 @@ def _sequence(scope: str, numbers: list[int], last: dict[str, int]) -> Iterator[
 
 
 def _orders(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """An order is processed whole, with its titles and one invoice, or not at all."""
+    """An order is processed completely, with its titles and one invoice, or not at all."""
     parts: defaultdict[int, list[Any]] = defaultdict(list)
     for part in connection.execute(select(sales_order_installments)):
         parts[part.numeroDoPedido].append(part)
@@ -172,31 +171,31 @@ def _orders(connection: Connection, _ledger: Ledger) -> Iterator[str]:
 
 
 def _balances(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """Each balance is the sum of its movements, and never was below nothing."""
+    """Each balance is the sum of its movements, and was never negative."""
     sums: defaultdict[tuple[Any, ...], Decimal] = defaultdict(Decimal)
     for row in connection.execute(select(movements).order_by(movements.c.id)):
         place = (row.codigoDaFilial, row.codigoDoAlmoxarifado, row.idProd)
         sums[place] += row.quantidade if row.inward else -row.quantidade
         if sums[place] < 0:
             yield f"{place} fell to {sums[place]} with movement {row.id}"
-    for where, balance in balances_of(connection, datetime.now()):
-        expected = sums[where.branch, where.warehouse, where.product]
+    for key, balance in balances_of(connection, datetime.now()):
+        expected = sums[key.branch, key.warehouse, key.product]
         if balance.quantity != expected:
-            yield f"{where} is {balance.quantity}, its movements give {expected}"
+            yield f"{key} is {balance.quantity}, its movements add up to {expected}"
         if not balance.quantity and balance.value:
-            yield f"{where} is empty and worth {balance.value}"
+            yield f"{key} is empty and worth {balance.value}"
 
 
 def _adjustments(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """An inventory of one product moved it once at most."""
-    made = Counter(
+    """An inventory of one product adjusted it at most once."""
+    counts = Counter(
         connection.scalars(select(movements.c.documento).where(movements.c.adjustment.is_(True)))
     )
-    yield from (f"{document} adjusted {n} times" for document, n in made.items() if n > 1)
+    yield from (f"{document} adjusted {n} times" for document, n in counts.items() if n > 1)
 
 
 def _purchases(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """A document is approved by one other at most, and is closed just then."""
+    """A document is closed if and only if one other was made from it."""
     for origin, closed, named in (
         (
             purchase_requisitions.c.numeroDaRequisicao,
@@ -212,13 +211,13 @@ def _purchases(connection: Connection, _ledger: Ledger) -> Iterator[str]:
 
 
 def _files(connection: Connection, _ledger: Ledger) -> Iterator[str]:
-    """A file was applied once, whole, and its end was told once."""
+    """A file was applied once and completely, and notified once."""
     applied = Counter(connection.scalars(select(clients.c.seuCodigo)))
     applied += Counter(connection.scalars(select(receivables.c.historico)))
-    told = Counter(connection.scalars(select(outbox.c.log_id)))
+    notified = Counter(connection.scalars(select(outbox.c.log_id)))
     for log in connection.execute(select(import_logs)):
         finished = log.state == ImportState.FINISHED
         wanted = ROWS_OF_A_FILE if finished else 0
-        found = (applied[log.filename], log.imported, told[log.id])
+        found = (applied[log.filename], log.imported, notified[log.id])
         if found != (wanted, wanted, int(finished)):
             yield f"file {log.id} ({log.state}) gave {found} rows, counted rows, notices"

@@ -1,4 +1,4 @@
-"""Clerks who write everything at once, and note what the sandbox acknowledged."""
+"""Clerks that write concurrently and record what the sandbox acknowledged."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -29,10 +29,10 @@ Data = dict[str, Any]
 
 @dataclass(slots=True)
 class Ledger:
-    """What was tried and what was acknowledged, over all lives of one sandbox.
+    """Writes attempted and acknowledged, over all restarts of one sandbox.
 
-    ``created`` has, by kind, each record's number and the mark that its text carries; ``moved``,
-    by transition, the number of each record that made it; ``faults`` what no answer should be.
+    ``created``: by kind, number and mark of each record. ``moved``: by transition, numbers of the
+    records. ``faults``: unexpected responses.
     """
 
     created: defaultdict[str, list[tuple[Any, str]]] = field(
@@ -44,20 +44,20 @@ class Ledger:
 
     @property
     def acknowledged(self) -> int:
-        """How many writes were."""
+        """Number of acknowledged writes."""
         return sum(map(len, (*self.created.values(), *self.moved.values())))
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the records refer to."""
+    """Codes that the records refer to."""
 
     client: int
     products: tuple[int, ...]
 
 
 def prepare(http: httpx.Client) -> Ground:
-    """Make what the records refer to, in an empty sandbox."""
+    """Create what the records refer to, in an empty sandbox."""
     client = http.post("/v2/cliente", json={"nomeComercial": "Cliente", "natureza": "J"}).json()
     products = [
         http.post("/v2/produto", json={"descricaoDoProduto": name, "valorUnitario": 10}).json()
@@ -68,7 +68,7 @@ def prepare(http: httpx.Client) -> Ground:
 
 
 class Clerk:
-    """Does one random duty after the other, until the sandbox is gone."""
+    """Performs random duties until the sandbox is gone."""
 
     def __init__(self, name: str, ground: Ground, ledger: Ledger) -> None:
         self._name = name
@@ -223,7 +223,7 @@ class Clerk:
         return mark
 
     def _recent(self, kind: str) -> int | None:
-        """One of the newest records, which other clerks are after too."""
+        """Return one of the newest records, which other clerks also use."""
         newest = self._ledger.created[kind][-_RECENT:]
         return self._random.choice(newest)[0] if newest else None
 
@@ -241,7 +241,7 @@ class Clerk:
         return self._send(path, json=body)
 
     def _send(self, path: str, **content: Any) -> Any:
-        """The data that a write is answered with; None where a rule refuses it."""
+        """Return the data of the response to a write; None if a rule refuses it."""
         answer = self._http.post(path, **content)
         if answer.status_code not in (200, 400):
             self._ledger.faults.append(f"{path}: {answer.status_code} {answer.text}")
@@ -272,9 +272,9 @@ _DUTIES: tuple[Callable[[Clerk], None], ...] = (
 
 
 def work_until(server: RunningSandbox, clerks: list[Clerk], end: Callable[[], None]) -> None:
-    """Have the clerks work until ``end``, which is called meanwhile, took the sandbox away."""
+    """Run the clerks until ``end``, called in the meantime, stops the sandbox."""
     with ThreadPoolExecutor(len(clerks)) as pool:
         working = [pool.submit(clerk.work, server) for clerk in clerks]
         end()
-        for each in working:
-            each.result()
+        for future in working:
+            future.result()

@@ -16,7 +16,7 @@ Start = Callable[..., RunningSandbox]
 
 @contextmanager
 def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
-    """Give a bare HTTP client with a token of its own."""
+    """Yield a bare HTTP client with a token."""
     credentials = {"email": server.email, "password": server.password}
     with httpx.Client(base_url=server.base_url, timeout=30, verify=False) as http:
         answer = http.post("/v2/autenticar", json=credentials).json()
@@ -28,6 +28,6 @@ def log_in(server: RunningSandbox) -> Iterator[httpx.Client]:
 def sandbox_on(home: Path, *options: str, few: bool = False) -> Iterator[RunningSandbox]:
     """Run a sandbox on the database of its home folder."""
     environment = {**os.environ, "XLBRIDGE_LANG": "en"}
-    own = [*database_options(home), *options]
-    with sandbox_process(home, own, environment, few=few) as server:
+    all_options = [*database_options(home), *options]
+    with sandbox_process(home, all_options, environment, few=few) as server:
         yield server

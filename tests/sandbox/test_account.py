@@ -1,4 +1,4 @@
-"""Whose password a sandbox on a database accepts.
+"""Credentials that a sandbox accepts.
 
 Inside: sandbox.
 """
@@ -21,17 +21,17 @@ def opened(path: str) -> Storage:
     return open_database(database_url(path))
 
 
-def test_another_home_changes_no_password_unless_it_gives_one(tmp_path: Path) -> None:
+def test_another_home_changes_the_password_only_if_one_is_set(tmp_path: Path) -> None:
     storage = opened(str(tmp_path / "shared.db"))
     first, second = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
     account = prepare_account(storage, first)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         prepare_account(storage, second)
-    assert "XLBRIDGE_PASSWORD" in str(told.value.hint)
-    assert account.password not in str(told.value)
+    assert "XLBRIDGE_PASSWORD" in str(raised.value.hint)
+    assert account.password not in str(raised.value)
     assert prepare_account(storage, first) == account
-    given = replace(second, email=account.email, password="given")
-    assert prepare_account(storage, given).password == "given"
+    settings = replace(second, email=account.email, password="given")
+    assert prepare_account(storage, settings).password == "given"
     with storage.transaction(writing=False) as connection:
         assert find_user(connection, account.email, "given") is not None
     storage.close()
@@ -59,9 +59,9 @@ def test_one_database_has_one_kept_password_however_it_is_spelt(
     assert accounts[0] == accounts[1]
 
 
-def test_a_hash_tells_what_it_costs_and_an_earlier_one_cost_the_same() -> None:
-    told, salt, digest = hash_password("secret").rsplit("$", 2)
-    assert told == "16384$8$1"
+def test_a_hash_has_its_cost_and_earlier_hashes_had_the_same() -> None:
+    cost, salt, digest = hash_password("secret").rsplit("$", 2)
+    assert cost == "16384$8$1"
     cheap = hash_password("secret", HashCost(n=2, r=1, p=1))
     for stored in (cheap, f"{salt}${digest}"):
         assert password_matches("secret", stored)

@@ -1,4 +1,4 @@
-"""The sandbox does what a business would: goods, documents and numbers fit one another."""
+"""Business rules of the sandbox: goods, documents and amounts."""
 
 from datetime import date, datetime, timedelta
 from itertools import count
@@ -95,7 +95,7 @@ def test_a_quantity_is_in_the_unit_of_its_product(http: httpx.Client) -> None:
     assert refused_keys(altered) == ["codigoDaUnidadeDeMedida"]
 
 
-def test_an_imported_address_takes_the_place_of_the_one_that_was_there(http: httpx.Client) -> None:
+def test_an_imported_address_replaces_an_existing_one(http: httpx.Client) -> None:
     header = ["codigoDaFilial", "codigoDoAlmoxarifado", "codigoDaSecao", "idProd", "ativo"]
     product = new_product(http)
     for active in (True, False):
@@ -103,8 +103,8 @@ def test_an_imported_address_takes_the_place_of_the_one_that_was_there(http: htt
         path = "/v2/sistema/importacao/enderecamento-de-produto"
         assert http.post(path, files=files).status_code == 200
         addresses = data_of(http.get("/v2/estoque/produto/mapeamento"))
-        (own,) = [address for address in addresses if address["idProd"] == product]
-        assert (own["codigoDaSecao"], own["ativo"]) == ("C-07", active)
+        (found,) = [address for address in addresses if address["idProd"] == product]
+        assert (found["codigoDaSecao"], found["ativo"]) == ("C-07", active)
 
 
 ORDERS = "/v2/faturamento/pedido"
@@ -163,7 +163,7 @@ def test_unit_prices_keep_their_decimals(http: httpx.Client, price: float) -> No
             5,
             {"parcelas": [{"valor": 3, "percentual": 50}, {"valor": 2, "percentual": 40}]},
             "parcelas",
-            id="percentages-beside-amounts",
+            id="percentages-and-amounts",
         ),
     ],
 )
@@ -199,7 +199,9 @@ def test_an_invoice_agrees_with_its_orders_instalments_and_taxes(http: httpx.Cli
         assert invoice[name] == round(sum(line[name] for line in order["produtos"]), 2)
 
 
-def test_an_invoice_of_its_own_is_worth_its_products(http: httpx.Client) -> None:
+def test_the_total_of_an_invoice_without_an_order_is_that_of_its_products(
+    http: httpx.Client,
+) -> None:
     content = {"codigoDaFilial": 1, "codigoDaNotaFiscal": 1, "tipoDeOperacao": "Saída"}
     content |= {"naturezaDaOperacao": "Venda", "codigoDaFormaDePagamento": 1, "cep": "01310-100"}
     content |= {"codigoDoCliente": new_client(http), "nomeDoCliente": "Freguês"}
@@ -211,10 +213,10 @@ def test_an_invoice_of_its_own_is_worth_its_products(http: httpx.Client) -> None
 
 def request_goods(http: httpx.Client, *items: dict[str, Any]) -> dict[str, Any]:
     header = {"codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1}
-    made: dict[str, Any] = data_of(
+    requisition: dict[str, Any] = data_of(
         http.post("/v2/compras/requisicao", json=header | {"itens": items})
     )
-    return made
+    return requisition
 
 
 def order_goods(http: httpx.Client, requisition: int, *items: dict[str, Any]) -> httpx.Response:
@@ -223,10 +225,10 @@ def order_goods(http: httpx.Client, requisition: int, *items: dict[str, Any]) ->
     return http.post("/v2/compras/ordem", json=header | origin | {"itens": items})
 
 
-def test_closing_a_requisition_takes_its_own_items(http: httpx.Client) -> None:
+def test_an_order_may_only_have_items_of_its_requisition(http: httpx.Client) -> None:
     wire = {"idProduto": 0, "descricaoDoProduto": "Fio de prumo", "quantidade": 2}
-    made = request_goods(http, {"idProduto": 2001, "quantidade": 5}, wire)
-    number = made["numeroDaRequisicao"]
+    requisition = request_goods(http, {"idProduto": 2001, "quantidade": 5}, wire)
+    number = requisition["numeroDaRequisicao"]
     other, more = {"idProduto": 2002, "quantidade": 1}, {"idProduto": 2001, "quantidade": 6}
     assert refused_keys(order_goods(http, number, other)) == ["itens.0.idProduto"]
     assert refused_keys(order_goods(http, number, wire, more)) == ["itens.1.quantidade"]
@@ -241,14 +243,14 @@ def test_closing_a_requisition_takes_its_own_items(http: httpx.Client) -> None:
     bought |= {"numeroDaOrdem": order["numeroDaOrdem"]}
     item = {"idProduto": 2002, "quantidade": 1, "valorUnitario": 1}
     refused = data_of(http.post("/v2/compras/pedido", json=bought | {"itens": [item]}))
-    assert [told["key"] for told in refused["notifications"]] == ["itens.0.idProduto"]
+    assert [item["key"] for item in refused["notifications"]] == ["itens.0.idProduto"]
 
 
 def test_suppliers_have_documents(http: httpx.Client) -> None:
     listed = data_of(http.get("/v2/fornecedor"))
-    own = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
-    assert len({supplier["cnpjcpf"] for supplier in own}) == len(own) == 6
-    assert all(cnpj.is_valid(supplier["cnpjcpf"]) for supplier in own)
+    seeded = [supplier for supplier in listed if supplier["codigoDoFornecedor"] <= 506]
+    assert len({supplier["cnpjcpf"] for supplier in seeded}) == len(seeded) == 6
+    assert all(cnpj.is_valid(supplier["cnpjcpf"]) for supplier in seeded)
 
 
 def test_attachments_are_downloaded_from_the_sandbox_itself(

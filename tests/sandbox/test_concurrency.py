@@ -1,4 +1,4 @@
-"""Several clients at once, and what a defect of the sandbox looks like from outside."""
+"""Concurrent clients, and responses to internal errors."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +15,15 @@ companies = TABLES["companies"]
 CLIENT = {"nomeComercial": "Concorrente", "cnpj": "04.252.011/0001-10"}
 
 
-def test_of_many_that_register_one_document_one_succeeds(http: httpx.Client) -> None:
+def test_only_one_of_many_concurrent_registrations_of_a_document_succeeds(
+    http: httpx.Client,
+) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: http.post("/v2/cliente", json=CLIENT), range(24)))
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 23
 
 
-def test_many_titles_at_once_have_keys_of_their_own(http: httpx.Client) -> None:
+def test_concurrent_titles_have_unique_keys(http: httpx.Client) -> None:
     client = http.post("/v2/cliente", json={"nomeComercial": "Muitos títulos"}).json()["data"]
     title = {
         "codigoDaFilial": 2,
@@ -47,7 +49,7 @@ def test_many_titles_at_once_have_keys_of_their_own(http: httpx.Client) -> None:
     assert len(listed) == 40
 
 
-def test_a_client_that_goes_away_in_the_middle_is_no_defect(start: Start, tmp_path: Path) -> None:
+def test_a_client_that_disconnects_is_not_logged_as_a_defect(start: Start, tmp_path: Path) -> None:
     server = start("--seed", "empty")
     with log_in(server) as http:
         head = (
@@ -60,7 +62,7 @@ def test_a_client_that_goes_away_in_the_middle_is_no_defect(start: Start, tmp_pa
     assert "Traceback" not in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
 
 
-def test_a_defect_gives_the_error_envelope_and_keeps_its_traceback(
+def test_a_defect_returns_the_error_envelope_and_logs_its_traceback(
     start: Start, tmp_path: Path
 ) -> None:
     with log_in(start("--seed", "empty")) as http:

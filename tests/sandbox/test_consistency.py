@@ -1,4 +1,4 @@
-"""The demo contradicts itself nowhere: sums, orders of dates and numbers, references."""
+"""Consistency of the demo: sums, order of dates and numbers, references."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ LEAST_CHECKED = 20_000
 
 
 @pytest.mark.parametrize("scale", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_the_demo_contradicts_itself_nowhere(tmp_path: Path, scale: int) -> None:
+def test_the_demo_is_consistent(tmp_path: Path, scale: int) -> None:
     storage = open_storage(tmp_path)
     with storage.transaction(writing=True) as connection:
         seed_database(connection, SeedKind.DEMO, scale)

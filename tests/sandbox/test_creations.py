@@ -1,4 +1,4 @@
-"""Rows of every sheet, created one by one by the operation that the sheet's file names."""
+"""Rows of every sheet, created one by one through the operation in the schema file."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -35,7 +35,7 @@ def as_json(model: type[WireModel], row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A sandbox in which nobody else opens inventories."""
+    """A sandbox without inventories of other tests."""
     folder = tmp_path_factory.mktemp("creations")
     with sandbox_on(folder, few=True) as running, log_in(running) as client:
         client.event_hooks = {"response": [_note]}
@@ -48,17 +48,17 @@ def _note(answer: httpx.Response) -> None:
 
 
 def assert_same(got: Any, sent: Any) -> None:
-    """Compare a value; of the items of a list, what was sent."""
+    """Compare values; in lists, only the fields that were sent."""
     if isinstance(sent, list):
         assert len(got) == len(sent)
-        for item, own in zip(got, sent, strict=True):
-            assert {name: item[name] for name in own} == own
+        for item, expected in zip(got, sent, strict=True):
+            assert {name: item[name] for name in expected} == expected
     else:
         assert got == sent
 
 
 @pytest.mark.parametrize("resource", CREATED)
-def test_good_rows_are_taken_and_come_back(fresh: httpx.Client, resource: Resource) -> None:
+def test_good_rows_are_accepted_and_returned(fresh: httpx.Client, resource: Resource) -> None:
     assert resource.create is not None
     operation, model = resource.create.operation, resource.row_model
     assert operation.body is not None
@@ -76,5 +76,5 @@ def test_good_rows_are_taken_and_come_back(fresh: httpx.Client, resource: Resour
             if body[name] != []:
                 assert_same(data[name], body[name])
         if resource.read_back is not None:
-            given = data["payload"] if operation.refuses_in_data else data
-            assert None not in [given[name] for name in resource.read_back.codes]
+            created = data["payload"] if operation.refuses_in_data else data
+            assert None not in [created[name] for name in resource.read_back.codes]

@@ -1,4 +1,4 @@
-"""The demo's records: what the contract names, the same every time.
+"""Records of the demo: those in the contract, the same every time.
 
 Inside: sandbox.
 """
@@ -57,7 +57,7 @@ def by_order(lines: Rows) -> dict[int, Rows]:
     return grouped
 
 
-def test_it_has_what_the_contract_names(demo: Connection) -> None:
+def test_the_demo_has_the_records_in_the_contract(demo: Connection) -> None:
     registered = rows(demo, clients)
     assert len(registered) == 1300
     assert len(rows(demo, sales_orders)) == 2000
@@ -86,7 +86,7 @@ def test_it_is_the_same_every_time_and_a_second_seed_changes_nothing(
     again.close()
 
 
-def test_no_key_of_an_invoice_is_there_twice(demo: Connection) -> None:
+def test_access_keys_are_unique(demo: Connection) -> None:
     keys = [row["chaveDaNotaFiscalEletronica"] for row in rows(demo, product_invoices)]
     services = [row["chaveDaNotaFiscalEletronica"] for row in rows(demo, service_invoices)]
     emitted = [key for key in services if key is not None]
@@ -96,7 +96,7 @@ def test_no_key_of_an_invoice_is_there_twice(demo: Connection) -> None:
     assert len({*keys, *emitted}) == len(keys) + len(emitted)
 
 
-def test_a_forecast_goes_on_until_it_ends(demo: Connection) -> None:
+def test_a_forecast_has_a_next_date_until_it_ends(demo: Connection) -> None:
     forecasts = rows(demo, service_forecasts)
     assert {forecast["ativo"] for forecast in forecasts} == {True, False}
     for forecast in forecasts:

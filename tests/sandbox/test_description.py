@@ -1,4 +1,4 @@
-"""The sandbox's description of itself.
+"""OpenAPI document and documentation page.
 
 Inside: sandbox.
 """
@@ -21,8 +21,8 @@ from xlbridge.wire import OPERATIONS
 
 def references(document: Any) -> set[str]:
     if isinstance(document, dict):
-        own = {document["$ref"]} if isinstance(document.get("$ref"), str) else set()
-        return own.union(*(references(value) for value in document.values()))
+        direct = {document["$ref"]} if isinstance(document.get("$ref"), str) else set()
+        return direct.union(*(references(value) for value in document.values()))
     if isinstance(document, list):
         return set().union(*(references(value) for value in document))
     return set()
@@ -70,7 +70,7 @@ def test_the_event_loop_serves_others_while_the_description_is_built(
 
 
 async def _turns_of_others(sandbox: Sandbox) -> int:
-    """How often another task had its turn while two asked for the description at once."""
+    """Count the turns of another task while two clients request the description."""
     transport = httpx.ASGITransport(build_app(sandbox))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         asked = asyncio.gather(*(client.get("/openapi.json") for _ in range(2)))

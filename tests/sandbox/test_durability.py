@@ -1,4 +1,4 @@
-"""What is acknowledged stays, and a queued file is applied once, whatever ends the process."""
+"""Durability: acknowledged writes survive, and queued files are applied once."""
 
 import os
 import signal

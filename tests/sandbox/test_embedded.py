@@ -43,7 +43,7 @@ def test_it_lasts_as_long_as_the_context(tmp_path: Path) -> None:
         httpx.get(server.base_url)
 
 
-def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path) -> None:
+def test_the_system_id_does_not_depend_on_the_port(tmp_path: Path) -> None:
     known = []
     policy = RetryPolicy(tries=2)
     for home in (tmp_path / "one", tmp_path / "one", tmp_path / "two"):
@@ -57,7 +57,7 @@ def test_the_client_is_told_which_system_it_is_whatever_its_port(tmp_path: Path)
     assert None not in (first, third)
 
 
-def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> None:
+def test_a_stale_ready_file_is_ignored(tmp_path: Path) -> None:
     stale = RunningSandbox("http://127.0.0.1:9", "a@example.com", "x", 1, "a system")
     write_ready_file(default_ready_file(Settings(home=tmp_path)), stale)
     give_database(tmp_path, [])
@@ -65,7 +65,7 @@ def test_a_ready_file_that_was_left_behind_is_passed_over(tmp_path: Path) -> Non
         assert server.base_url != stale.base_url
 
 
-def test_the_users_own_credentials_do_not_reach_it(
+def test_the_users_credentials_are_not_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_EMAIL", "person@example.com")
@@ -75,22 +75,22 @@ def test_the_users_own_credentials_do_not_reach_it(
         assert server.password != "a password of production"
 
 
-def test_one_that_does_not_come_up_is_told_with_its_log(
+def test_a_failed_start_is_reported_with_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_LANG", "en")
     (tmp_path / "sandbox.db").write_text("no database")
     set_language("en")
     with (
-        pytest.raises(TransportError, match=r"sandbox\.log") as told,
+        pytest.raises(TransportError, match=r"sandbox\.log") as raised,
         embedded_sandbox(Settings(home=tmp_path)),
     ):
         pass
     assert "not a database" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
-    assert "delete it" in str(told.value.hint)
+    assert "delete it" in str(raised.value.hint)
 
 
-def test_it_speaks_the_language_of_the_command(tmp_path: Path) -> None:
+def test_it_uses_the_language_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "sandbox.db").write_text("no database")
     set_language("pt-BR")
     try:
@@ -101,26 +101,26 @@ def test_it_speaks_the_language_of_the_command(tmp_path: Path) -> None:
     assert "Erro:" in (tmp_path / "sandbox.log").read_text(encoding="utf-8")
 
 
-def test_a_home_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_an_unusable_home_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError), embedded_sandbox(Settings(home=tmp_path / "file" / "home")):
         pass
 
 
-def test_a_missing_extra_is_told_with_what_to_install(
+def test_a_missing_extra_is_reported_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name)
     )
-    with pytest.raises(ConfigError) as told, embedded_sandbox(Settings(home=tmp_path)):
+    with pytest.raises(ConfigError) as raised, embedded_sandbox(Settings(home=tmp_path)):
         pass
-    assert "xlbridge[sandbox]" in str(told.value.hint)
+    assert "xlbridge[sandbox]" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--expose", "127.0.0.1"], "XLBRIDGE_PASSWORD"),
         (["--expose", "no such address"], "Cannot listen"),
@@ -130,11 +130,13 @@ def test_a_missing_extra_is_told_with_what_to_install(
         (["--scale", "0"], "--scale"),
     ],
 )
-def test_wrong_usage_ends_with_a_message(xlbridge: Xlbridge, options: list[str], told: str) -> None:
-    password = "" if told == "XLBRIDGE_PASSWORD" else "secret"
+def test_wrong_usage_ends_with_a_message(
+    xlbridge: Xlbridge, options: list[str], message: str
+) -> None:
+    password = "" if message == "XLBRIDGE_PASSWORD" else "secret"
     ended = xlbridge("sandbox", *options, XLBRIDGE_PASSWORD=password)
     assert ended.returncode == 2
-    assert told in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -145,7 +147,7 @@ def test_a_port_in_use_ends_with_a_message(server: RunningSandbox, xlbridge: Xlb
     assert "choose another with --port" in ended.stderr
 
 
-def test_one_that_the_user_runs_tells_how_to_use_it_and_is_used_and_left_running(
+def test_a_sandbox_that_the_user_runs_explains_its_use_and_is_used_and_left_running(
     tmp_path: Path,
 ) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path), "XLBRIDGE_LANG": "en"}
@@ -162,11 +164,11 @@ def test_one_that_the_user_runs_tells_how_to_use_it_and_is_used_and_left_running
         with log_in(running) as http:
             assert http.get("/v2/sistema/info").json()["data"]["email"] == "me@example.com"
         process.terminate()
-        printed, told = process.communicate(timeout=20)
+        printed, logged = process.communicate(timeout=20)
     assert (process.returncode, printed) == (130, "")
     assert not default_ready_file(Settings(home=tmp_path)).exists()
     for line in ("XLBRIDGE_BASE_URL=", "XLBRIDGE_EMAIL=", "XLBRIDGE_PASSWORD="):
-        assert line in told
+        assert line in logged
 
 
 def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path, forks: Zygote) -> None:

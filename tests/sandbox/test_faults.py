@@ -1,4 +1,4 @@
-"""Misbehaviour on purpose: each kind does what it says, the same every time."""
+"""Planned faults: behaviour of each kind, reproducible by seed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,13 +41,13 @@ def test_a_share_is_from_0_to_1(text: str, share: float) -> None:
 @pytest.mark.parametrize(
     "text", ["delays", "delay=x", "cut-after@2", "cut-after@1.1", "seed", "expire@-1"]
 )
-def test_a_wrong_plan_names_what_there_is(text: str) -> None:
+def test_a_wrong_plan_is_refused_with_the_kinds_of_faults(text: str) -> None:
     with pytest.raises(UsageError, match="cut-before") as caught:
         parse_faults(text)
     assert text in caught.value.message.en
 
 
-def test_the_same_seed_strikes_the_same_requests() -> None:
+def test_the_same_seed_selects_the_same_requests() -> None:
     def struck(seed: int) -> list[int]:
         plan = parse_faults(f"error-before@0.3,seed={seed}")
         return [number for number in range(1_000) if list(plan.faults_of(number))]
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plain(folder: Path) -> Iterator[httpx.Client]:
-    """A client of a sandbox without faults, on the database that those with faults are on too."""
+    """A client of a sandbox without faults, on the database of those with faults."""
     with (
         sandbox_on(folder, "--seed", "empty") as server,
         log_in(server) as http,
@@ -74,7 +74,7 @@ def plain(folder: Path) -> Iterator[httpx.Client]:
 
 @contextmanager
 def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Client]:
-    """The same client of a sandbox with faults."""
+    """A client of a sandbox with faults."""
     with (
         sandbox_on(folder, "--faults", faults, few=True) as broken,
         httpx.Client(base_url=broken.base_url, headers=plain.headers, timeout=10) as http,
@@ -83,7 +83,7 @@ def faulty(folder: Path, plain: httpx.Client, faults: str) -> Iterator[httpx.Cli
 
 
 def registered(plain: httpx.Client) -> int:
-    """How many clients there are, asked where nothing fails."""
+    """Count the clients, through the sandbox without faults."""
     return len(plain.get("/v2/cliente").json()["data"])
 
 
@@ -124,7 +124,7 @@ def test_a_delayed_request_is_not_executed_meanwhile(folder: Path, plain: httpx.
     assert registered(plain) == before
 
 
-def test_a_seed_strikes_the_same_requests_of_every_run(folder: Path, plain: httpx.Client) -> None:
+def test_a_seed_selects_the_same_requests_in_every_run(folder: Path, plain: httpx.Client) -> None:
     spec = "error-before@0.3,throttle@0.2,seed=7"
     status = {FaultKind.ERROR_BEFORE: 500, FaultKind.THROTTLE: 429}
     plan = parse_faults(spec)

@@ -1,4 +1,4 @@
-"""The sandbox answers a bare HTTP client as the golden exchanges say."""
+"""The sandbox's responses to a bare HTTP client match the golden exchanges."""
 
 import time
 from typing import Any

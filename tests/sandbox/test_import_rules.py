@@ -1,4 +1,4 @@
-"""What an import applies, what it refuses, and which lines it names."""
+"""Rules of imports: lines applied, refused and reported."""
 
 import time
 from typing import Any
@@ -13,7 +13,7 @@ TITLE += ["codigoDaContaCorrente", "historico"]
 
 
 def finished(http: httpx.Client, log_id: int) -> dict[str, Any]:
-    """Wait for the end of a queued file, and return its log."""
+    """Wait until a queued file is finished, and return its log."""
     for _ in range(600):
         log: dict[str, Any] = http.get(f"/v2/importacao/log-importacao/{log_id}").json()["data"]
         if log["situacao"] == "Finalizado":
@@ -49,7 +49,7 @@ def test_a_direct_import_is_all_or_nothing(http: httpx.Client) -> None:
     assert len(client_named(http, "TUDO-OU-NADA")) == 2
 
 
-def test_a_workbook_that_comes_again_is_judged_anew(http: httpx.Client) -> None:
+def test_a_cached_workbook_is_validated_again(http: httpx.Client) -> None:
     def new_client() -> int:
         created = http.post("/v2/cliente", json={"nomeComercial": "Quem compra"})
         return int(created.json()["data"]["codigoDoCliente"])
@@ -125,7 +125,7 @@ def test_a_wrong_layout_is_refused_at_once(
     assert refused.json()["errors"]
 
 
-def test_a_preview_reads_what_only_the_business_would_refuse(http: httpx.Client) -> None:
+def test_a_preview_does_not_check_business_rules(http: httpx.Client) -> None:
     rows = [["nomeComercial", "codigoDoVendedor"], ["Vendedor errado", 99]]
     shown = http.post(
         "/v2/importacao/cliente", params={"preview": "true"}, files=upload(rows)
@@ -215,7 +215,7 @@ def test_a_nul_in_a_cell_never_reaches_the_database(http: httpx.Client) -> None:
     assert read == {"nomeComercial": "Nulo", "natureza": "J"}
 
 
-def test_a_resource_of_the_users_own_is_imported(start: Start, tmp_path: Any) -> None:
+def test_a_resource_defined_by_the_user_is_imported(start: Start, tmp_path: Any) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "veiculo.yaml").write_text(OWN_RESOURCE, encoding="utf-8")
     rows = [["placa", "ano"], ["BRA2E19", 2020], ["QQP4F56", "dois mil"]]

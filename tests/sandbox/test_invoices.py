@@ -1,4 +1,4 @@
-"""Invoices: pending, emitted once, with a number and a key of their own."""
+"""Invoices: pending, emitted once, with unique numbers and keys."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from workbooks import upload
 from xlbridge.resources.checks import access_key_digit
 
 WEIGHTS = (4, 3, 2, 9, 8, 7, 6, 5)
-"""The tax authority's weights of a key's 43 digits, from the left; they repeat."""
+"""Weights of the first 43 digits of a key, from the left; they repeat."""
 
 
 def product_invoice(client: int, **fields: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_each_branch_numbers_its_invoices_without_gaps(
         assert all(after == before + 1 for before, after in pairwise(numbers))
 
 
-def test_the_series_of_a_model_have_numbers_of_their_own(start: Start) -> None:
+def test_each_series_has_its_own_numbers(start: Start) -> None:
     with log_in(start("--seed", "empty")) as http:
         client = new_client(http)
         numbers = []
@@ -108,7 +108,7 @@ def test_the_series_of_a_model_have_numbers_of_their_own(start: Start) -> None:
     assert numbers == [("001", 1), ("002", 1), ("001", 2)]
 
 
-def test_a_product_invoices_key_says_who_when_and_which(http: httpx.Client) -> None:
+def test_an_access_key_has_issuer_month_and_number(http: httpx.Client) -> None:
     invoice = created(http, "nfe", product_invoice(new_client(http), codigoDaFilial=2))
     emitted = data_of(http.post(f"/v2/faturamento/nfe/processar/{invoice}"))
     key = emitted["chaveDaNotaFiscalEletronica"]

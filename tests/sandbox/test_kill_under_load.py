@@ -1,4 +1,4 @@
-"""Clients write everything at once, the sandbox is killed: nothing is lost, nothing doubled."""
+"""Killing the sandbox under load loses and duplicates nothing."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ _QUEUE_SECONDS, _WRITING_SECONDS = 300, 120
 
 
 def kill_again_and_again(home: Path, rounds: int, seconds: float, writes: int) -> Ledger:
-    """Have the clerks work, kill the sandbox, look at its records; so many times.
+    """Run the clerks, kill the sandbox and audit its records, repeatedly.
 
     Each round lasts for so long, and until so many writes more are acknowledged.
     """

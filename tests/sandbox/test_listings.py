@@ -17,7 +17,9 @@ def windowed(http: httpx.Client, path: str, **query: str) -> list[dict[str, Any]
     return data
 
 
-def test_clients_come_at_most_500_at_once_and_windows_reach_them_all(http: httpx.Client) -> None:
+def test_a_client_listing_is_capped_at_500_and_windows_reach_all_clients(
+    http: httpx.Client,
+) -> None:
     assert len(windowed(http, "/v2/cliente")) == CAP
     seen: set[int] = set()
     month = datetime(2025, 1, 1)
@@ -60,7 +62,7 @@ def test_both_ends_of_a_window_are_included(http: httpx.Client, path: str) -> No
     assert one not in windowed(http, path, dataInferior=day, dataSuperior=f"{day} 00:00")
 
 
-def test_orders_are_unlimited_unless_qtde_says_so(http: httpx.Client) -> None:
+def test_orders_are_unlimited_without_qtde(http: httpx.Client) -> None:
     path = "/v2/faturamento/pedido"
     of_the_demo = {"dataInferior": "01/05/2026", "dataSuperior": "31/10/2026"}
     orders = windowed(http, path, **of_the_demo)

@@ -1,4 +1,4 @@
-"""Sales orders: their figures, their instalments, and their way from registered to processed.
+"""Sales orders: amounts, instalments and processing.
 
 Inside: sandbox.
 """
@@ -50,11 +50,11 @@ def keys(answer: httpx.Response) -> list[str]:
 
 
 SOME_WEEKS = {"dataInferior": "15/08/2026", "dataSuperior": "31/10/2026"}
-"""Some hundred orders, of each state and with clients of both kinds: all 2,000 take long."""
+"""Some hundred orders of all states, with active and inactive clients: all 2,000 take too long."""
 
 
 def demo_order(http: httpx.Client, *, client_active: bool, **state: bool) -> dict[str, Any]:
-    """Return an order of the demo in a state, whose client is active or is not."""
+    """Return an order of the demo in a state, whose client is active or inactive."""
     listed = http.get(ORDERS, params=SOME_WEEKS).json()["data"]
     warned = [] if client_active else ["Cliente inativo."]
     return next(
@@ -178,7 +178,7 @@ def test_the_figures_of_a_product_follow_from_one_another(http: httpx.Client) ->
     assert {part["totalDoPedido"] for part in one["parcelas"]} == {Decimal("211.16")}
 
 
-def test_what_is_not_given_follows_from_product_client_and_branch(http: httpx.Client) -> None:
+def test_defaults_come_from_product_client_and_branch(http: httpx.Client) -> None:
     client = new_client(
         http, natureza="F", cpf="86288366757", codigoDoVendedor=3, telefone="(11) 4004-0000"
     )
@@ -220,7 +220,7 @@ def test_a_date_that_no_due_date_can_follow_is_refused(http: httpx.Client, momen
     assert keys(http.post(ORDERS, json=order(http, dataDaOrdem=moment))) == ["dataDaOrdem"]
 
 
-def test_what_the_system_sets_cannot_be_given(http: httpx.Client) -> None:
+def test_fields_set_by_the_system_are_ignored_in_requests(http: httpx.Client) -> None:
     one = registered(
         http, numeroDoPedido=7, idNF=7, processado=True, pendente=False, cancelado=True
     )

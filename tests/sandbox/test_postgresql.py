@@ -1,4 +1,4 @@
-"""What only PostgreSQL has: a server that can be away, a language of its own, other limits.
+"""PostgreSQL: unavailable servers, locale, limits.
 
 Inside: sandbox.
 """
@@ -63,7 +63,7 @@ def test_texts_are_in_the_order_of_their_bytes_as_on_sqlite(storage: Storage) ->
     assert set(beyond) == {"a", "á", "_"}
 
 
-def test_the_first_number_of_a_scope_is_given_once(storage: Storage) -> None:
+def test_concurrent_transactions_do_not_share_the_first_number_of_a_scope(storage: Storage) -> None:
     def draw(_: int) -> int:
         with storage.transaction(writing=True) as connection:
             numbers = Numbers(connection)
@@ -113,7 +113,7 @@ def test_a_writer_waits_for_the_one_before_it_and_not_for_ever(
     ],
     ids=["password", "database", "port", "host", "option"],
 )
-def test_a_server_that_cannot_be_used_is_told_without_the_password(
+def test_an_unusable_server_is_reported_without_the_password(
     postgresql: PostgresqlServer, xlbridge: Xlbridge, change: tuple[str, str], reason: str
 ) -> None:
     url = postgresql.url("there").replace(*change)
@@ -128,10 +128,10 @@ def test_a_server_that_cannot_be_used_is_told_without_the_password(
 @pytest.mark.parametrize(
     "text", ["postgresql+psycopg://me:p@ss@host/db", "postgresql://me:p@ss:x/y@host:one/db"]
 )
-def test_an_address_that_is_not_understood_is_told_without_the_password(text: str) -> None:
-    with pytest.raises(ConfigError) as told:
+def test_an_invalid_address_is_reported_without_the_password(text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
         database_url(text)
-    assert "ss" not in str(told.value).replace("postgresql+psycopg", "").partition("://")[2]
+    assert "ss" not in str(raised.value).replace("postgresql+psycopg", "").partition("://")[2]
 
 
 def test_a_database_of_another_encoding_is_refused(postgresql: PostgresqlServer) -> None:

@@ -1,4 +1,4 @@
-"""Purchases: what becomes of each document, what is refused, and what the listings filter by."""
+"""Purchases: states of the documents, rules, filters of the listings."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +44,7 @@ def notified(http: httpx.Client, body: dict[str, Any]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def requisitions(http: httpx.Client) -> dict[str, int]:
-    """A requisition of branch 2 for each of some cost centres."""
+    """Requisitions of branch 2, one per cost centre."""
     return {
         centre: created(
             http,
@@ -82,7 +82,7 @@ def test_requisitions_are_filtered_by_cost_centres(
         ("ordem", "ordem/encerradas", "numeroDaOrdem", "numeroDaOrdem"),
     ],
 )
-def test_of_many_at_once_one_takes_a_document_further(
+def test_only_one_of_many_concurrent_documents_closes_its_origin(
     http: httpx.Client, create: str, closed: str, origin: str, number: str
 ) -> None:
     source = created(http, create, REQUEST)[number]
@@ -100,7 +100,7 @@ def ordered(http: httpx.Client, origin: dict[str, int]) -> bool:
     return http.post("/v2/compras/ordem", json=REQUEST | origin).status_code == 200
 
 
-def test_a_refused_purchase_order_leaves_its_order_open_and_takes_no_number(
+def test_a_refused_purchase_order_leaves_its_order_open_and_uses_no_number(
     http: httpx.Client,
 ) -> None:
     order = created(http, "ordem", REQUEST)["numeroDaOrdem"]
@@ -157,7 +157,7 @@ def test_a_number_that_no_document_has_is_refused(http: httpx.Client, number: fl
     assert [item["key"] for item in answer.json()["errors"]] == ["NumeroDaRequisicaoDeCompra"]
 
 
-def test_a_limit_cannot_take_the_place_of_another(http: httpx.Client) -> None:
+def test_a_limit_cannot_be_changed_to_the_key_of_another(http: httpx.Client) -> None:
     limit = {
         "codigoDaFilial": 2,
         "codigoDoCentroDeCusto": "01.001",

@@ -1,4 +1,4 @@
-"""Registries: codes are given out once, and what is registered can be used at once."""
+"""Registries: unique generated codes, immediate use of new ones."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def created(http: httpx.Client, path: str, **fields: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", CODE_LISTS)
-def test_a_generated_code_passes_over_those_that_were_given(http: httpx.Client, path: str) -> None:
+def test_a_generated_code_skips_existing_ones(http: httpx.Client, path: str) -> None:
     code, name = CODE_LISTS[path]
     first = created(http, path, **{name: "Um"})[code]
     given = created(http, path, **{code: first + 2, name: "Dois"})[code]
@@ -54,7 +54,7 @@ def test_a_generated_code_passes_over_those_that_were_given(http: httpx.Client, 
         ("/v2/produto", {"descricaoDoProduto": "X", "Altura": 20}, "Altura"),
     ],
 )  # fmt: skip
-def test_a_bad_field_gives_400_under_its_name(
+def test_a_bad_field_returns_400_with_its_name(
     http: httpx.Client, path: str, fields: dict[str, object], key: str
 ) -> None:
     refused = http.post(path, json=fields)
@@ -62,7 +62,7 @@ def test_a_bad_field_gives_400_under_its_name(
     assert [error["key"] for error in refused.json()["errors"]] == [key]
 
 
-def test_what_is_registered_can_be_used_at_once(http: httpx.Client) -> None:
+def test_a_new_code_can_be_used_immediately(http: httpx.Client) -> None:
     kind = created(http, "/v2/tipocliente", descricaoDoTipoDeCliente="Franquia")
     client = created(http, "/v2/cliente", nomeComercial="Franqueado", **_code_of(kind))
     assert client["codigoDoTipoDeCliente"] == kind["codigoDoTipoDeCliente"]
@@ -118,7 +118,7 @@ def test_a_contact_may_be_of_an_inactive_client(http: httpx.Client) -> None:
     assert http.get(path).json()["data"] == contact
 
 
-def test_without_the_demo_the_supporting_registries_are_there(start: Start) -> None:
+def test_the_supporting_registries_exist_without_the_demo(start: Start) -> None:
     with log_in(start("--seed", "empty")) as http:
         for path in (*CODE_LISTS, "/v2/centrodecusto", "/v2/fornecedor"):
             assert http.get(path).json()["data"], path

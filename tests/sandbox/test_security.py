@@ -1,4 +1,4 @@
-"""The sandbox keeps strangers out: where it listens, whom it believes, what it takes in.
+"""Security: addresses, credentials, limits of uploads.
 
 Inside: sandbox.
 """
@@ -36,7 +36,7 @@ MEGABYTE = 2**20
 
 @contextmanager
 def exposed(home: Path, *options: str) -> Iterator[RunningSandbox]:
-    """A sandbox that the user exposes, with a password of their own."""
+    """An exposed sandbox, with a password set by the user."""
     ready = home / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty", *options]
     environment = clean_environment(home, XLBRIDGE_PASSWORD="a password of one's own")
@@ -62,7 +62,7 @@ def test_it_listens_on_one_loopback_address_only(server: RunningSandbox) -> None
         socket.create_connection(("127.0.0.2", port))
 
 
-def test_exposed_it_answers_to_addresses_and_to_names_of_its_own(tmp_path: Path) -> None:
+def test_an_exposed_sandbox_accepts_addresses_and_its_host_names(tmp_path: Path) -> None:
     with exposed(tmp_path, "--expose", "0.0.0.0", "--host-name", "Rehearsal.example") as server:
         own = ["rehearsal.example:80", "192.168.7.7", "[fe80::1]:8000", "localhost"]
         for host in (*own, socket.gethostname()):
@@ -125,7 +125,7 @@ def test_secrets_are_compared_in_constant_time(
         assert len(set(compared)) == 1
 
 
-def test_a_body_whose_length_is_declared_too_long_is_never_asked_for(
+def test_a_body_that_is_declared_too_long_is_not_read(
     server: RunningSandbox, http: httpx.Client
 ) -> None:
     address = urlsplit(server.base_url)
@@ -141,7 +141,7 @@ def test_a_body_whose_length_is_declared_too_long_is_never_asked_for(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory used is read from /proc")
 @pytest.mark.parametrize("path", ["/v2/importacao/cliente", "/v2/cliente"])
-def test_what_is_too_large_is_not_kept_before_it_is_refused(start: Start, path: str) -> None:
+def test_a_large_body_is_refused_without_being_kept_in_memory(start: Start, path: str) -> None:
     server = start("--seed", "empty")
 
     def body() -> Iterator[bytes]:
@@ -159,7 +159,7 @@ def test_what_is_too_large_is_not_kept_before_it_is_refused(start: Start, path: 
 
 
 def peak(pid: int) -> int:
-    """The most memory that a process has used, in bytes."""
+    """Return the peak memory of a process in bytes."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
@@ -169,7 +169,7 @@ def peak(pid: int) -> int:
     "name", ["a.xls", "a.csv", "a.xlsx.exe", "a", ".xlsx/a", "x" * 251 + ".xlsx"]
 )
 @pytest.mark.parametrize("path", ["/v2/importacao/cliente", "/v2/importacao/cliente/fila"])
-def test_a_name_that_is_no_xlsx_is_refused(http: httpx.Client, path: str, name: str) -> None:
+def test_a_file_name_other_than_xlsx_is_refused(http: httpx.Client, path: str, name: str) -> None:
     refused = http.post(path, files=upload(ROWS, name))
     assert refused.status_code == 400
     assert refused.json()["errors"][0]["key"] == "ArquivoExcel"
@@ -178,7 +178,7 @@ def test_a_name_that_is_no_xlsx_is_refused(http: httpx.Client, path: str, name: 
 def form_with(
     name: bytes, media_type: str = "multipart/form-data; boundary=x"
 ) -> dict[str, object]:
-    """A form whose file has a name that no well-behaved client sends."""
+    """Return a form with an arbitrary file name."""
     content = b"\r\n".join(
         [
             b"--x",
@@ -204,10 +204,10 @@ NAMES = {
     b"..xlsx": "..xlsx",
     "relatório ção.XLSX".encode(): "relatório ção.XLSX",
 }
-"""Names of uploads, and what is kept of them."""
+"""Names of uploads, and the names stored."""
 
 
-def test_no_folder_of_a_name_is_kept_and_no_name_becomes_a_file(
+def test_folders_in_a_name_are_dropped_and_no_name_becomes_a_file(
     start: Start, tmp_path: Path
 ) -> None:
     with log_in(start("--seed", "empty")) as http:
@@ -229,7 +229,7 @@ def test_no_folder_of_a_name_is_kept_and_no_name_becomes_a_file(
         (b"\xff\xfe.xlsx", "multipart/form-data; boundary=x; charset=utf-16"),
     ],
 )
-def test_a_form_that_is_written_oddly_never_ends_in_a_fault(
+def test_an_odd_form_never_causes_an_internal_error(
     http: httpx.Client, name: bytes, media_type: str
 ) -> None:
     answer = http.post(
@@ -239,7 +239,7 @@ def test_a_form_that_is_written_oddly_never_ends_in_a_fault(
 
 
 def repacked(rows: list[list[str]], part: str, content: bytes, folder: Path) -> bytes:
-    """A workbook in which one part has another content."""
+    """Return a workbook with the content of one part replaced."""
     (folder / "good.xlsx").write_bytes(workbook(rows))
     target = folder / "repacked.xlsx"
     with zipfile.ZipFile(folder / "good.xlsx") as old, zipfile.ZipFile(target, "w") as new:

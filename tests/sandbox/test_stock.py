@@ -1,4 +1,4 @@
-"""Balances are the sum of their movements, whatever moves them and however many at once.
+"""Balances are the sum of their movements, also under concurrency.
 
 Inside: sandbox.
 """
@@ -140,7 +140,7 @@ def reverse(connection: Connection, number: int) -> None:
 
 
 def assert_balanced(connection: Connection) -> None:
-    """Add the movements up one by one, and hold the balances to the sums."""
+    """Compare the balances with sums of the individual movements."""
     quantities: defaultdict[BalanceKey, Decimal] = defaultdict(Decimal)
     worths: defaultdict[BalanceKey, Decimal] = defaultdict(Decimal)
     for row in connection.execute(select(movements).order_by(movements.c.id)):
@@ -158,7 +158,7 @@ def assert_balanced(connection: Connection) -> None:
         assert balance.quantity or not balance.value
 
 
-def test_of_many_outputs_at_once_none_takes_what_another_took(http: httpx.Client) -> None:
+def test_concurrent_outputs_never_use_the_same_stock(http: httpx.Client) -> None:
     stock = {"codigoDaFilial": 1, "idProd": 2030, "numeroDeSerie": "GX-T"}
     entry = stock | {"dataDaEntrada": "2025-11-01", "quantidade": 25, "valorUnitario": 1.01}
     assert http.post("/v2/estoque/entrada", json=entry).status_code == 200
@@ -229,7 +229,7 @@ def test_the_demo_balances_follow_from_its_history(http: httpx.Client, branch: i
         ("codigoDoProjeto", 9),
     ],
 )
-def test_a_bad_field_of_an_entry_gives_400_under_its_name(
+def test_a_bad_field_of_an_entry_returns_400_with_its_name(
     http: httpx.Client, field: str, value: object
 ) -> None:
     entry = {"codigoDaFilial": 3, "dataDaEntrada": "2025-11-01", "quantidade": 2, "idProd": 2033}
@@ -238,7 +238,7 @@ def test_a_bad_field_of_an_entry_gives_400_under_its_name(
     assert [error["key"] for error in refused.json()["errors"]] == [field]
 
 
-def test_what_is_not_named_is_taken_where_it_suffices(http: httpx.Client) -> None:
+def test_an_output_uses_the_first_balance_with_enough_stock(http: httpx.Client) -> None:
     stock = {"codigoDaFilial": 3, "idProd": 2034}
     large = stock | {"dataDaEntrada": "2025-11-01", "quantidade": 5000, "codigoDoProjeto": 2}
     entered = http.post("/v2/estoque/entrada", json=large | {"codigoDoAlmoxarifado": 2})

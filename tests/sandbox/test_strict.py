@@ -1,7 +1,6 @@
-"""The strict sandbox beside the tolerant one: spelling, dates and documents as the spec has them.
+"""The strict sandbox: spelling, dates and documents exactly as in the spec.
 
-What it takes is held to the golden exchanges, which are written by hand; what our client sends, to
-what it takes.
+It must accept the golden exchanges, which are written by hand, and the requests of our client.
 """
 
 from collections.abc import Iterator
@@ -30,11 +29,11 @@ CASES = golden_cases()
 QUERIES = [
     made for made in client_steps() if made.operation.method == "GET" and made.query is not None
 ]
-"""What our client asks for; what it writes is sent to this sandbox by ``test_three_servers.py``."""
+"""Reads of our client; ``test_three_servers.py`` sends its writes to this sandbox."""
 
 
 def is_spelled_otherwise(case: Case) -> bool:
-    """Tell whether a body of a case has the PascalCase of release notes, which samples have not."""
+    """Return whether a body has PascalCase names, as in release notes but not in samples."""
     return any(_has_capital(step.request.get("json")) for step in case.steps)
 
 
@@ -66,7 +65,7 @@ def client(strict_server: RunningSandbox) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("case", every(4, CASES), ids=lambda case: case.name)
-def test_what_the_spec_writes_is_taken(
+def test_the_spelling_of_the_spec_is_accepted(
     case: Case, strict: httpx.Client, strict_server: RunningSandbox
 ) -> None:
     if is_spelled_otherwise(case):
@@ -77,18 +76,16 @@ def test_what_the_spec_writes_is_taken(
 
 
 @pytest.mark.parametrize("made", every(3, QUERIES), ids=lambda made: made.name)
-def test_what_our_client_asks_is_spelled_as_the_spec_spells_it(
-    made: ClientStep, client: Client
-) -> None:
-    told = ""
+def test_requests_of_our_client_are_spelled_like_the_spec(made: ClientStep, client: Client) -> None:
+    message = ""
     try:
         client.call(made.operation, path=made.path, query=made.query)
     except RemoteRejected as error:
-        told = " ".join(item.value for item in error.details)
+        message = " ".join(item.value for item in error.details)
     except ApiError:
         pass
-    assert MISSPELLED not in told
-    assert "data ISO 8601" not in told
+    assert MISSPELLED not in message
+    assert "data ISO 8601" not in message
 
 
 def order(http: httpx.Client, **fields: Any) -> httpx.Response:
@@ -118,7 +115,7 @@ def order(http: httpx.Client, **fields: Any) -> httpx.Response:
         ),
     ],
 )
-def test_what_the_tolerant_sandbox_takes_is_refused(
+def test_what_only_the_tolerant_sandbox_accepts_is_refused(
     http: httpx.Client, strict: httpx.Client, fields: dict[str, Any], key: str
 ) -> None:
     assert order(http, **fields).status_code == 200
@@ -137,11 +134,13 @@ def test_what_the_tolerant_sandbox_takes_is_refused(
         {"dataDaOrdem": "2026-10-01T10:00:00"},
     ],
 )
-def test_what_has_its_form_is_taken(strict: httpx.Client, fields: dict[str, Any]) -> None:
+def test_texts_in_the_right_format_are_accepted(
+    strict: httpx.Client, fields: dict[str, Any]
+) -> None:
     assert order(strict, **fields).status_code == 200
 
 
-def test_a_parameter_is_spelled_as_the_spec_spells_it(
+def test_a_parameter_must_be_spelled_like_the_spec(
     http: httpx.Client, strict: httpx.Client
 ) -> None:
     query = {"codigoDoCliente": 1001}
@@ -154,7 +153,7 @@ def test_a_parameter_is_spelled_as_the_spec_spells_it(
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])
-def test_uploads_are_taken(
+def test_uploads_are_accepted(
     strict_server: RunningSandbox,
     xlbridge: Xlbridge,
     catalogue: Catalogue,

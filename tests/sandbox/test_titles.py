@@ -1,4 +1,4 @@
-"""Titles: their parts add up, an account's statement follows from them, imports make them too."""
+"""Titles: parts, statements of accounts, imports."""
 
 from decimal import Decimal
 from typing import Any
@@ -48,7 +48,7 @@ def test_the_parts_of_a_title_add_up_to_it(http: httpx.Client, path: str, state:
         assert sum(part["valor"] for part in title["rateio"]) == title["valorDoLancamento"]
 
 
-def test_open_and_settled_titles_are_told_apart_by_their_settlement(http: httpx.Client) -> None:
+def test_open_and_settled_titles_differ_by_their_settlement(http: httpx.Client) -> None:
     for path in (PAYABLES, RECEIVABLES):
         assert all(title["dataDeBaixa"] is None for title in data(http, path))
         for title in data(http, f"{path}/baixados"):
@@ -56,7 +56,7 @@ def test_open_and_settled_titles_are_told_apart_by_their_settlement(http: httpx.
             assert title["valorBaixado"] == title["valorDoLancamento"]
 
 
-def test_the_demo_retains_what_is_between_gross_and_net(http: httpx.Client) -> None:
+def test_retained_taxes_of_the_demo_are_gross_less_net(http: httpx.Client) -> None:
     titles = data(http, f"{PAYABLES}/baixados")
     for title in titles:
         retained = sum(title[f"Valor{tax}Retido"] for tax in RETAINED)
@@ -66,7 +66,7 @@ def test_the_demo_retains_what_is_between_gross_and_net(http: httpx.Client) -> N
 
 
 @pytest.mark.parametrize("account", [1, 2, 3])
-def test_a_statement_goes_on_where_the_one_before_ended(http: httpx.Client, account: int) -> None:
+def test_a_statement_continues_the_previous_one(http: httpx.Client, account: int) -> None:
     whole = statement(http, account, "01/01/2025", "31/12/2026")
     first = statement(http, account, "01/01/2025", "15/03/2026")
     second = statement(http, account, "16/03/2026", "31/12/2026")
@@ -110,7 +110,7 @@ def test_a_statement_has_every_settled_title_and_runs_its_balance(http: httpx.Cl
         ({"rateio": {"valor": 100}}, "rateio"),
     ],
 )
-def test_a_payable_title_that_breaks_a_rule_gives_400_under_the_field(
+def test_a_payable_title_that_breaks_a_rule_returns_400_with_the_field(
     http: httpx.Client, change: dict[str, Any], key: str
 ) -> None:
     refused = http.post(PAYABLES, json=ENTRY | change)
@@ -118,12 +118,12 @@ def test_a_payable_title_that_breaks_a_rule_gives_400_under_the_field(
     assert key in [error["key"] for error in refused.json()["errors"]]
 
 
-def test_retained_taxes_may_take_all_between_gross_and_net(http: httpx.Client) -> None:
+def test_retained_taxes_may_be_all_of_gross_less_net(http: httpx.Client) -> None:
     change = {"ValorBruto": 110, "ValorISSRetido": 5, "ValorIRRetido": 5}
     assert http.post(PAYABLES, json=ENTRY | change).status_code == 200
 
 
-def test_an_altered_title_keeps_its_files_and_gets_its_new_parts(http: httpx.Client) -> None:
+def test_an_altered_title_keeps_its_files_and_has_its_new_parts(http: httpx.Client) -> None:
     key = {"codigoDoExercicio": 2025, "codigoDaFilial": 1}
     key |= {"numeroDaTransacao": 1, "sequenciaDaTransacao": 1}
     before = data(http, f"{PAYABLES}/2025/1/1/1")
@@ -174,7 +174,7 @@ def _as_floats(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def test_a_deletion_repeated_finds_nothing_and_so_is_not_repeated_by_itself(
+def test_a_repeated_deletion_returns_404_and_so_is_not_retried(
     http: httpx.Client,
 ) -> None:
     title = http.post(PAYABLES, json=ENTRY).json()["data"]

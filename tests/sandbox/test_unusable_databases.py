@@ -1,4 +1,4 @@
-"""Databases that a sandbox cannot use: each ends with what is wrong and what to do.
+"""Databases that a sandbox cannot use, each with an error and a hint.
 
 Inside: sandbox.
 """
@@ -33,21 +33,21 @@ def english() -> None:
 
 
 def refused(home: Path) -> ConfigError:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         open_storage(home)
-    assert told.value.hint is not None
-    return told.value
+    assert raised.value.hint is not None
+    return raised.value
 
 
-def test_a_database_of_another_version_is_told_with_that_version(tmp_path: Path) -> None:
+def test_a_database_of_another_version_is_reported_with_that_version(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         connection.execute(text("update sandbox_layout set fingerprint = 'x', version = '9.8.7'"))
-    told = refused(tmp_path)
-    assert "(9.8.7)" in str(told)
-    assert "Delete it" in str(told.hint)
+    error = refused(tmp_path)
+    assert "(9.8.7)" in str(error)
+    assert "Delete it" in str(error.hint)
 
 
-def test_a_database_from_before_layouts_were_told_is_another_versions(tmp_path: Path) -> None:
+def test_a_database_without_a_stored_layout_is_reported_as_another_version(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         connection.execute(text("drop table sandbox_layout"))
     assert "from another version of the sandbox:" in str(refused(tmp_path))
@@ -58,9 +58,9 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
         metadata.drop_all(connection)
         connection.execute(text("drop table sandbox_layout"))
         connection.execute(text("create table invoices (id integer)"))
-    told = refused(tmp_path)
-    assert "another program" in str(told)
-    assert "empty database" in str(told.hint)
+    error = refused(tmp_path)
+    assert "another program" in str(error)
+    assert "empty database" in str(error.hint)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_any_change_of_a_table_changes_the_fingerprint(change: Callable[[MetaDat
     assert fingerprint(copied) != fingerprint(metadata)
 
 
-def test_each_database_has_an_id_of_its_own_that_stays(tmp_path: Path) -> None:
+def test_each_database_has_a_permanent_unique_id(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     ids = []
     for home in (first, first, second):
@@ -93,7 +93,7 @@ def test_each_database_has_an_id_of_its_own_that_stays(tmp_path: Path) -> None:
     assert ids[0] == ids[1] != ids[2]
 
 
-def test_a_database_from_before_systems_had_ids_is_given_one(tmp_path: Path) -> None:
+def test_a_database_without_a_system_id_is_assigned_one(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         connection.execute(text("drop table sandbox_system"))
     with closing(open_storage(tmp_path)) as storage:
@@ -112,7 +112,7 @@ def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("/proc/sandbox.db", "unable to open"),
         ("/proc/no/such/sandbox.db", "could not be opened"),
@@ -122,7 +122,7 @@ def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Pa
     ],
 )
 def test_a_file_that_cannot_be_used(
-    xlbridge: Xlbridge, tmp_path: Path, path: str, told: str
+    xlbridge: Xlbridge, tmp_path: Path, path: str, message: str
 ) -> None:
     file, broken = tmp_path / "notes.txt", tmp_path / "broken.db"
     file.write_text("no database at all, only notes")
@@ -131,25 +131,25 @@ def test_a_file_that_cannot_be_used(
     broken.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
     ended = xlbridge("sandbox", "--db", path.format(file=file, broken=broken))
     assert ended.returncode == 2
-    assert told in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "--db" in ended.stderr
 
 
-def test_a_locked_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "LOCK_SECONDS", 0.1)
     path = tmp_path / "sandbox.db"
     with sqlite3.connect(path) as other:
         other.execute("begin exclusive")
-        with pytest.raises(ConfigError, match="locked") as told:
+        with pytest.raises(ConfigError, match="locked") as raised:
             open_database(database_url(str(path)))
         other.rollback()
     other.close()
-    assert "Another process" in str(told.value.hint)
+    assert "Another process" in str(raised.value.hint)
     open_database(database_url(str(path))).close()
 
 
-def test_what_is_killed_while_it_is_filled_is_filled_anew(tmp_path: Path) -> None:
+def test_interrupted_seeding_starts_over(tmp_path: Path) -> None:
     database = database_of(tmp_path)
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--db", database, "--scale", "5"]
     with subprocess.Popen(

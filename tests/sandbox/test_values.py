@@ -1,4 +1,4 @@
-"""Which values a request may carry: the limits of numbers, texts and dates, and their spelling.
+"""Limits and spelling of numbers, texts and dates in requests.
 
 Inside: sandbox.
 """
@@ -35,7 +35,7 @@ def texts_of(model: type[WireModel]) -> Iterator[str]:
             yield name
 
 
-def test_every_text_that_is_sent_has_a_greatest_length() -> None:
+def test_every_text_in_a_request_has_a_maximum_length() -> None:
     sent = [m for o in OPERATIONS.values() for m in (o.body, o.query) if m is not None]
     names = {name for model in sent for name in texts_of(model)}
     assert names == set(MAX_LENGTHS)
@@ -86,12 +86,12 @@ def test_a_required_text_of_blanks_counts_as_missing(
     ("field", "length"),
     [("nomeComercial", 150), ("seuCodigo", 60), ("telefone", 30), ("email", 150)],
 )
-def test_a_text_has_a_greatest_length(http: httpx.Client, field: str, length: int) -> None:
+def test_a_text_has_a_maximum_length(http: httpx.Client, field: str, length: int) -> None:
     assert http.post("/v2/cliente", json=PARTY | {field: "ç" * length}).status_code == 200
     assert refused_keys(http, "/v2/cliente", PARTY | {field: "ç" * (length + 1)}) == [field]
 
 
-def test_a_text_in_a_list_has_a_greatest_length(http: httpx.Client) -> None:
+def test_a_text_in_a_list_has_a_maximum_length(http: httpx.Client) -> None:
     item = {"idProduto": 0, "descricaoDoProduto": "x" * 151, "quantidade": 1}
     body = {
         "codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1, "itens": [item],
@@ -99,7 +99,7 @@ def test_a_text_in_a_list_has_a_greatest_length(http: httpx.Client) -> None:
     assert refused_keys(http, "/v2/compras/requisicao", body) == ["itens.0.descricaoDoProduto"]
 
 
-def test_a_text_of_the_query_has_a_greatest_length(http: httpx.Client) -> None:
+def test_a_text_in_the_query_has_a_maximum_length(http: httpx.Client) -> None:
     answer = http.get("/v2/cliente", params={"idws": "x" * 61})
     assert (answer.status_code, answer.json()) == (400, "Parâmetro inválido: idws")
 
@@ -181,7 +181,7 @@ def test_a_day_in_the_query(http: httpx.Client, text: str, status: int) -> None:
     assert answer.status_code == status, answer.text
 
 
-def test_of_a_repeated_parameter_the_last_that_is_given_counts(http: httpx.Client) -> None:
+def test_the_last_nonblank_value_of_a_repeated_parameter_counts(http: httpx.Client) -> None:
     listing = "/v2/faturamento/pedido"
     day = {"dataInferior": "01/06/2025", "qtde": 3}
     whole = http.get(listing, params=day | {"dataSuperior": "30/06/2025"}).json()
@@ -218,7 +218,7 @@ def test_a_body_that_is_declared_as_json_is_read(http: httpx.Client, header: str
     ("path", "allowed"),
     [("/v2/cliente", "GET, POST"), ("/v2/autenticar", "POST"), ("/openapi.json", "GET, HEAD")],
 )
-def test_another_method_gives_405_and_says_which_there_are(
+def test_another_method_returns_405_with_the_allowed_ones(
     http: httpx.Client, method: str, path: str, allowed: str
 ) -> None:
     answer = http.request(method, path)
@@ -230,7 +230,7 @@ def test_another_method_gives_405_and_says_which_there_are(
 
 
 @pytest.mark.parametrize("path", ["/v2/cliente/", "//v2/cliente", "/v2/Cliente", "/v2", "/"])
-def test_a_path_is_exactly_what_the_interface_says(http: httpx.Client, path: str) -> None:
+def test_a_path_must_match_exactly(http: httpx.Client, path: str) -> None:
     answer = http.get(httpx.URL(f"{str(http.base_url).rstrip('/')}{path}"))
     assert answer.status_code == 404
     assert answer.json()["success"] is False
@@ -252,7 +252,7 @@ def test_an_identifier_belongs_to_one_client(http: httpx.Client) -> None:
     )
 
 
-def test_an_order_names_a_stock_requisition_that_there_is(http: httpx.Client) -> None:
+def test_an_order_must_refer_to_an_existing_stock_requisition(http: httpx.Client) -> None:
     pending = http.get("/v2/estoque/requisicao/pendentes", params={"filial": 1}).json()["data"]
     order = {
         "codigoDaFilial": 1, "codigoDoTipoDeCompra": 1, "codigoDoColaborador": 1,

@@ -1,4 +1,4 @@
-"""Writers take turns; who waits too long is told to come back, and readers never wait.
+"""Writers wait for their turn, up to a limit; readers never wait.
 
 Inside: sandbox.
 """
@@ -47,7 +47,7 @@ def done(storage: Storage, log_id: int) -> int:
 
 @contextmanager
 def served(storage: Storage, home: Path) -> Iterator[httpx.Client]:
-    """Serve a database by a thread, and give a bare HTTP client with a token."""
+    """Serve a database in a thread, and yield a bare HTTP client with a token."""
     with storage.transaction(writing=True) as connection:
         seed_database(connection, "empty", 1)
     account = prepare_account(storage, Settings(home=home))
@@ -69,7 +69,7 @@ def served(storage: Storage, home: Path) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("whose", ["this process", "another"])
-def test_a_writer_that_waits_too_long_is_told_to_come_back(
+def test_a_writer_that_waits_too_long_gets_a_503(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
     monkeypatch.setattr(database, "TURN_SECONDS", 0.2)
@@ -80,14 +80,14 @@ def test_a_writer_that_waits_too_long_is_told_to_come_back(
         with closing(open_storage(tmp_path)) as other:
             holder = storage if whose == "this process" else other
             with holder.transaction(writing=True):
-                told = http.post("/v2/cliente", json=client)
-                assert (told.status_code, told.headers["Retry-After"]) == (503, "5")
-                assert told.json()["success"] is False
+                response = http.post("/v2/cliente", json=client)
+                assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+                assert response.json()["success"] is False
         assert http.get("/v2/cliente").json()["data"] == []
         assert http.post("/v2/cliente", json=client).status_code == 200
 
 
-def test_those_who_wait_to_write_hold_up_no_reader(tmp_path: Path) -> None:
+def test_waiting_writers_do_not_block_readers(tmp_path: Path) -> None:
     with closing(open_storage(tmp_path)) as storage, served(storage, tmp_path) as http:
 
         def create(number: int) -> int:
@@ -102,7 +102,7 @@ def test_those_who_wait_to_write_hold_up_no_reader(tmp_path: Path) -> None:
         assert len(http.get("/v2/cliente").json()["data"]) == MORE_THAN_THREADS
 
 
-def test_a_long_file_lets_others_write_and_is_taken_up_where_it_was(
+def test_a_long_file_lets_others_write_and_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "LINES_PER_TRANSACTION", 2)

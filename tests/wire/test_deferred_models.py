@@ -1,4 +1,4 @@
-"""A model is built when it is first used: importing is quick, and many threads may be first."""
+"""Models are built at first use, safely with many threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +21,14 @@ def _new_model() -> type[WireModel]:
     return Whole
 
 
-def test_a_model_that_nobody_uses_is_not_built() -> None:
+def test_an_unused_model_is_not_built() -> None:
     model = _new_model()
     assert not model.__pydantic_complete__
     model(numero=1)
     assert model.__pydantic_complete__
 
 
-def test_many_threads_may_use_a_model_first() -> None:
+def test_many_threads_may_use_a_new_model_at_once() -> None:
     for _ in range(20):
         model = _new_model()
         together = threading.Barrier(_THREADS)
@@ -39,7 +39,7 @@ def test_many_threads_may_use_a_model_first() -> None:
             return read.model_dump_json()
 
         with ThreadPoolExecutor(_THREADS) as threads:
-            told = list(
+            results = list(
                 threads.map(read, range(_THREADS), [model] * _THREADS, [together] * _THREADS)
             )
-        assert told == [f'{{"numero":{n},"partes":[{{"codigo":{n}}}]}}' for n in range(_THREADS)]
+        assert results == [f'{{"numero":{n},"partes":[{{"codigo":{n}}}]}}' for n in range(_THREADS)]

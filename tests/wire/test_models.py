@@ -1,4 +1,4 @@
-"""What is read needs no field, and has every field that the spec shows."""
+"""Response models: all fields of the spec, none required."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,26 +37,26 @@ EXAMPLES: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the spec says of one model."""
+class SpecModel:
+    """Fields of one model in the spec."""
 
     model: type[WireModel]
     key: tuple[str, ...]
     fields: dict[str, Any]
 
 
-def shown() -> Iterator[Shown]:
+def read_spec_models() -> Iterator[SpecModel]:
     entries = yaml.safe_load((Path(__file__).parent / "spec_fields.yaml").read_text("utf-8"))
     for entry in entries:
         model = wire_model(entry["model"])
         fields = {
             field: kind for word, kind in TYPES.items() for field in entry.get(word, "").split()
         }
-        yield Shown(model, tuple(entry.get("key", "").split()), fields)
+        yield SpecModel(model, tuple(entry.get("key", "").split()), fields)
 
 
-SHOWN = list(shown())
-each_model = pytest.mark.parametrize("said", SHOWN, ids=lambda said: said.model.__name__)
+SPEC_MODELS = list(read_spec_models())
+each_model = pytest.mark.parametrize("spec", SPEC_MODELS, ids=lambda spec: spec.model.__name__)
 
 
 def models_in(annotation: Any) -> Iterator[type[WireModel]]:
@@ -74,7 +74,7 @@ def leaf_types(annotation: Any) -> set[Any]:
 
 
 def example(model: type[WireModel], name: str) -> Any:
-    """Return a value that fits a field, as JSON has it."""
+    """Return a valid JSON value of a field."""
     adapter = TypeAdapter(Any) if name not in model.model_fields else _adapter(model, name)
     for value in (*EXAMPLES.values(), "Pendente", {"numeroPedido": 1}, {"seq": 1}):
         try:
@@ -89,53 +89,53 @@ def _adapter(model: type[WireModel], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(model.model_fields[name].annotation)
 
 
-def record(said: Shown) -> dict[str, Any]:
-    """Return the least of a record."""
-    return {name: example(said.model, name) for name in said.key} | ALSO.get(
-        said.model.__name__, {}
+def record(spec: SpecModel) -> dict[str, Any]:
+    """Return the smallest valid record."""
+    return {name: example(spec.model, name) for name in spec.key} | REQUIRED_VALUES.get(
+        spec.model.__name__, {}
     )
 
 
-ALSO = {"PurchaseOrderAnswer": {"payload": {"numeroPedido": 1}}}
-"""A purchase order's creation answers with notifications or a payload: one of them is there."""
+REQUIRED_VALUES = {"PurchaseOrderAnswer": {"payload": {"numeroPedido": 1}}}
+"""The response to a purchase order has notifications or a payload."""
 
 
-def test_everything_that_is_read_is_listed() -> None:
+def test_every_response_model_is_listed() -> None:
     read = {model for operation in OPERATIONS.values() for model in models_in(operation.data)}
-    assert read == {said.model for said in SHOWN}
+    assert read == {spec.model for spec in SPEC_MODELS}
 
 
 @each_model
-def test_nothing_is_required_but_whether_a_login_was_accepted(said: Shown) -> None:
-    required = {n for n, field in said.model.model_fields.items() if field.is_required()}
-    assert required == set(said.key)
-    said.model.model_validate(record(said))
+def test_only_key_fields_are_required(spec: SpecModel) -> None:
+    required = {n for n, field in spec.model.model_fields.items() if field.is_required()}
+    assert required == set(spec.key)
+    spec.model.model_validate(record(spec))
 
 
 @each_model
-def test_every_other_field_may_be_null(said: Shown) -> None:
-    nulls = dict.fromkeys(said.model.model_fields) | record(said)
-    assert said.model.model_validate(nulls) == said.model.model_validate(record(said))
+def test_every_other_field_may_be_null(spec: SpecModel) -> None:
+    nulls = dict.fromkeys(spec.model.model_fields) | record(spec)
+    assert spec.model.model_validate(nulls) == spec.model.model_validate(record(spec))
 
 
 @each_model
-def test_the_fields_have_the_types_of_the_spec(said: Shown) -> None:
-    fields = said.model.model_fields
-    assert set(said.fields) <= set(fields)
-    for name, kind in said.fields.items():
+def test_the_fields_have_the_types_of_the_spec(spec: SpecModel) -> None:
+    fields = spec.model.model_fields
+    assert set(spec.fields) <= set(fields)
+    for name, kind in spec.fields.items():
         annotation = fields[name].annotation
         origins = {getattr(leaf, "__origin__", leaf) for leaf in leaf_types(annotation)}
         literal = {type(leaf) for leaf in leaf_types(annotation) if isinstance(leaf, str)}
         assert kind in origins | literal, name
-        _adapter(said.model, name).validate_python(EXAMPLES[kind])
+        _adapter(spec.model, name).validate_python(EXAMPLES[kind])
 
 
 @each_model
-def test_both_spellings_are_read_and_unknown_fields_ignored(said: Shown) -> None:
-    values = {name: example(said.model, name) for name in said.model.model_fields} | record(said)
+def test_both_spellings_are_read_and_unknown_fields_ignored(spec: SpecModel) -> None:
+    values = {name: example(spec.model, name) for name in spec.model.model_fields} | record(spec)
     other = {name[0].swapcase() + name[1:]: value for name, value in values.items()}
-    assert said.model.model_validate(other) == said.model.model_validate(values)
-    assert said.model.model_validate(values | {"novidade": [1]}) == said.model.model_validate(
+    assert spec.model.model_validate(other) == spec.model.model_validate(values)
+    assert spec.model.model_validate(values | {"novidade": [1]}) == spec.model.model_validate(
         values
     )
 
@@ -145,8 +145,8 @@ def test_both_spellings_are_read_and_unknown_fields_ignored(said: Shown) -> None
     [operation for operation in OPERATIONS.values() if operation.body],
     ids=lambda operation: operation.name,
 )
-def test_a_body_is_no_weaker_than_what_is_read(operation: Operation) -> None:
-    """What is created keeps its rules: leniency is for reading only."""
+def test_request_models_have_required_fields(operation: Operation) -> None:
+    """Only response models are lenient."""
     body = operation.body
     assert body is not None
     assert any(field.is_required() for field in body.model_fields.values())
@@ -157,13 +157,13 @@ def test_a_body_is_no_weaker_than_what_is_read(operation: Operation) -> None:
     [operation for operation in OPERATIONS.values() if operation.body],
     ids=lambda operation: operation.name,
 )
-def test_what_is_sent_is_spelled_as_in_the_samples_of_the_spec(operation: Operation) -> None:
+def test_request_fields_are_spelled_as_in_the_samples_of_the_spec(operation: Operation) -> None:
     """Payload samples are camelCase; release notes write the same names in PascalCase."""
     for model in models_in(operation.body):
         for name, field in model.model_fields.items():
             assert field.serialization_alias == name[0].lower() + name[1:]
 
 
-def test_parameters_go_out_as_the_spec_shows_them() -> None:
+def test_query_parameters_are_sent_as_the_spec_spells_them() -> None:
     query = RequisitionQuery(CodigoDaFilial=1, codigosCentroCustos=["01"])
     assert query.model_dump(by_alias=True) == {"CodigoDaFilial": 1, "CodigosCentroCustos": ["01"]}

@@ -115,8 +115,8 @@ def list_requisitions(call: Call) -> list[PurchaseRequisition]:
 
 @handles(REQUISITION_GET)
 def show_requisition(call: Call) -> PurchaseRequisition:
-    found = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
-    return first_or_404(found, "id", "Requisição de compra não encontrada.")
+    requisitions = _find_requisitions(call, _requisitions.numeroDaRequisicao == call.path["id"])
+    return first_or_404(requisitions, "id", "Requisição de compra não encontrada.")
 
 
 def _requisition_filters(call: Call) -> Iterator[ColumnElement[bool]]:
@@ -172,8 +172,8 @@ def list_orders(call: Call) -> list[BuyingOrder]:
 
 @handles(ORDER_GET)
 def show_order(call: Call) -> BuyingOrder:
-    found = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
-    return first_or_404(found, "id", "Ordem de compra não encontrada.")
+    orders = _find_orders(call, _orders.numeroDaOrdem == call.path["id"])
+    return first_or_404(orders, "id", "Ordem de compra não encontrada.")
 
 
 def _find_orders(call: Call, condition: ColumnElement[bool]) -> list[BuyingOrder]:
@@ -228,8 +228,8 @@ def list_purchase_orders(call: Call) -> list[PurchaseOrder]:
 @handles(PURCHASE_ORDER_GET)
 def show_purchase_order(call: Call) -> PurchaseOrder:
     number = call.path["numeroPedido"]
-    found = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
-    order = first_or_404(found, "numeroPedido", "Pedido de compra não encontrado.")
+    orders = _find_purchase_orders(call, _purchase_orders.numeroPedido == number)
+    order = first_or_404(orders, "numeroPedido", "Pedido de compra não encontrado.")
     return order.model_copy(
         update={
             "Arquivos": _attached_files(call, number, of_invoice=False),

@@ -130,8 +130,8 @@ class OrderMaker:
         instalments = [
             {
                 "numeroDoPedido": header["numeroDoPedido"],
-                "numeroDaParcela": place,
-                "dataDeVencimento": first_due + place * _MONTH,
+                "numeroDaParcela": sequence,
+                "dataDeVencimento": first_due + sequence * _MONTH,
                 "percentual": percent,
                 "valor": value,
                 "totalDoPedido": total,
@@ -141,7 +141,7 @@ class OrderMaker:
                 "numeroDaMovimentacaoCR": None,
                 "sequenciaDaMovimentacaoCR": None,
             }
-            for place, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
+            for sequence, (value, percent) in enumerate(zip(values, percents, strict=True), start=1)
         ]
         if status is OrderStatus.PROCESSED:
             self.processed += 1
