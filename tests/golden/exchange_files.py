@@ -1,21 +1,21 @@
-"""Reads the golden exchanges: what the spec says goes over the wire, written by hand.
+"""Parser of the golden exchanges, which are written by hand from the spec.
 
-A file is a list of cases. Each cites the spec, and has steps: a request, and the whole response.
-Values that the spec leaves to the server are written as tags that say what any such value must
-be, with an example, so that a file can judge a server and can play one as well:
+A file is a list of cases. Each cites the spec, and has steps: a request and its complete response.
+Values that the spec leaves to the server are written as tags with a condition and an example, so
+that a file can check a server and can also stand in for one:
 
 - ``!int 1``, ``!number 1.5``, ``!text abc``, ``!bool true``, ``!moment 2026-01-31T00:00:00``,
   ``!stamp`` (``YYYY-MM-DD HH:mm:ss``), ``!texts`` (a list of them): any value of the kind;
 - a tag that ends with ``?`` allows null;
 - ``!like {pattern, example}``: text that matches;
-- ``!each X``: a list, not empty, of X; ``!holding [X]``: a list in which X is found;
-- ``!many {least, most, of: X}``: a list of so many X;
-- the key ``...`` lets an object have fields that the spec does not show.
+- ``!each X``: a nonempty list of X; ``!holding [X]``: a list that contains X;
+- ``!many {least, most, of: X}``: a list of ``least`` to ``most`` X;
+- the key ``...`` allows further fields in an object.
 
-A case ``holds`` rules of ``rules.yaml``, by their names. A request's ``workbook`` is uploaded under
-its ``filename``; its ``text`` goes out as it is, declared as ``type``.
+A case ``holds`` rules of ``rules.yaml`` by name. A request's ``workbook`` is uploaded under its
+``filename``; its ``text`` is sent unchanged, with the media type ``type``.
 
-``save`` keeps values of the response, by their path, for ``${name}`` in later steps of the case.
+``save`` stores values of the response by their path, for ``${name}`` in later steps of the case.
 """
 
 import re

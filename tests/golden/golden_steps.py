@@ -1,4 +1,4 @@
-"""Which operation each step of a golden exchange is for, and what our client makes of the step."""
+"""Operations of the golden exchanges, and their steps as calls of our client."""
 
 import re
 from collections import defaultdict
@@ -12,12 +12,12 @@ from pydantic import TypeAdapter, ValidationError
 from xlbridge.wire import OPERATIONS, Operation, WireModel
 
 SAVED: dict[str, Any] = defaultdict(lambda: 7, email="a@b.com", password="secret")
-"""What earlier steps would have saved."""
+"""Values that earlier steps would have saved."""
 
 
 @dataclass(frozen=True)
 class ClientStep:
-    """A step that our client can make: with an operation, and its path, query, body or file."""
+    """A step as a call of our client: operation, path, query, body or workbook."""
 
     name: str
     operation: Operation
@@ -30,13 +30,13 @@ class ClientStep:
 
 def operation_of(request: dict[str, Any]) -> tuple[Operation, dict[str, str]] | None:
     """Return the operation that a request is for, and the values in its path."""
-    found = []
+    matches = []
     for operation in OPERATIONS.values():
         if operation.method != request["method"]:
             continue
         if match := _pattern(operation.path).fullmatch(request["path"]):
-            found.append((len(match.groupdict()), operation, match.groupdict()))
-    return min(found, key=lambda item: item[0])[1:] if found else None
+            matches.append((len(match.groupdict()), operation, match.groupdict()))
+    return min(matches, key=lambda item: item[0])[1:] if matches else None
 
 
 @cache
@@ -46,31 +46,31 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 def operations_of(case: Case) -> set[str]:
     """Return the names of all operations that a case makes requests for."""
-    found = (operation_of(filled(step.request, SAVED)) for step in case.steps)
-    return {operation.name for operation, _ in filter(None, found)}
+    matches = (operation_of(filled(step.request, SAVED)) for step in case.steps)
+    return {operation.name for operation, _ in filter(None, matches)}
 
 
 @cache
 def client_steps() -> tuple[ClientStep, ...]:
-    """Return every step of every file that our client can make, and whose answer is for it.
+    """Return every step whose request our client can send and whose response it can read.
 
-    What our types cannot say (a wrong type, a broken body, another token) it cannot be made to
-    ask; an answer that leaves out what identifies a record is no answer to it.
+    It cannot send what our types exclude (a wrong type, a broken body, another token), and does
+    not accept responses without the key of a record.
     """
-    made = (
+    steps = (
         _client_step(f"{case.name}-{number}", step)
         for case in golden_cases()
         for number, step in enumerate(case.steps)
     )
-    return tuple(step for step in made if step is not None and _is_answer(step))
+    return tuple(step for step in steps if step is not None and _has_valid_response(step))
 
 
 def _client_step(name: str, step: Step) -> ClientStep | None:
     request = filled(step.request, SAVED)
-    found = operation_of(request)
-    if found is None or {"file", "text", "token"} & request.keys():
+    match = operation_of(request)
+    if match is None or {"file", "text", "token"} & request.keys():
         return None
-    operation, values = found
+    operation, values = match
     if operation.upload != ("workbook" in request):
         return None
     try:
@@ -79,15 +79,15 @@ def _client_step(name: str, step: Step) -> ClientStep | None:
         body = operation.body and operation.body.model_validate(request.get("json"))
     except (ValidationError, ValueError):
         return None
-    if body is not None and _is_mended(request["json"], body):
+    if body is not None and _is_corrected(request["json"], body):
         return None
     return ClientStep(name, operation, step, path, query, body, request.get("workbook"))
 
 
-def _is_mended(asked: dict[str, Any], body: WireModel) -> bool:
+def _is_corrected(request: dict[str, Any], body: WireModel) -> bool:
     """Return whether our types corrected the intended error of a request."""
-    said = body.model_dump(mode="json", by_alias=True)
-    return any(type(said.get(k)) is not type(v) for k, v in asked.items() if isinstance(v, str))
+    dumped = body.model_dump(mode="json", by_alias=True)
+    return any(type(dumped.get(k)) is not type(v) for k, v in request.items() if isinstance(v, str))
 
 
 @cache
@@ -95,12 +95,12 @@ def _answer_of(operation: str) -> TypeAdapter[Any]:
     return TypeAdapter(OPERATIONS[operation].data)
 
 
-def _is_answer(made: ClientStep) -> bool:
-    if made.step.response["status"] != 200 or not made.operation.enveloped:
-        return made.operation.enveloped
-    body = example(filled(made.step.response["body"], SAVED))
+def _has_valid_response(client_step: ClientStep) -> bool:
+    if client_step.step.response["status"] != 200 or not client_step.operation.enveloped:
+        return client_step.operation.enveloped
+    body = example(filled(client_step.step.response["body"], SAVED))
     try:
-        _answer_of(made.operation.name).validate_python(body.get("data"))
+        _answer_of(client_step.operation.name).validate_python(body.get("data"))
     except ValidationError:
         return False
     return True

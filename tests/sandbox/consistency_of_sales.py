@@ -33,14 +33,20 @@ def instalments(tables: Tables) -> Iterator[Finding]:
     parts = tables.by("sales_order_installments", "numeroDoPedido")
     for order in tables["sales_orders"]:
         number = order["numeroDoPedido"]
-        own = parts[number]
+        instalments = parts[number]
         total = sum(line["totalLiquido"] for line in lines[number])
-        yield verify(sum(part["valor"] for part in own) == total, number, "valor", total)
-        yield verify(sum(part["percentual"] for part in own) == 100, number, "percentual")
-        yield verify(all(part["valor"] > 0 < part["percentual"] for part in own), number, "zero")
-        yield verify({part["totalDoPedido"] for part in own} == {total}, number, "totalDoPedido")
-        yield verify(len(own) == order["quantidadeDeParcelas"], number, "quantidadeDeParcelas")
-        days = [order["dataDaOrdem"], *(part["dataDeVencimento"] for part in own)]
+        yield verify(sum(part["valor"] for part in instalments) == total, number, "valor", total)
+        yield verify(sum(part["percentual"] for part in instalments) == 100, number, "percentual")
+        yield verify(
+            all(part["valor"] > 0 < part["percentual"] for part in instalments), number, "zero"
+        )
+        yield verify(
+            {part["totalDoPedido"] for part in instalments} == {total}, number, "totalDoPedido"
+        )
+        yield verify(
+            len(instalments) == order["quantidadeDeParcelas"], number, "quantidadeDeParcelas"
+        )
+        days = [order["dataDaOrdem"], *(part["dataDeVencimento"] for part in instalments)]
         yield verify(days == sorted(days), number, "vencimentos")
 
 
@@ -77,11 +83,11 @@ def product_invoices(tables: Tables) -> Iterator[Finding]:
               "valorIPI", "valorICMSST", "baseICMS", "valorICMS")  # fmt: skip
     for invoice in tables["product_invoices"]:
         location, order = invoice["idNF"], orders[invoice["numeroDoPedido"]]
-        own = lines[order["numeroDoPedido"]]
+        items = lines[order["numeroDoPedido"]]
         yield verify(order["idNF"] == location, location, "numeroDoPedido", order["numeroDoPedido"])
         for name in summed:
             yield verify(
-                invoice[name] == sum(line[name] for line in own), location, name, invoice[name]
+                invoice[name] == sum(line[name] for line in items), location, name, invoice[name]
             )
         products = sum(line["valorTotal"] for line in billed[location])
         yield verify(
@@ -93,7 +99,7 @@ def product_invoices(tables: Tables) -> Iterator[Finding]:
             invoice["dataDeEmissao"] == order["dataDeProcessamento"], location, "dataDeEmissao"
         )
         same = ("idProduto", "quantidade", "valorUnitario", "valorTotal")
-        fits = [[line[n] for n in same] for line in own] == [
+        fits = [[line[n] for n in same] for line in items] == [
             [line[n] for n in same] for line in billed[location]
         ]
         yield verify(fits, location, "produtos")

@@ -136,7 +136,7 @@ class Clerk:
         data = self._ask("/v2/estoque/inventario", place)
         self._created("inventory", data, mark, "idInventario")
         if data is None:
-            # One that a kill left open keeps the warehouse from the next.
+            # An inventory left open by a kill blocks the next one of its warehouse.
             if number := self._recent("inventory"):
                 self._ask(f"/v2/estoque/inventario/{number}/encerrar")
             return

@@ -43,8 +43,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 def _note(answer: httpx.Response) -> None:
-    asked = answer.request
-    note_answer(asked.method, asked.url.path, answer.status_code)
+    request = answer.request
+    note_answer(request.method, request.url.path, answer.status_code)
 
 
 def assert_same(got: Any, sent: Any) -> None:

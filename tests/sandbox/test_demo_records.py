@@ -107,7 +107,7 @@ def test_a_forecast_has_a_next_date_until_it_ends(demo: Connection) -> None:
         assert (readjusted is None) == (forecast["percentualDeReajuste"] is None)
 
 
-@pytest.mark.slow  # that it multiplies what is written: test_unusable_databases.py
+@pytest.mark.slow  # test_unusable_databases.py covers the multiplied records
 def test_a_scale_multiplies(tmp_path: Path) -> None:
     storage = seeded(tmp_path / "scaled", scale=2)
     with storage.transaction(writing=False) as connection:

@@ -73,11 +73,11 @@ async def _turns_of_others(sandbox: Sandbox) -> int:
     """Count the turns of another task while two clients request the description."""
     transport = httpx.ASGITransport(build_app(sandbox))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        asked = asyncio.gather(*(client.get("/openapi.json") for _ in range(2)))
+        requests = asyncio.gather(*(client.get("/openapi.json") for _ in range(2)))
         turns = 0
-        while not asked.done():
+        while not requests.done():
             turns += 1
             await asyncio.sleep(0)
-        one, other = await asked
-        assert one.content == other.content == openapi_content()
+        first, second = await requests
+        assert first.content == second.content == openapi_content()
     return turns

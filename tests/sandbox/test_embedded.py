@@ -151,14 +151,14 @@ def test_a_sandbox_that_the_user_runs_explains_its_use_and_is_used_and_left_runn
     tmp_path: Path,
 ) -> None:
     environment = {**os.environ, "XLBRIDGE_HOME": str(tmp_path), "XLBRIDGE_LANG": "en"}
-    environment |= {"XLBRIDGE_EMAIL": "me@example.com", "XLBRIDGE_PASSWORD": "my own"}
+    environment |= {"XLBRIDGE_EMAIL": "me@example.com", "XLBRIDGE_PASSWORD": "my options"}
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty"]
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         running = wait_for(default_ready_file(Settings(home=tmp_path)))
         assert running.base_url.startswith("http://127.0.0.1:")
-        assert (running.email, running.password) == ("me@example.com", "my own")
+        assert (running.email, running.password) == ("me@example.com", "my options")
         with embedded_sandbox(Settings(home=tmp_path)) as server:
             assert server == running
         with log_in(running) as http:
@@ -177,8 +177,8 @@ def test_several_that_start_at_once_on_a_new_database_agree(tmp_path: Path, fork
     ready = [tmp_path / f"ready-{index}.json" for index in range(3)]
     with ExitStack() as stack:
         for path in ready:
-            own = [*command, str(path)]
-            stack.enter_context(forks.running(environment, own, log=path.with_suffix(".log")))
+            options = [*command, str(path)]
+            stack.enter_context(forks.running(environment, options, log=path.with_suffix(".log")))
         running = [wait_for(path) for path in ready]
         assert len({server.password for server in running}) == 1
         for server in running:

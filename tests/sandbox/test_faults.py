@@ -105,7 +105,7 @@ def test_each_kind(
     before = registered(plain)
     with faulty(folder, plain, faults) as http:
         if status is None:
-            # Cut before the body was read, a connection ends with a reset.
+            # A connection cut before the body is read ends with a reset.
             with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
                 http.post("/v2/cliente", json=CLIENT)
         else:

@@ -68,7 +68,7 @@ def test_a_cached_workbook_is_validated_again(http: httpx.Client) -> None:
 
 
 def test_a_document_twice_in_one_file_is_refused(http: httpx.Client) -> None:
-    # Two spellings of one document, which only the business rule can tell for the same.
+    # Two spellings of one document, which only the business rule detects.
     rows = [
         ["nomeComercial", "natureza", "cnpj", "cpf"],
         ["Um", "J", "60746948000112", ""],

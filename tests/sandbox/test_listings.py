@@ -47,19 +47,19 @@ def test_clients_are_ordered_by_update_and_code(http: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", ["/v2/cliente", "/v2/faturamento/pedido"])
 def test_both_ends_of_a_window_are_included(http: httpx.Client, path: str) -> None:
-    # From the last weeks on: all 2,000 orders take long.
+    # The last weeks only: all 2,000 orders take too long.
     since = {"dataInferior": "01/10/2026"}
-    one = windowed(http, path, **since)[7]
-    updated = datetime.fromisoformat(one["ultimaAtualizacao"])
+    record = windowed(http, path, **since)[7]
+    updated = datetime.fromisoformat(record["ultimaAtualizacao"])
     minute, day = updated.strftime("%d/%m/%Y %H:%M"), updated.strftime("%d/%m/%Y")
     before = (updated - timedelta(minutes=1)).strftime("%d/%m/%Y %H:%M")
     after = (updated + timedelta(minutes=1)).strftime("%d/%m/%Y %H:%M")
-    assert one in windowed(http, path, dataInferior=minute, dataSuperior=minute)
-    assert one in windowed(http, path, dataInferior=day, dataSuperior=day)
-    assert one in windowed(http, path, DataInferior=minute)
-    assert one not in windowed(http, path, dataSuperior=before, **since)
-    assert one not in windowed(http, path, dataInferior=after)
-    assert one not in windowed(http, path, dataInferior=day, dataSuperior=f"{day} 00:00")
+    assert record in windowed(http, path, dataInferior=minute, dataSuperior=minute)
+    assert record in windowed(http, path, dataInferior=day, dataSuperior=day)
+    assert record in windowed(http, path, DataInferior=minute)
+    assert record not in windowed(http, path, dataSuperior=before, **since)
+    assert record not in windowed(http, path, dataInferior=after)
+    assert record not in windowed(http, path, dataInferior=day, dataSuperior=f"{day} 00:00")
 
 
 def test_orders_are_unlimited_without_qtde(http: httpx.Client) -> None:
@@ -69,7 +69,7 @@ def test_orders_are_unlimited_without_qtde(http: httpx.Client) -> None:
     assert len(orders) > CAP
     assert windowed(http, path, qtde="0", **of_the_demo) == orders
     assert windowed(http, path, qtde="3", **of_the_demo) == orders[:3]
-    order = [(one["ultimaAtualizacao"], one["numeroDoPedido"]) for one in orders]
+    order = [(record["ultimaAtualizacao"], record["numeroDoPedido"]) for record in orders]
     assert order == sorted(order)
 
 

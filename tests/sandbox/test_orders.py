@@ -58,9 +58,10 @@ def demo_order(http: httpx.Client, *, client_active: bool, **state: bool) -> dic
     listed = http.get(ORDERS, params=SOME_WEEKS).json()["data"]
     warned = [] if client_active else ["Cliente inativo."]
     return next(
-        one
-        for one in listed
-        if one["avisos"] == warned and all(one[name] is value for name, value in state.items())
+        sales_order
+        for sales_order in listed
+        if sales_order["avisos"] == warned
+        and all(sales_order[name] is value for name, value in state.items())
     )
 
 
@@ -91,9 +92,9 @@ def test_parts_add_up_and_none_is_negative(amount: Decimal, shares: list[Decimal
 def test_instalments_follow_from_condition_and_count(
     http: httpx.Client, terms: dict[str, Any], count: int, days: int
 ) -> None:
-    one = registered(http, dataDaOrdem="2026-11-05T15:00:00", **terms)
-    instalments = one["parcelas"]
-    assert one["quantidadeDeParcelas"] == len(instalments) == count
+    sales_order = registered(http, dataDaOrdem="2026-11-05T15:00:00", **terms)
+    instalments = sales_order["parcelas"]
+    assert sales_order["quantidadeDeParcelas"] == len(instalments) == count
     assert [part["numeroDaParcela"] for part in instalments] == list(range(1, count + 1))
     assert [date.fromisoformat(part["dataDeVencimento"][:10]) for part in instalments] == [
         date(2026, 11, 5) + timedelta(days * place) for place in range(1, count + 1)
@@ -104,12 +105,12 @@ def test_instalments_follow_from_condition_and_count(
 
 def test_percentages_share_the_total_out(http: httpx.Client) -> None:
     product = {"idProduto": 2001, "quantidade": 1, "valorUnitario": 10.01}
-    one = registered(
+    sales_order = registered(
         http,
         produtos=[product],
         parcelas=[{"percentual": 33.3}, {"percentual": 33.3}, {"percentual": 33.4}],
     )
-    assert [part["valor"] for part in one["parcelas"]] == [
+    assert [part["valor"] for part in sales_order["parcelas"]] == [
         Decimal("3.33"),
         Decimal("3.33"),
         Decimal("3.35"),
@@ -165,8 +166,8 @@ def test_the_figures_of_a_product_follow_from_one_another(http: httpx.Client) ->
         "aliquotaICMSST": 2,
         "aliquotaICMS": 18,
     }
-    one = registered(http, produtos=[product, PRODUCT])
-    line, other = one["produtos"]
+    sales_order = registered(http, produtos=[product, PRODUCT])
+    line, other = sales_order["produtos"]
     assert (line["seq"], other["seq"]) == (1, 2)
     assert line["valorTotal"] == Decimal("100.00")
     assert line["valorDesconto"] == Decimal("10.00")
@@ -175,24 +176,26 @@ def test_the_figures_of_a_product_follow_from_one_another(http: httpx.Client) ->
     assert (line["valorIPI"], line["valorICMSST"]) == (Decimal("4.58"), Decimal("1.83"))
     assert line["valorICMS"] == Decimal("16.47")
     assert line["totalLiquido"] == Decimal("111.16")
-    assert {part["totalDoPedido"] for part in one["parcelas"]} == {Decimal("211.16")}
+    assert {part["totalDoPedido"] for part in sales_order["parcelas"]} == {Decimal("211.16")}
 
 
 def test_defaults_come_from_product_client_and_branch(http: httpx.Client) -> None:
     client = new_client(
         http, natureza="F", cpf="86288366757", codigoDoVendedor=3, telefone="(11) 4004-0000"
     )
-    one = registered(http, codigoDoCliente=client, produtos=[{"idProduto": 2002, "quantidade": 2}])
-    price = one["produtos"][0]["valorUnitario"]
+    sales_order = registered(
+        http, codigoDoCliente=client, produtos=[{"idProduto": 2002, "quantidade": 2}]
+    )
+    price = sales_order["produtos"][0]["valorUnitario"]
     assert price > 0
-    assert one["produtos"][0]["valorTotal"] == 2 * price
-    assert (one["cnpjcpf"], one["naturezaJuridica"]) == ("86288366757", "F")
-    assert (one["codigoDoVendedor"], one["telefone"]) == (3, "(11) 4004-0000")
-    assert one["nomeDoClienteFmt"] == f"{client} - Cliente de pedidos"
-    assert one["numeroDaOrdem"] == one["numeroDoPedido"]
-    assert one["codigoDoItemDeLancamento"] == "1.01.001"
-    assert one["cep"]
-    assert len(one["avisos"]) == 1
+    assert sales_order["produtos"][0]["valorTotal"] == 2 * price
+    assert (sales_order["cnpjcpf"], sales_order["naturezaJuridica"]) == ("86288366757", "F")
+    assert (sales_order["codigoDoVendedor"], sales_order["telefone"]) == (3, "(11) 4004-0000")
+    assert sales_order["nomeDoClienteFmt"] == f"{client} - Cliente de pedidos"
+    assert sales_order["numeroDaOrdem"] == sales_order["numeroDoPedido"]
+    assert sales_order["codigoDoItemDeLancamento"] == "1.01.001"
+    assert sales_order["cep"]
+    assert len(sales_order["avisos"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -221,12 +224,16 @@ def test_a_date_that_no_due_date_can_follow_is_refused(http: httpx.Client, momen
 
 
 def test_fields_set_by_the_system_are_ignored_in_requests(http: httpx.Client) -> None:
-    one = registered(
+    sales_order = registered(
         http, numeroDoPedido=7, idNF=7, processado=True, pendente=False, cancelado=True
     )
-    assert one["numeroDoPedido"] != 7
-    assert one["idNF"] is None
-    assert (one["pendente"], one["processado"], one["cancelado"]) == (True, False, False)
+    assert sales_order["numeroDoPedido"] != 7
+    assert sales_order["idNF"] is None
+    assert (sales_order["pendente"], sales_order["processado"], sales_order["cancelado"]) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_an_order_is_processed_once_however_many_try(http: httpx.Client) -> None:
@@ -241,29 +248,31 @@ def test_an_order_is_processed_once_however_many_try(http: httpx.Client) -> None
 
 def test_processing_moves_the_last_update(start: Start) -> None:
     with log_in(start("--seed", "demo")) as http:
-        one = demo_order(http, client_active=True, pendente=True)
-        after = data_of(processed(http, one["numeroDoPedido"]))
-        assert after["ultimaAtualizacao"] > one["ultimaAtualizacao"]
+        sales_order = demo_order(http, client_active=True, pendente=True)
+        after = data_of(processed(http, sales_order["numeroDoPedido"]))
+        assert after["ultimaAtualizacao"] > sales_order["ultimaAtualizacao"]
         assert after["dataDeProcessamento"] == after["ultimaAtualizacao"]
         day = datetime.fromisoformat(after["ultimaAtualizacao"]).strftime("%d/%m/%Y")
         moved = http.get(ORDERS, params={"dataInferior": day}).json(parse_float=Decimal)["data"]
         assert moved == [after]
         invoice = http.get(f"/v2/faturamento/nfe/{after['idNF']}").json()["data"]
-        assert invoice["numeroDoPedido"] == one["numeroDoPedido"]
+        assert invoice["numeroDoPedido"] == sales_order["numeroDoPedido"]
         before = http.get(ORDERS, params=SOME_WEEKS).json()["data"]
-        assert one["numeroDoPedido"] not in {left["numeroDoPedido"] for left in before}
+        assert sales_order["numeroDoPedido"] not in {left["numeroDoPedido"] for left in before}
 
 
 @pytest.mark.parametrize("state", ["cancelado", "processado"])
 def test_an_order_that_is_not_pending_is_not_processed(http: httpx.Client, state: str) -> None:
-    one = demo_order(http, client_active=True, **{state: True})
-    assert keys(processed(http, one["numeroDoPedido"])) == ["numeroPedido"]
+    sales_order = demo_order(http, client_active=True, **{state: True})
+    assert keys(processed(http, sales_order["numeroDoPedido"])) == ["numeroPedido"]
 
 
 def test_a_refused_processing_leaves_the_order_as_it_was(http: httpx.Client) -> None:
-    one = demo_order(http, client_active=False, pendente=True)
-    assert keys(processed(http, one["numeroDoPedido"])) == ["codigoDoCliente"]
-    assert demo_order(http, client_active=False, pendente=True) == one
-    titles = {"codigoDoCliente": one["codigoDoCliente"]}
+    sales_order = demo_order(http, client_active=False, pendente=True)
+    assert keys(processed(http, sales_order["numeroDoPedido"])) == ["codigoDoCliente"]
+    assert demo_order(http, client_active=False, pendente=True) == sales_order
+    titles = {"codigoDoCliente": sales_order["codigoDoCliente"]}
     listed = http.get("/v2/financeiro/contasreceber", params=titles).json()["data"]
-    assert f"PV-{one['numeroDoPedido']:06}/1" not in {t["numeroDoDocumento"] for t in listed}
+    assert f"PV-{sales_order['numeroDoPedido']:06}/1" not in {
+        t["numeroDoDocumento"] for t in listed
+    }

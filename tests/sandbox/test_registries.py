@@ -24,11 +24,11 @@ def created(http: httpx.Client, path: str, **fields: object) -> dict[str, Any]:
 def test_a_generated_code_skips_existing_ones(http: httpx.Client, path: str) -> None:
     code, name = CODE_LISTS[path]
     first = created(http, path, **{name: "Um"})[code]
-    given = created(http, path, **{code: first + 2, name: "Dois"})[code]
+    chosen = created(http, path, **{code: first + 2, name: "Dois"})[code]
     generated = [created(http, path, **{code: 0, name: "Três"})[code] for _ in range(3)]
     assert generated == [first + 1, first + 3, first + 4]
     codes = [entry[code] for entry in http.get(path).json()["data"]]
-    assert {first, given, *generated} <= set(codes)
+    assert {first, chosen, *generated} <= set(codes)
     assert codes == sorted(set(codes))
 
 

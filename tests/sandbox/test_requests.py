@@ -210,15 +210,15 @@ def test_a_slow_body_is_accepted(start: Start) -> None:
 def test_a_response_that_is_not_read_closes_its_connection(start: Start) -> None:
     server = start("--request-timeout", "0.3")
     with log_in(server) as http, _connected(server) as connection:
-        whole = len(http.get("/v2/faturamento/pedido").content)
+        full_size = len(http.get("/v2/faturamento/pedido").content)
         head = "GET /v2/faturamento/pedido HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\r\n"
         connection.sendall(head.format(http.headers["Authorization"]).encode())
-        taken = len(connection.recv(1))
+        received = len(connection.recv(1))
         time.sleep(2)
         with suppress(ConnectionResetError):
             while part := connection.recv(2**20):
-                taken += len(part)
-        assert taken < whole
+                received += len(part)
+        assert received < full_size
 
 
 def test_an_inactive_client_gets_no_title(http: httpx.Client) -> None:

@@ -39,7 +39,7 @@ def exposed(home: Path, *options: str) -> Iterator[RunningSandbox]:
     """An exposed sandbox, with a password set by the user."""
     ready = home / "ready.json"
     command = [sys.executable, "-m", "xlbridge", "sandbox", "--seed", "empty", *options]
-    environment = clean_environment(home, XLBRIDGE_PASSWORD="a password of one's own")
+    environment = clean_environment(home, XLBRIDGE_PASSWORD="a password of one's accepted")
     with subprocess.Popen([*command, "--ready-file", str(ready)], env=environment) as process:
         try:
             yield wait_for(ready)
@@ -64,8 +64,8 @@ def test_it_listens_on_one_loopback_address_only(server: RunningSandbox) -> None
 
 def test_an_exposed_sandbox_accepts_addresses_and_its_host_names(tmp_path: Path) -> None:
     with exposed(tmp_path, "--expose", "0.0.0.0", "--host-name", "Rehearsal.example") as server:
-        own = ["rehearsal.example:80", "192.168.7.7", "[fe80::1]:8000", "localhost"]
-        for host in (*own, socket.gethostname()):
+        accepted = ["rehearsal.example:80", "192.168.7.7", "[fe80::1]:8000", "localhost"]
+        for host in (*accepted, socket.gethostname()):
             assert status_under(server, host) == 200
         for host in ("evil.example", "192.168.7.7.evil.example", "rehearsal.example.evil", ""):
             assert status_under(server, host) == 400
@@ -85,7 +85,7 @@ def test_two_sandboxes_share_neither_tokens_nor_data(start: Start, tmp_path: Pat
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    opened = open_database(database_url(str(tmp_path / "own.db")))
+    opened = open_database(database_url(str(tmp_path / "accepted.db")))
     yield opened
     opened.close()
 
@@ -120,7 +120,7 @@ def test_secrets_are_compared_in_constant_time(
         for email in (account.email, "nobody@example.com"):
             for password in (account.password, "wrong"):
                 find_user(connection, email, password)
-        # The same work is done whether or not there is such a user.
+        # The same work, whether or not the user exists.
         assert len(compared) == 4
         assert len(set(compared)) == 1
 

@@ -168,10 +168,10 @@ def test_concurrent_outputs_never_use_the_same_stock(http: httpx.Client) -> None
                 lambda _: http.post("/v2/estoque/saida", json=stock | {"quantidade": 1}), range(40)
             )
         )
-    taken = [answer.json()["data"] for answer in answers if answer.status_code == 200]
+    outputs = [answer.json()["data"] for answer in answers if answer.status_code == 200]
     assert sorted(answer.status_code for answer in answers) == [200] * 25 + [400] * 15
-    assert len({output["numeroDaSaida"] for output in taken}) == 25
-    assert {output["valorTotal"] for output in taken} == {1.01}
+    assert len({output["numeroDaSaida"] for output in outputs}) == 25
+    assert {output["valorTotal"] for output in outputs} == {1.01}
     rows = http.get("/v2/estoque/filial/1").json()["data"]
     (left,) = [row for row in rows if row["numeroDeSerieLote"] == "GX-T"]
     assert (left["quantidadeTotal"], left["valorTotal"]) == (0, 0)
@@ -191,8 +191,8 @@ def test_movements_of_all_kinds_at_once_lose_no_update(http: httpx.Client) -> No
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(move, range(24)))
     history = http.get("/v2/estoque/movimentacoes/produto/2031").json()["data"]
-    own = [row for row in history if row["numeroDeSerieLote"] == "GX-U"]
-    assert len(own) == 24 + 24 + 12
+    movements = [row for row in history if row["numeroDeSerieLote"] == "GX-U"]
+    assert len(movements) == 24 + 24 + 12
     rows = http.get("/v2/estoque/filial/2").json()["data"]
     (left,) = [row for row in rows if row["numeroDeSerieLote"] == "GX-U"]
     assert (left["quantidadeTotal"], left["valorTotal"]) == (24 * 3 - 12 * 2, 2 * 48)

@@ -27,12 +27,14 @@ ORDERS = "/v2/faturamento/pedido"
 MISSPELLED = "Grafia do nome: escreva"
 CASES = golden_cases()
 QUERIES = [
-    made for made in client_steps() if made.operation.method == "GET" and made.query is not None
+    client_step
+    for client_step in client_steps()
+    if client_step.operation.method == "GET" and client_step.query is not None
 ]
 """Reads of our client; ``test_three_servers.py`` sends its writes to this sandbox."""
 
 
-def is_spelled_otherwise(case: Case) -> bool:
+def has_pascal_case(case: Case) -> bool:
     """Return whether a body has PascalCase names, as in release notes but not in samples."""
     return any(_has_capital(step.request.get("json")) for step in case.steps)
 
@@ -42,7 +44,7 @@ def _has_capital(value: Any) -> bool:
         return any(map(_has_capital, value))
     if not isinstance(value, dict):
         return False
-    return any(name[0].isupper() or _has_capital(one) for name, one in value.items())
+    return any(name[0].isupper() or _has_capital(item) for name, item in value.items())
 
 
 @pytest.fixture(scope="module")
@@ -68,18 +70,20 @@ def client(strict_server: RunningSandbox) -> Iterator[Client]:
 def test_the_spelling_of_the_spec_is_accepted(
     case: Case, strict: httpx.Client, strict_server: RunningSandbox
 ) -> None:
-    if is_spelled_otherwise(case):
+    if has_pascal_case(case):
         with pytest.raises(AssertionError, match=MISSPELLED):
             hold_to_exchange(case, strict, strict_server)
     else:
         hold_to_exchange(case, strict, strict_server)
 
 
-@pytest.mark.parametrize("made", every(3, QUERIES), ids=lambda made: made.name)
-def test_requests_of_our_client_are_spelled_like_the_spec(made: ClientStep, client: Client) -> None:
+@pytest.mark.parametrize("client_step", every(3, QUERIES), ids=lambda client_step: client_step.name)
+def test_requests_of_our_client_are_spelled_like_the_spec(
+    client_step: ClientStep, client: Client
+) -> None:
     message = ""
     try:
-        client.call(made.operation, path=made.path, query=made.query)
+        client.call(client_step.operation, path=client_step.path, query=client_step.query)
     except RemoteRejected as error:
         message = " ".join(item.value for item in error.details)
     except ApiError:

@@ -146,10 +146,10 @@ def test_an_imported_title_is_read_like_one_that_was_posted(http: httpx.Client) 
     assert http.post("/v2/importacao/contaspagar", files=files).status_code == 200
     titles = {title["numeroDoDocumento"]: title for title in data(http, PAYABLES)}
     imported = titles["IMPORTED"]
-    own = {"numeroDaTransacao", "numeroDoDocumento"}
+    generated = {"numeroDaTransacao", "numeroDoDocumento"}
     assert imported["numeroDaTransacao"] == posted.json()["data"]["numeroDaTransacao"] + 1
-    assert {n: v for n, v in imported.items() if n not in own} == {
-        n: v for n, v in titles["POSTED"].items() if n not in own
+    assert {n: v for n, v in imported.items() if n not in generated} == {
+        n: v for n, v in titles["POSTED"].items() if n not in generated
     }
 
 

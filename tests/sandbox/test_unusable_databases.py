@@ -97,9 +97,9 @@ def test_a_database_without_a_system_id_is_assigned_one(tmp_path: Path) -> None:
     with connected(tmp_path, writing=True) as connection:
         connection.execute(text("drop table sandbox_system"))
     with closing(open_storage(tmp_path)) as storage:
-        given = storage.system
+        system = storage.system
     with closing(open_storage(tmp_path)) as storage:
-        assert storage.system == given
+        assert storage.system == system
 
 
 def test_the_command_ends_with_the_message_only(xlbridge: Xlbridge, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_no_sheet_may_hold_a_longer_text_than_a_request(catalogue: Catalogue) ->
     for resource in catalogue.values():
         for column in resource.columns:
             bounds = column.checks.get("str_length")
-            # What joins the sheets of a workbook is not sent.
+            # The column that joins sheets is not sent.
             if bounds is not None and column.name != "chave":
                 assert bounds["max_value"] <= MAX_LENGTHS[column.name], column.name
                 compared += 1

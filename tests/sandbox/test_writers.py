@@ -98,7 +98,7 @@ def test_waiting_writers_do_not_block_readers(tmp_path: Path) -> None:
                 waiting = [pool.submit(create, number) for number in range(MORE_THAN_THREADS)]
                 for _ in range(engines.POOL_SIZE):
                     assert http.get("/v2/cliente").json()["data"] == []
-            assert {each.result() for each in waiting} == {200}
+            assert {future.result() for future in waiting} == {200}
         assert len(http.get("/v2/cliente").json()["data"]) == MORE_THAN_THREADS
 
 

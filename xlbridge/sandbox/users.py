@@ -167,7 +167,8 @@ def prepare_account(
             _insert_user(connection, account, cost)
         elif settings.password:
             account = Account(email, settings.password)
-            _change_password(connection, account, cost)
+            hashed = hash_password(account.password, cost)
+            connection.execute(update(users).where(users.c.id == user_id).values(password=hashed))
         else:
             raise _unknown_password(storage.url, email)
         if password is None:
@@ -192,13 +193,6 @@ def _insert_user(connection: Connection, account: Account, cost: HashCost) -> No
             administrator=False,
             active=True,
         )
-    )
-
-
-def _change_password(connection: Connection, account: Account, cost: HashCost) -> None:
-    password = hash_password(account.password, cost)
-    connection.execute(
-        update(users).where(users.c.email == account.email).values(password=password)
     )
 
 

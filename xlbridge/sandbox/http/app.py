@@ -293,14 +293,13 @@ class HostCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and not self._is_known(_requested_host(scope)):
-            problem = ("Host", "Este endereço não é atendido aqui.")
-            await messages.failure_response(400, [problem])(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            host = _requested_host(scope)
+            if host not in self._names and not (self._exposed and _is_address(host)):
+                problem = ("Host", "Este endereço não é atendido aqui.")
+                await messages.failure_response(400, [problem])(scope, receive, send)
+                return
         await self._app(scope, receive, send)
-
-    def _is_known(self, host: str) -> bool:
-        return host in self._names or (self._exposed and _is_address(host))
 
 
 def _requested_host(scope: Scope) -> str:

@@ -35,7 +35,8 @@ def attachment_response(sandbox: Sandbox, name: str, token: str) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     text = f"{name} - {file.Observacao or 'arquivo de ensaio'}"
-    content = _pdf_page(text) if media_type == _PDF else _xml_document(text)
+    xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'
+    content = _pdf_page(text) if media_type == _PDF else xml
     return Response(content, media_type=media_type, headers=headers)
 
 
@@ -48,10 +49,6 @@ def _find_file(connection: Connection, name: str, token: str) -> Row[tuple[str |
         if file is not None:
             return file
     return None
-
-
-def _xml_document(text: str) -> bytes:
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<arquivo>{escape(text)}</arquivo>\n'.encode()
 
 
 def _pdf_page(text: str) -> bytes:

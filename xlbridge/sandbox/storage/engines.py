@@ -75,12 +75,6 @@ def redacted_url(url: URL) -> str:
     return url.set(query=open_query).render_as_string(hide_password=True)
 
 
-def secret_values(url: URL) -> list[str]:
-    """Return the secrets in a URL, which no message may show."""
-    parameters = (url.query.get(name) for name in _SECRET_PARAMETERS)
-    return [str(value) for value in (url.password, *parameters) if value]
-
-
 def _invalid_address(text: str) -> ConfigError:
     message = Text(
         pt="O endereço do banco de dados é inválido: {address}",
@@ -244,8 +238,9 @@ def translate_database_errors(url: URL) -> Iterator[None]:
     except (SQLAlchemyError, ImportError, OSError) as error:
         cause = getattr(error, "orig", None) or error
         reason = "; ".join(line.strip() for line in str(cause).splitlines() if line.strip())
-        for secret in secret_values(url):
-            reason = reason.replace(secret, "***")
+        secrets = (url.password, *(url.query.get(name) for name in _SECRET_PARAMETERS))
+        for secret in filter(None, secrets):
+            reason = reason.replace(str(secret), "***")
         message = Text(
             pt="Não foi possível abrir o banco de dados {url}: {reason}",
             en="The database {url} could not be opened: {reason}",

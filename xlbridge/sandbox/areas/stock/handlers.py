@@ -251,9 +251,13 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
     query = call.query_as(StockRequisitionQuery)
     pending = call.operation is STOCK_REQUISITIONS_PENDING
     call.require_row(branches.c.code == query.filial, "filial", "Filial não encontrada.")
+    requested = select_requested_items().subquery()
+    is_pending = exists().where(
+        requested.c.requisition == stock_requisitions.c.number, requested.c.pending > 0
+    )
     statement = (
         select(stock_requisitions)
-        .where(stock_requisitions.c.branch == query.filial, _is_pending() == pending)
+        .where(stock_requisitions.c.branch == query.filial, is_pending == pending)
         .order_by(stock_requisitions.c.requested, stock_requisitions.c.number)
     )
     if query.qtde:
@@ -272,11 +276,6 @@ def list_requisitions(call: Call) -> list[StockRequisition]:
         )
         for header in headers
     ]
-
-
-def _is_pending() -> ColumnElement[bool]:
-    items = select_requested_items().subquery()
-    return exists().where(items.c.requisition == stock_requisitions.c.number, items.c.pending > 0)
 
 
 def _items_by_number(
