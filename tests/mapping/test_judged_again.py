@@ -28,7 +28,7 @@ def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
     first = order.randrange(header, sheet.height)
     rows = list(range(first, min(first + order.choice((1, 1, 1, 4)), sheet.height)))
     for column in order.sample(sheet.columns, order.choice((1, 1, 2))):
-        column.lengthen(sheet.height)
+        column.pad_to(sheet.height)
         others = [column.value(order.randrange(header, sheet.height)) for _ in rows]
         values = [order.choice((other, other, other, order.choice(TYPED))) for other in others]
         column.put(rows, CellEncoder().encode(values))

@@ -30,16 +30,16 @@ def test_what_was_got_ready_finds_the_same(
 
 def test_a_small_workbook_is_not_waited_for(samples: Path) -> None:
     with prefetch_workbook(samples / "cliente.xlsx", WorkbookLimits(), None) as workbook:
-        assert workbook.is_here()
+        assert workbook.is_ready()
         assert workbook().sheets
 
 
 def test_a_large_workbook_tells_when_it_is_there(tmp_path: Path) -> None:
     path = write_records(tmp_path / "large.xlsx", "cliente", [{}] * MANY)
     with prefetch_workbook(path, WorkbookLimits(), None) as workbook:
-        assert not workbook.is_here()
+        assert not workbook.is_ready()
         assert workbook().sheets[0].height == MANY + 1
-        assert workbook.is_here()
+        assert workbook.is_ready()
 
 
 ODD = """

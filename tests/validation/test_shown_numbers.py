@@ -11,7 +11,7 @@ from sheets import GOOD
 from xlbridge.resources import Catalogue
 from xlbridge.settings import ParseOptions
 from xlbridge.validation import validate_workbook
-from xlbridge.workbook.formats import shown_number
+from xlbridge.workbook.formats import displayed_number
 
 RESOURCES = {
     "seuCodigo": "cliente",
@@ -287,5 +287,5 @@ def test_the_message_tells_both(tmp_path: Path, catalogue: Catalogue) -> None:
     ],
 )
 def test_a_number_is_shown_as_its_format_says(form: str, value: int, shown: str | None) -> None:
-    told = shown_number(form, value)
+    told = displayed_number(form, value)
     assert (None if told is None else told.pt) == shown

@@ -11,6 +11,6 @@ from xlbridge.workbook.read.exact_scan import blocks_before
 
 
 def scan_quickly(pieces: Iterable[bytes], scaling: Mapping[int, float]) -> RawSheet | None:
-    """Return what the quick scan tells of a part, None where only the exact one can tell."""
+    """Return the facts of a part, None if it needs the exact scan."""
     scan = QuickScan(scaling)
-    return scan.raw if all(map(scan.take, blocks_before(pieces, b"<row"))) else None
+    return scan.raw if all(map(scan.scan_block, blocks_before(pieces, b"<row"))) else None

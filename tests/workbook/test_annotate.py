@@ -62,13 +62,13 @@ def annotated(tmp_path: Path, source: Path) -> Annotated:
         *findings: Finding,
         path: Path = source,
         errors: int = 1,
-        remarked: Sequence[str] = (),
+        extra_cells: Sequence[str] = (),
     ) -> openpyxl.Workbook:
         summary = AnnotationSummary(
             "meu.xlsx", {SHEET: "cliente"}, rows=2, errors=errors, warnings=1
         )
         target = tmp_path / "marcado.xlsx"
-        annotate(path, target, [AnnotatedSheet(SHEET, findings, 1, remarked)], summary)
+        annotate(path, target, [AnnotatedSheet(SHEET, findings, 1, extra_cells)], summary)
         return openpyxl.load_workbook(tmp_path / "marcado.xlsx")
 
     return run
@@ -322,7 +322,7 @@ def test_the_analyst_s_own_sheet_of_our_name_is_kept(annotated: Annotated, sourc
 
 def test_cells_that_a_finding_elsewhere_tells_of_are_coloured(annotated: Annotated) -> None:
     told = replace(TEXT_DATE, row=4, cell="D4", cells=3)
-    book = annotated(BAD_CNPJ, told, remarked=["C4", "D4", "D5", "D6"])
+    book = annotated(BAD_CNPJ, told, extra_cells=["C4", "D4", "D5", "D6"])
     assert [colour(book[SHEET], address) for address in ("C4", "D4", "D6")] == [
         ERROR,
         WARNING,

@@ -116,7 +116,7 @@ def parsed(path: Path) -> WorkbookCells:
 def in_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Have sheets of ``least`` bytes parsed in chunks of few rows."""
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
-    monkeypatch.setattr(chunked_parsing, "_SIZE", 4_000)
+    monkeypatch.setattr(chunked_parsing, "_CHUNK_SIZE", 4_000)
 
 
 def assert_alike(folder: Path, seed: int, count: int) -> None:

@@ -111,7 +111,7 @@ def run_comparison(
     path = batch.plan.file(step.output)
     with report_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    WorkbookMark.EXPORTED.require_own(path)
+    WorkbookMark.EXPORTED.require_mark(path)
     here, there = (batch.environments.client(one) for one in (step.profile, step.other))
     catalogue = batch.environments.context(step.profile).catalogue
     found: list[ListingComparison] = []

@@ -197,7 +197,7 @@ def _require_possible(task: ValidateArguments) -> None:
 def _require_replaceable(task: ValidateArguments) -> None:
     """Raise ``UsageError`` when something that was not written by such a command would be lost."""
     if task.annotated:
-        WorkbookMark.ANNOTATED.require_own(task.annotated)
+        WorkbookMark.ANNOTATED.require_mark(task.annotated)
     if task.fixed:
         # Nothing tells a fixed copy from a workbook that someone goes on working in.
         require_new(task.fixed)

@@ -129,7 +129,7 @@ class PreparedExport:
         """
         for path in self.files:
             if self.format == "xlsx":
-                WorkbookMark.EXPORTED.require_own(path, unedited=True)
+                WorkbookMark.EXPORTED.require_mark(path, unedited=True)
             else:
                 require_new(path)
 

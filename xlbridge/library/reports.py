@@ -147,7 +147,7 @@ class Report:
         target = Path(path)
         require_distinct([target], [] if self._origin else [self._sheet.file])
         if not force:
-            WorkbookMark.ANNOTATED.require_own(target)
+            WorkbookMark.ANNOTATED.require_mark(target)
         with TemporaryDirectory(prefix="xlbridge-", ignore_cleanup_errors=True) as folder:
             sheet = self._sheet
             if self._origin is not None:

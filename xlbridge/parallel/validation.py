@@ -77,7 +77,7 @@ def validate_files(
             from xlbridge.validation import warm_up
 
             catalogue = load_catalogue(schemas)
-            if first is not None and not first.is_here():
+            if first is not None and not first.is_ready():
                 warm_up(catalogue)
             yield from _validate_here(requests, catalogue, limits, first, on_progress)
 

@@ -18,7 +18,7 @@ from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 
-def shown_text(cells: SheetCells, place: CellPosition) -> str:
+def displayed_text(cells: SheetCells, place: CellPosition) -> str:
     """Return a cell's content as Excel would show it in the general format."""
     if place in cells.raw.errors:
         return cells.raw.errors[place]
@@ -96,7 +96,7 @@ class _Step:
     before: Mapping[int, CellColumn]
     errors: Mapping[CellPosition, str]
     scaled: Mapping[CellPosition, float]
-    unvalued: Collection[CellPosition]
+    without_result: Collection[CellPosition]
     edits: Mapping[CellPosition, CorrectedValue]
 
 
@@ -117,7 +117,7 @@ class CellEdits:
         """Put values into cells, as one step; cells below the last row make new rows."""
         lowest = max((row for row, _ in values), default=0)
         for column in self._cells.columns:
-            column.lengthen(lowest)
+            column.pad_to(lowest)
         step = self._step_of(values)
         self._write(step)
         self._done.append(step)
@@ -149,12 +149,12 @@ class CellEdits:
             places,
             values,
             {
-                column: self._column(column).taken([row - 1 for row in rows])
+                column: self._column(column).select([row - 1 for row in rows])
                 for column, rows in places.items()
             },
             {place: raw.errors[place] for place in values if place in raw.errors},
             {place: raw.scaled[place] for place in values if place in raw.scaled},
-            raw.unvalued.intersection(values),
+            raw.without_result.intersection(values),
             {place: self.values[place] for place in values if place in self.values},
         )
 
@@ -163,21 +163,21 @@ class CellEdits:
         for column, rows in step.places.items():
             values = [step.values[row, column] for row in rows]
             contents = [float(it) if isinstance(it, Decimal) else it for it in values]
-            self._column(column).put([row - 1 for row in rows], CellEncoder().encode(contents))
+            self._column(column).replace([row - 1 for row in rows], CellEncoder().encode(contents))
         for place in step.errors:
             del raw.errors[place]
         for place in step.scaled:
             del raw.scaled[place]
-        raw.unvalued.difference_update(step.unvalued)
+        raw.without_result.difference_update(step.without_result)
         self.values.update(step.values)
 
     def _restore(self, step: _Step) -> None:
         raw = self._cells.raw
         for column, rows in step.places.items():
-            self._column(column).put([row - 1 for row in rows], step.before[column])
+            self._column(column).replace([row - 1 for row in rows], step.before[column])
         raw.errors.update(step.errors)
         raw.scaled.update(step.scaled)
-        raw.unvalued.update(step.unvalued)
+        raw.without_result.update(step.without_result)
         for place in step.values:
             del self.values[place]
         self.values.update(step.edits)

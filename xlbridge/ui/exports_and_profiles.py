@@ -30,7 +30,7 @@ from xlbridge.profiles import (
     save_profile,
 )
 from xlbridge.ui.answers import download, filter_label, json_of, posting, reading
-from xlbridge.ui.cell_edits import shown_text
+from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.environment import Changed, Following, Remote
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
@@ -128,7 +128,10 @@ class SideRequests:
         """Return the header and the first rows of an exported sheet."""
         cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
         return [
-            [shown_text(cells, (row, cells.first_column + at)) for at in range(len(cells.columns))]
+            [
+                displayed_text(cells, (row, cells.first_column + at))
+                for at in range(len(cells.columns))
+            ]
             for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
         ]
 

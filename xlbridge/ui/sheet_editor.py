@@ -18,7 +18,7 @@ from xlbridge.resources import Catalogue, Column
 from xlbridge.resources.findings import CorrectedValue, Severity
 from xlbridge.resources.references import linked_catalogue
 from xlbridge.settings import ParseOptions, WorkbookLimits
-from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, is_computed, shown_text, typed_value
+from xlbridge.ui.cell_edits import KeptPart, WorkbookEdits, displayed_text, is_computed, typed_value
 from xlbridge.ui.reading_progress import ReadingProgress
 from xlbridge.ui.row_remarks import REFUSED, Refusals, RowRemarks, ShownFindings
 from xlbridge.validation import (
@@ -355,7 +355,7 @@ class SheetEditor:
         return [
             {
                 "row": row,
-                "cells": [shown_text(cells, (row, column)) for column in columns],
+                "cells": [displayed_text(cells, (row, column)) for column in columns],
                 "marks": {} if row in self.set_aside else self._marks(row),
                 "aside": row in self.set_aside,
                 "edited": [at for at, column in enumerate(columns) if (row, column) in edited],
@@ -370,7 +370,7 @@ class SheetEditor:
         return [
             {
                 "letters": column_letters(place),
-                "header": "" if header is None else shown_text(cells, (header, place)),
+                "header": "" if header is None else displayed_text(cells, (header, place)),
                 "name": " + ".join(self.found.names(place)) or None,
                 "required": (column := self._column(place)) is not None and column.required,
             }
@@ -407,9 +407,9 @@ class SheetEditor:
                 if edits.values:
                     cells = EditableCells(package, name)
                     cells.add_rows(edits.new_rows)
-                    for place in sorted(cells.locked(frozenset(edits.values))):
+                    for place in sorted(cells.locked_cells(frozenset(edits.values))):
                         raise UsageError(_COMPUTED.format(cell=cell_address(*place)))
-                    cells.change(edits.values)
+                    cells.write_values(edits.values)
             package.save(target)
 
     @property

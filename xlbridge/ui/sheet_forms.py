@@ -10,7 +10,7 @@ from xlbridge.files import write_private
 from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, Kind, Resource
 from xlbridge.settings import Settings
-from xlbridge.ui.cell_edits import shown_text
+from xlbridge.ui.cell_edits import displayed_text
 from xlbridge.ui.sheet_editor import MAPPING, SheetEditor
 from xlbridge.upload.planning import may_be_sent
 from xlbridge.validation.cells import number_meanings
@@ -224,7 +224,7 @@ def _form(
 
 
 def _header_text(cells: SheetCells, header_row: int, place: int) -> str:
-    text = shown_text(cells, (header_row, cells.first_column + place))
+    text = displayed_text(cells, (header_row, cells.first_column + place))
     return " ".join(text.split())
 
 
@@ -232,7 +232,7 @@ def _samples(cells: SheetCells, header_row: int, place: int) -> list[str]:
     """Return the first different values below a header."""
     found: dict[str, None] = {}
     for row in range(header_row + 1, min(cells.height, header_row + 200) + 1):
-        if text := shown_text(cells, (row, cells.first_column + place)):
+        if text := displayed_text(cells, (row, cells.first_column + place)):
             found[text] = None
         if len(found) == _SAMPLES:
             break

@@ -122,7 +122,7 @@ def _fix_sheet(
         if finding.corrected is not None and position not in reasons
     ]
     if changes:
-        cells.change({_position(change.finding): change.new for change in changes})
+        cells.write_values({_position(change.finding): change.new for change in changes})
     return changes, [*left, *(UnfixedCell(proposed[at], reason) for at, reason in reasons.items())]
 
 
@@ -139,9 +139,11 @@ def _reasons(
     proposed: Mapping[CellPosition, Finding], cells: EditableCells
 ) -> dict[CellPosition, Text]:
     """Return the reasons for which some of the proposed cells must not be changed."""
-    locked = cells.locked(frozenset(proposed))
+    locked = cells.locked_cells(frozenset(proposed))
     texts = frozenset(p for p, f in proposed.items() if isinstance(f.corrected, str))
-    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(cells.rich(texts), _RICH_TEXT)
+    reasons = dict.fromkeys(locked, _COMPUTED) | dict.fromkeys(
+        cells.rich_text_cells(texts), _RICH_TEXT
+    )
     # The meaning of a text may depend on the others of its column: fix all of them or none.
     left_whole = {
         (finding.column, finding.kind.code)

@@ -33,7 +33,7 @@ def check_layout(
         *_unnamed_columns(resource, header, cells),
     ]
     dates = [column.name for column in resource.columns if column.kind is Kind.DATE]
-    if cells.raw.counts_from_1904 and typed.frame[dates].notna().to_numpy().any():
+    if cells.raw.uses_1904_dates and typed.frame[dates].notna().to_numpy().any():
         findings.append(Finding(CATALOGUE["date-system-old"], row=header.row))
     return findings
 
@@ -60,7 +60,7 @@ def _report_formulas(cells: SheetCells, name: str, column: int, typed: TypedRows
     """Report once for a column that stored results of formulas are read."""
     runs = cells.raw.layout.formulas.get(column, ())
     position_of = {row: position for position, row in enumerate(typed.rows)} if runs else {}
-    valueless = cells.raw.unvalued, cells.raw.errors
+    valueless = cells.raw.without_result, cells.raw.errors
     for row in chain.from_iterable(range(first, last + 1) for first, last in runs):
         is_stored = not any((row, column) in addresses for addresses in valueless)
         result = cells.columns[column - cells.first_column].value(row - 1)
@@ -140,7 +140,7 @@ def short_rows(
         return
     rows = numbers[short].tolist()
     cell = cell_address(rows[0], cells.first_column + int(widths[short[0]]))
-    if rows == [cells.height] and cells.raw.is_open:
+    if rows == [cells.height] and cells.raw.is_unterminated:
         yield Finding(CATALOGUE["row-cut-off"], header.row, cell=cell, details={"row": rows[0]})
     else:
         details = {"rows": _row_ranges(rows), "count": len(rows)}

@@ -162,7 +162,7 @@ def _remarks(
         )
         remarks.append(message.format(n=older.formulas))
     remarks += _layout_remarks(cells)
-    lost = [*cells.raw.errors, *cells.raw.unvalued]
+    lost = [*cells.raw.errors, *cells.raw.without_result]
     if lost:
         message = Text(
             pt="Células que mostram um erro, ou sem resultado gravado, ficam vazias: {cells}.",

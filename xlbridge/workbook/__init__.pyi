@@ -10,8 +10,8 @@ from .address import (
     escape_text as escape_text,
 )
 from .signature import (
-    COVER_MOMENT as COVER_MOMENT,
     COVER_SHEET as COVER_SHEET,
+    COVER_TIME_LABEL as COVER_TIME_LABEL,
     REJECTS_COLUMNS as REJECTS_COLUMNS,
     STATUS_COLUMNS as STATUS_COLUMNS,
     WorkbookMark as WorkbookMark,

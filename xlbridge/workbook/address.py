@@ -1,9 +1,8 @@
-"""Cell addresses, as Excel's row numbers with zero-based columns and as text such as B7; the limits
-of a sheet; and texts escaped as workbooks hold them.
+"""Cell addresses, the limits of a sheet, and the escapes of texts in workbooks.
 
-``_xHHHH_`` stands for a character that XML cannot hold. Excel reads ``_x0041_`` as ``A``; a text
-that looks so has its underscore escaped, ``_x005F_``. Source: ECMA-376, Part 1, 22.9.2.19
-(``ST_Xstring``); [MS-OI29500], 2.1.1747.
+``_xHHHH_`` is a character that XML cannot hold. Excel reads ``_x0041_`` as ``A``, so that the
+underscore of a literal text like this is escaped too, as ``_x005F_``. Source: ECMA-376, Part 1,
+22.9.2.19 (``ST_Xstring``); [MS-OI29500], 2.1.1747.
 """
 
 import re
@@ -11,7 +10,7 @@ from functools import cache
 
 
 def cell_position(address: str) -> tuple[int, int]:
-    """Return Excel's row number and the zero-based column of a cell's address."""
+    """Return Excel's row number and the zero-based column of an address such as B7."""
     letters = address.rstrip("0123456789")
     return int(address[len(letters) :]), column_index(letters)
 
@@ -51,22 +50,22 @@ def cell_address(row: int, column: int) -> str:
 
 
 MAX_ROWS = 1_048_576
-"""Rows of a sheet."""
+"""Maximum number of rows of a sheet."""
 
 MAX_TEXT_LENGTH = 32_767
-"""Characters of a cell's text."""
+"""Maximum number of characters of a cell's text."""
 
 
 _ESCAPED_CHARACTERS = "\x00-\x08\x0b-\x1f\ufffe\uffff"
 _NEEDS_ESCAPE = re.compile(f"[{_ESCAPED_CHARACTERS}]")
-# An escape that follows begins with an underscore, which would end what only looks like one.
+# The character after the digits may be escaped itself, and then begins with an underscore.
 _LOOKS_ESCAPED = re.compile(f"_(?=x[0-9A-Fa-f]{{4}}[_{_ESCAPED_CHARACTERS}])")
 
 
 def escape_text(text: str) -> str:
-    """Return a text as a workbook's XML holds it, before its markup is escaped.
+    """Return a text with Excel's escapes, before XML markup is escaped.
 
-    Line feeds and tabs stay: Excel does not escape them in the text of a cell.
+    Line feeds and tabs stay: Excel does not escape them in cells.
     """
     literal = _LOOKS_ESCAPED.sub("_x005F_", text)
     return _NEEDS_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", literal)

@@ -17,7 +17,7 @@ NUMBER_FORMATS: Mapping[Kind, str] = {
     Kind.DATE: "dd/mm/yyyy",
     Kind.BOOLEAN: "General",
 }
-"""Number formats by kind. Text is ``@``, so that leading zeros survive the typing."""
+"""Number formats by kind. Text is ``@``, so that typed leading zeros are kept."""
 
 TIME_FORMATS: Mapping[type, str] = {
     dt.datetime: f"{NUMBER_FORMATS[Kind.DATE]} hh:mm:ss",
@@ -40,7 +40,7 @@ REMARK = "FFF2CC"
 """Headers of columns that xlbridge adds."""
 
 QUIET = "595959"
-"""Text of lesser weight."""
+"""Secondary text."""
 
 RULE = "BFBFBF"
 """Borders."""

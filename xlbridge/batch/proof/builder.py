@@ -94,7 +94,7 @@ def require_proof_folder(batch: Batch) -> None:
         workbook, _ = _proof_paths(plan.folder / name)
         with report_write_errors(workbook):
             workbook.parent.mkdir(parents=True, exist_ok=True)
-        WorkbookMark.PROVEN.require_own(workbook)
+        WorkbookMark.PROVEN.require_mark(workbook)
 
 
 def _name_of_several(batch: Batch, profile: str | None) -> str:
@@ -111,7 +111,7 @@ def _write_proof(proof: Proof, target: Path) -> WrittenProof:
     workbook, page = _proof_paths(target)
     with report_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    WorkbookMark.PROVEN.require_own(workbook)
+    WorkbookMark.PROVEN.require_mark(workbook)
     report = proof_report(proof)
     report.write("workbook", workbook)
     report.write("html", page)

@@ -31,8 +31,8 @@ from xlbridge.files import replace_atomically
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind
 from xlbridge.workbook import (
-    COVER_MOMENT,
     COVER_SHEET,
+    COVER_TIME_LABEL,
     MAX_ROWS,
     WorkbookMark,
     cell_address,
@@ -215,7 +215,7 @@ class _CoverWriter:
 def _fill_cover(book: xlsxwriter.Workbook, sheet: Worksheet, summary: CoverSummary) -> None:
     cover = _CoverWriter(book, sheet)
     cover.title(summary.title)
-    cover.line(COVER_MOMENT, summary.exported_at.replace(microsecond=0))
+    cover.line(COVER_TIME_LABEL, summary.exported_at.replace(microsecond=0))
     yes, no = Text(pt="sim", en="yes"), Text(pt="NÃO", en="NO")
     cover.line(Text(pt="Completo", en="Complete"), yes if summary.complete else no)
     cover.line(Text(pt="Registros", en="Records"), summary.records)

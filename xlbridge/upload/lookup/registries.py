@@ -209,7 +209,7 @@ def _list_of(registries: Registries, link: Link, tell: Callable[[Text], None]) -
         tuple(ordered[:_MOST_LISTED]),
         len(ordered),
     )
-    if found.is_cut:
+    if found.is_truncated:
         counts = {"listed": len(found.records), "total": found.total}
         tell(_CUT.format(registry=reference.title, **counts))
     return found

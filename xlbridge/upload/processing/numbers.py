@@ -94,7 +94,7 @@ def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
     """Return the number in a cell, None where it is empty or 0, else the text that it shows."""
     position = (row, cells.first_column + column)
     raw = cells.raw
-    if position in raw.errors or position in raw.unvalued or position in raw.scaled:
+    if position in raw.errors or position in raw.without_result or position in raw.scaled:
         return raw.errors.get(position, "?")
     value = cells.columns[column].value(row - 1)
     whole = isinstance(value, float) and value.is_integer() and abs(value) < _LEAST_INEXACT

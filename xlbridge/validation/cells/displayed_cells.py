@@ -17,15 +17,15 @@ from xlbridge.validation.cells.text import display, quoted
 from xlbridge.workbook import CellPosition
 from xlbridge.workbook.formats import (
     DATE_PARTS,
-    Shown,
-    changes_texts,
+    Display,
+    alters_texts,
+    can_display_differently,
+    compare_display,
+    displayed_date_parts,
+    displayed_number,
+    displayed_text,
     foreign_currency,
-    may_show_otherwise,
-    number_shown_as,
     scale_factor,
-    shown_date_parts,
-    shown_number,
-    shown_text,
 )
 from xlbridge.workbook.read import CellKind, SheetCells
 
@@ -66,8 +66,8 @@ def significant_formats(
     for kinds, cell_kind, is_significant in (
         (texts, CellKind.NUMBER, lambda _: True),
         ({Kind.MONEY}, CellKind.NUMBER, _may_change_amount),
-        (numbers, CellKind.NUMBER, partial(may_show_otherwise, percents=True)),
-        (texts, CellKind.TEXT, changes_texts),
+        (numbers, CellKind.NUMBER, partial(can_display_differently, percents=True)),
+        (texts, CellKind.TEXT, alters_texts),
         ({Kind.DATE}, CellKind.DATE, _omits_date_part),
         ({Kind.DATE}, CellKind.DATETIME, _omits_date_part),
     ):
@@ -85,11 +85,11 @@ def significant_formats(
 
 
 def _may_change_amount(code: str) -> bool:
-    return foreign_currency(code) is not None or may_show_otherwise(code, percents=False)
+    return foreign_currency(code) is not None or can_display_differently(code, percents=False)
 
 
 def _omits_date_part(code: str) -> bool:
-    return shown_date_parts(code) != DATE_PARTS
+    return displayed_date_parts(code) != DATE_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class DisplayedCells:
         ones."""
         for position, error in self._of_column(self.cells.raw.errors):
             self.problems.add(position, "cell-error", {"error": error})
-        for position, _ in self._of_column(dict.fromkeys(self.cells.raw.unvalued)):
+        for position, _ in self._of_column(dict.fromkeys(self.cells.raw.without_result)):
             if not self.problems.failed[position]:
                 self.problems.add(position, "formula-no-value")
         self._check_scaled()
@@ -133,7 +133,7 @@ class DisplayedCells:
             if isinstance(value, dt.date):
                 self._check_date(position, value, form)
             elif isinstance(value, str):
-                seen = shown_text(form, value)
+                seen = displayed_text(form, value)
                 if seen.strip() != value.strip():
                     details = {"shown": seen, "stored": quoted(value)}
                     self.problems.add(position, "text-shown-otherwise", details)
@@ -151,7 +151,7 @@ class DisplayedCells:
 
     def _check_date(self, position: int, day: dt.date, form: str) -> None:
         """Report a date that is shown in part or not at all; its time is not sent anyway."""
-        parts = shown_date_parts(form)
+        parts = displayed_date_parts(form)
         stored = display(dt.date(day.year, day.month, day.day))
         if not parts:
             self.problems.add(position, "date-not-shown", {"stored": stored})
@@ -162,13 +162,13 @@ class DisplayedCells:
     def _check_number(self, position: int, value: float, form: str) -> None:
         """Report a number that is shown as another one, with words, or in another currency."""
         currency = foreign_currency(form) if self.column.kind is Kind.MONEY else None
-        seen = number_shown_as(form, value, percents=self.column.kind is Kind.NUMBER)
+        seen = compare_display(form, value, percents=self.column.kind is Kind.NUMBER)
         details = {"shown": self._shown(form, value), "stored": localized_number(display(value))}
-        if seen is Shown.OTHERWISE:
+        if seen is Display.DIFFERENT:
             self.problems.add(position, "number-shown-otherwise", details)
         elif currency is not None:
             self.problems.add(position, "number-currency", {"currency": currency})
-        elif seen is Shown.WITH_WORDS and scale_factor(form) == 1:
+        elif seen is Display.WITH_TEXT and scale_factor(form) == 1:
             self.problems.add(position, "number-with-words", details)
 
     def _check_code(self, position: int, stored: str, form: str) -> None:
@@ -189,7 +189,7 @@ class DisplayedCells:
             self.problems.add(position, "code-shown-otherwise", {"shown": shown, "stored": stored})
 
     def _shown(self, form: str, value: float) -> Text:
-        return shown_number(form, value) or _A_DATE
+        return displayed_number(form, value) or _A_DATE
 
     def _usable_value(self, position: int) -> object:
         """Return the value of a cell, None if the cell has an error."""

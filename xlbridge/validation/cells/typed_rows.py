@@ -195,7 +195,7 @@ class _SheetRows:
         values, found = typed_column(column, filled, source, replace(self.reading, numbers=style))
         for position, cell in zip(positions.tolist(), unusable.values(), strict=True):
             found.add(position, cell.code, cell.details)
-        if self.cells.raw.only_texts:
+        if self.cells.raw.is_text_only:
             # Such a file has no other way to write numbers and dates.
             found.drop("number-as-text", "date-as-text")
         DisplayedCells(column, self.cells, index, self.rows, found).check(self.formats)
@@ -240,7 +240,9 @@ def _data_rows(cells: SheetCells, header_row: int) -> npt.NDArray[np.int64]:
     for column in cells.columns:
         filled |= np.frombuffer(column.kinds, dtype=bool)
     rows = np.flatnonzero(filled[header_row:]) + header_row + 1
-    valueless = {row for row, _ in (*cells.raw.errors, *cells.raw.unvalued) if row > header_row}
+    valueless = {
+        row for row, _ in (*cells.raw.errors, *cells.raw.without_result) if row > header_row
+    }
     numbers: npt.NDArray[np.int64] = np.union1d(rows, list(valueless)) if valueless else rows
     return numbers
 

@@ -241,8 +241,8 @@ class _MappedSheetBuilder:
 
     def build(self) -> MappedSheet:
         cells, position = self.found.cells, self.found.position
-        errors, unvalued = dict(cells.raw.errors), set(cells.raw.unvalued)
-        self.raw = replace(cells.raw, errors=errors, unvalued=unvalued)
+        errors, without_result = dict(cells.raw.errors), set(cells.raw.without_result)
+        self.raw = replace(cells.raw, errors=errors, without_result=without_result)
         self.header = Header(row=position + 1, columns={}, findings=list(self._missing_columns()))
         for mapped in self.mapping.columns:
             if mapped.is_direct and mapped.source is not None:
@@ -323,7 +323,9 @@ class _MappedSheetBuilder:
             for (row, column), error in cells.raw.errors.items():
                 if column in sources:
                     self.raw.errors[row, in_sheet] = error
-            self.raw.unvalued |= {(r, in_sheet) for r, c in cells.raw.unvalued if c in sources}
+            self.raw.without_result |= {
+                (r, in_sheet) for r, c in cells.raw.without_result if c in sources
+            }
 
     def _index(self, header: str) -> int:
         return self.found.columns[header_key(header)]

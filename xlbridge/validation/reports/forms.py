@@ -57,7 +57,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
     written.
     """
-    from xlbridge.workbook.edit import MOST_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
+    from xlbridge.workbook.edit import MAX_SHOWN, AnnotatedSheet, AnnotationSummary, annotate
     from xlbridge.workbook.write import as_xlsx
 
     sheets, totals = report.sheets, report.totals
@@ -73,7 +73,7 @@ def _write_annotated_copy(report: Report, target: Path) -> None:
     marked = [
         AnnotatedSheet(
             item.sheet,
-            SheetReport(item, MOST_SHOWN).listed_findings(),
+            SheetReport(item, MAX_SHOWN).listed_findings(),
             min(item.columns.values(), default=0),
             SheetReport(item).widespread_cells(),
         )

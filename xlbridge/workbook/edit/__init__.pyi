@@ -1,5 +1,5 @@
 from .annotated_copy import (
-    MOST_SHOWN as MOST_SHOWN,
+    MAX_SHOWN as MAX_SHOWN,
     AnnotatedSheet as AnnotatedSheet,
     annotate as annotate,
 )

@@ -1,7 +1,7 @@
-"""Annotated copy of the analyst's own workbook: every finding is marked at its cell.
+"""Annotated copy of the analyst's workbook, with every finding marked at its cell.
 
-The cells themselves are not touched, to the byte: their colours are a conditional format, so
-that styles, stored results of formulas, pictures and everything else stay as they are.
+The cells are kept byte for byte: their colours are conditional formats, so that styles, stored
+results of formulas, pictures and everything else stay unchanged.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from xlbridge.resources.findings import SEVERITY_WORDS, Finding, Severity
 from xlbridge.workbook import style
-from xlbridge.workbook.address import cell_address, cell_position
+from xlbridge.workbook.address import CellRange, cell_address, cell_position
 from xlbridge.workbook.edit.comments import replace_comments
 from xlbridge.workbook.edit.editable_package import (
     EditablePackage,
@@ -32,25 +32,24 @@ from xlbridge.workbook.edit.sheets import (
 from xlbridge.workbook.edit.styles import WorkbookStyles
 from xlbridge.workbook.edit.summary_sheet import AnnotationSummary, replace_summary_sheet
 
-MOST_SHOWN = 10_000
-"""Number of findings that are marked and listed at most."""
+MAX_SHOWN = 10_000
+"""Maximum number of findings that are marked and listed."""
 
-_OUR_CONDITION = '"xlbridge"="xlbridge"'
-"""A condition that always holds, and that our conditional formats are known by."""
+_CONDITION = '"xlbridge"="xlbridge"'
+"""Condition that is always true, and identifies the conditional formats of xlbridge."""
 
-_RANGES_AT_ONCE = 200
+_RANGES_PER_FORMAT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSheet:
-    """A sheet to mark, by its name; ``first_column`` is the zero-based one in which a finding
-    without a cell is marked, in its row. ``remarked`` are the addresses of more cells that are
-    coloured, which a finding on another cell tells of."""
+    """Sheet to annotate. ``first_column`` is the zero-based column of marks for findings without a
+    cell. ``extra_cells`` are addresses of further cells to colour."""
 
     name: str
     findings: Sequence[Finding]
     first_column: int = 0
-    remarked: Sequence[str] = ()
+    extra_cells: Sequence[str] = ()
 
 
 def annotate(
@@ -61,24 +60,24 @@ def annotate(
 ) -> None:
     """Write a copy of ``source`` with the findings of its sheets marked.
 
-    Each cell concerned gets the colour of its gravest finding and a comment that lists all of
-    them, below the comment that it had. A sheet that lists the findings is added and shown first
-    when the copy is opened. The marks of an earlier annotation are replaced. Only the first
-    ``MOST_SHOWN`` findings are marked and listed; the counts are of all.
+    Each cell gets the colour of its worst finding, and a comment with all of them below its own
+    comment. A sheet that lists the findings is added and active on opening. The marks of an
+    earlier annotation are replaced. Only the first ``MAX_SHOWN`` findings are marked and listed;
+    the counts include all.
 
-    Raises ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy
-    cannot be written.
+    Raises ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot
+    be written.
     """
     with edit_package(source) as package:
-        _annotate_sheets(package, list(_limit_findings(sheets, MOST_SHOWN)), summary)
+        _annotate_sheets(package, list(_limit_findings(sheets, MAX_SHOWN)), summary)
         package.save(target)
 
 
-def _limit_findings(sheets: Sequence[AnnotatedSheet], most: int) -> Iterator[AnnotatedSheet]:
-    """Yield the sheets with the findings that are shown, no more than ``most`` in all."""
+def _limit_findings(sheets: Sequence[AnnotatedSheet], limit: int) -> Iterator[AnnotatedSheet]:
+    """Yield the sheets with the first ``limit`` findings in total."""
     for sheet in sheets:
-        shown = sheet.findings[:most]
-        most -= len(shown)
+        shown = sheet.findings[:limit]
+        limit -= len(shown)
         yield replace(sheet, findings=shown)
 
 
@@ -89,26 +88,26 @@ def _annotate_sheets(
     styles = WorkbookStyles(package)
     for sheet in shown:
         part = sheets.part(sheet.name)
-        with edit_sheet_without_cells(package, part) as frame:
-            # Of merged cells the first shows what is found.
-            merged = merged_ranges(frame)
+        with edit_sheet_without_cells(package, part) as worksheet:
+            # Mark the visible cell of a merged range.
+            merged = merged_ranges(worksheet)
             cells: defaultdict[str, list[Finding]] = defaultdict(list)
             for finding in sheet.findings:
                 if finding.row is None:
                     continue
                 address = finding.cell or cell_address(finding.row, sheet.first_column)
                 cells[_visible_cell(address, merged)].append(finding)
-            _colour_cells(frame, cells, sheet.remarked, styles)
+            _colour_cells(worksheet, cells, sheet.extra_cells, styles)
             replace_comments(
-                package, part, frame, {a: _comment_text(found) for a, found in cells.items()}
+                package, part, worksheet, {a: _comment_text(found) for a, found in cells.items()}
             )
     listed = [(sheet.name, finding) for sheet in shown for finding in sheet.findings]
     replace_summary_sheet(package, sheets, styles, listed, summary)
-    styles.put_back()
-    sheets.put_back()
+    styles.save()
+    sheets.save()
 
 
-def _visible_cell(address: str, merged: Mapping[tuple[int, int, int, int], str]) -> str:
+def _visible_cell(address: str, merged: Mapping[CellRange, str]) -> str:
     if not merged:
         return address
     row, column = cell_position(address)
@@ -119,66 +118,66 @@ def _visible_cell(address: str, merged: Mapping[tuple[int, int, int, int], str])
 
 
 def _colour_cells(
-    frame: Element,
+    worksheet: Element,
     cells: Mapping[str, Sequence[Finding]],
-    remarked: Sequence[str],
+    extra_cells: Sequence[str],
     styles: WorkbookStyles,
 ) -> None:
     by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
-    by_severity[Severity.WARNING] += [address for address in remarked if address not in cells]
+    by_severity[Severity.WARNING] += [address for address in extra_cells if address not in cells]
     for address, findings in cells.items():
-        grave = any(finding.kind.severity is Severity.ERROR for finding in findings)
-        by_severity[Severity.ERROR if grave else Severity.WARNING].append(address)
+        has_error = any(finding.kind.severity is Severity.ERROR for finding in findings)
+        by_severity[Severity.ERROR if has_error else Severity.WARNING].append(address)
     colour_ranges(
-        frame, {severity: list(_ranges(found)) for severity, found in by_severity.items()}, styles
+        worksheet,
+        {severity: list(_ranges(found)) for severity, found in by_severity.items()},
+        styles,
     )
 
 
 def colour_ranges(
-    frame: Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
+    worksheet: Element, ranges: Mapping[Severity, Sequence[str]], styles: WorkbookStyles
 ) -> None:
-    """Colour ranges of a sheet by a condition that always holds, in place of earlier ones."""
-    for block in [item for item in frame if local_name(item) == "conditionalFormatting"]:
-        if any(
-            item.text == _OUR_CONDITION for item in block.iter() if local_name(item) == "formula"
-        ):
-            frame.remove(block)
-    ours = [
-        (severity, found[start : start + _RANGES_AT_ONCE])
+    """Colour ranges of a sheet by a condition that is always true, replacing earlier ones."""
+    for block in [item for item in worksheet if local_name(item) == "conditionalFormatting"]:
+        if any(item.text == _CONDITION for item in block.iter() if local_name(item) == "formula"):
+            worksheet.remove(block)
+    batches = [
+        (severity, found[start : start + _RANGES_PER_FORMAT])
         for severity, found in ranges.items()
-        for start in range(0, len(found), _RANGES_AT_ONCE)
+        for start in range(0, len(found), _RANGES_PER_FORMAT)
     ]
-    for rule in frame.iter():
+    for rule in worksheet.iter():
         if local_name(rule) == "cfRule":
-            rule.set("priority", str(int(rule.get("priority", "1")) + len(ours)))
+            rule.set("priority", str(int(rule.get("priority", "1")) + len(batches)))
     colours = {
         severity: styles.highlight(fill, style.SEVERITY_FONTS[severity])
         for severity, fill in style.SEVERITY_FILLS.items()
     }
-    first = find_child(frame, "conditionalFormatting")
-    for priority, (severity, batch) in enumerate(ours, start=1):
-        block = new_element(frame, "conditionalFormatting", sqref=" ".join(batch))
+    first = find_child(worksheet, "conditionalFormatting")
+    for priority, (severity, batch) in enumerate(batches, start=1):
+        block = new_element(worksheet, "conditionalFormatting", sqref=" ".join(batch))
         rule = add_child(block, "cfRule", type="expression", dxfId=colours[severity])
         rule.set("priority", str(priority))
-        add_child(rule, "formula").text = _OUR_CONDITION
+        add_child(rule, "formula").text = _CONDITION
         if first is None:
-            insert_in_order(frame, block)
+            insert_in_order(worksheet, block)
         else:
-            # LibreOffice goes by this order where a scale of colours covers the cell, too.
+            # With colour scales on the same cell, LibreOffice applies formats in this order.
             first.addprevious(block)
 
 
 def _ranges(addresses: Sequence[str]) -> Iterator[str]:
-    """Join cells that stand one below the other."""
-    places = sorted((column, row) for row, column in map(cell_position, addresses))
-    starts = [0] if places else []
+    """Yield the ranges of vertically adjacent cells."""
+    cells = sorted((column, row) for row, column in map(cell_position, addresses))
+    starts = [0] if cells else []
     starts += [
         number
-        for number, ((column, row), (next_column, next_row)) in enumerate(pairwise(places), start=1)
+        for number, ((column, row), (next_column, next_row)) in enumerate(pairwise(cells), start=1)
         if (next_column, next_row) != (column, row + 1)
     ]
-    for start, end in pairwise([*starts, len(places)]):
-        (column, first), (_, last) = places[start], places[end - 1]
+    for start, end in pairwise([*starts, len(cells)]):
+        (column, first), (_, last) = cells[start], cells[end - 1]
         begin = cell_address(first, column)
         yield begin if first == last else f"{begin}:{cell_address(last, column)}"
 

@@ -1,6 +1,6 @@
-"""Comments of a sheet: ours are added below the analyst's own, and removed again.
+"""Comments of a sheet: remarks of xlbridge are added below the analyst's comments, or removed.
 
-A comment has its text in one part and its box in another, a drawing in VML.
+A comment has its text in one part and its box in another, a VML drawing.
 """
 
 import math
@@ -28,7 +28,7 @@ from xlbridge.workbook.edit.sheets import ColumnWidths, insert_in_order, new_ele
 _SEPARATOR = "——— xlbridge ———"
 _AUTHOR = "xlbridge"
 _THREAD_AUTHOR = "tc="
-"""Beginning of the author's name of a comment that stands for a thread of newer comments."""
+"""Prefix of the author of a comment that is the placeholder of a thread."""
 
 _WIDTH, _LINE_HEIGHT, _LINE_LENGTH, _ROW_HEIGHT = 340, 18, 50, 20
 _FIRST_SHAPE = 1025
@@ -61,21 +61,21 @@ visibility:hidden" fillcolor="#ffffe1" o:insetmode="auto"><v:fill color2="#ffffe
 
 
 def replace_comments(
-    package: EditablePackage, part: str, frame: Element, remarks: Mapping[str, str]
+    package: EditablePackage, part: str, worksheet: Element, remarks: Mapping[str, str]
 ) -> None:
-    """Take out the remarks of an earlier time and add new ones, by the cells' addresses.
+    """Replace earlier remarks by new ones, by cell address. Threads of comments are not changed.
 
-    ``frame`` is the sheet of ``part``. A thread of comments is left as it is.
+    ``worksheet`` is the tree of ``part``.
     """
-    notes = _SheetComments(package, part, frame)
-    notes.remove_ours()
+    comments = _SheetComments(package, part, worksheet)
+    comments.remove_remarks()
     for address, remark in remarks.items():
-        notes.add(address, remark)
-    notes.put_back()
+        comments.add(address, remark)
+    comments.save()
 
 
 def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
-    """Return the comments of a sheet by the cells' addresses, without ours."""
+    """Return the analyst's comments of a sheet by cell address."""
     texts = package.related(part, "comments")
     if texts is None:
         return {}
@@ -89,19 +89,21 @@ def read_comments(package: EditablePackage, part: str) -> dict[str, str]:
 
 
 class _SheetComments:
-    """The comments of one sheet, and their boxes."""
+    """Comments of one sheet, and their boxes."""
 
-    def __init__(self, package: EditablePackage, part: str, frame: Element) -> None:
-        self._package, self._part, self._frame = package, part, frame
+    def __init__(self, package: EditablePackage, part: str, worksheet: Element) -> None:
+        self._package, self._part, self._worksheet = package, part, worksheet
         self._texts_part = package.related(part, "comments")
-        drawing = find_child(frame, "legacyDrawing")
-        self._boxes_part = None if drawing is None else package.target(part, relation_id(drawing))
+        drawing = find_child(worksheet, "legacyDrawing")
+        self._boxes_part = (
+            None if drawing is None else package.relation_target(part, relation_id(drawing))
+        )
         self._texts = parse_xml(package.read(self._texts_part)) if self._texts_part else None
-        # Drawings in VML are not always well formed XML.
+        # VML drawings may be malformed XML.
         self._boxes = (
             parse_xml(package.read(self._boxes_part), recover=True) if self._boxes_part else None
         )
-        self._widths = ColumnWidths(frame)
+        self._widths = ColumnWidths(worksheet)
         self._shapes = {} if self._boxes is None else _shapes_by_position(self._boxes)
         shapes = () if self._boxes is None else self._boxes.iter(f"{{{_V}}}shape")
         named = (_SHAPE_NUMBER.search(shape.get("id") or "") for shape in shapes)
@@ -109,17 +111,17 @@ class _SheetComments:
         listing = [] if self._texts is None else list_entries(self._texts, "commentList")
         self._by_cell = {item.get("ref", "").replace("$", ""): item for item in listing}
 
-    def remove_ours(self) -> None:
-        """Cut every comment off where ours begins, and remove those that are only ours."""
+    def remove_remarks(self) -> None:
+        """Remove the remarks, and comments that have nothing else."""
         for address, comment in list(self._by_cell.items()):
             text = find_child(comment, "text")
             if text is None or _SEPARATOR not in _plain_text(text):
                 continue
-            left = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
+            remaining = len(_plain_text(text).partition(_SEPARATOR)[0].rstrip())
             for item in _text_elements(text):
                 content = item.text or ""
-                item.text = content[:left]
-                left -= len(item.text)
+                item.text = content[:remaining]
+                remaining -= len(item.text)
             for run in list(text):
                 if local_name(run) == "r" and not _plain_text(run):
                     text.remove(run)
@@ -132,7 +134,7 @@ class _SheetComments:
                 shape.getparent().remove(shape)
 
     def add(self, address: str, remark: str) -> None:
-        """Add a remark to a cell, below the comment that it has."""
+        """Add a remark to a cell, below its comment."""
         comment = self._by_cell.get(address)
         if comment is None:
             comment = self._new_comment(address)
@@ -146,41 +148,41 @@ class _SheetComments:
         before = "\n" if _plain_text(text) else ""
         plain = find_child(text, "t")
         if plain is not None:
-            # Of a plain text followed by runs only the one or the other is shown.
+            # Programs display either a plain text or runs, not both.
             run = add_child(text, "r")
             text.replace(plain, run)
             run.append(plain)
         add_text(add_child(text, "r"), f"{before}{_SEPARATOR}\n{remark}")
         self._fit(address, _plain_text(text))
 
-    def put_back(self) -> None:
-        """Put the parts back, the new ones made known to the sheet."""
+    def save(self) -> None:
+        """Write the parts, with relations to new ones."""
         if self._texts is None or self._boxes is None:
             return
-        # The blocks of numbers that the boxes take are reserved.
+        # Reserve the blocks of shape numbers in use.
         for item in self._boxes.iter(f"{{{_O}}}idmap"):
             blocks = {int(b) for b in item.get("data", "").split(",") if b.strip().isdigit()}
             ours = range(_FIRST_SHAPE, self._next)
             blocks |= {number // _SHAPES_PER_BLOCK for number in ours} if len(ours) else set()
             item.set("data", ",".join(map(str, sorted(blocks))))
         if self._texts_part is None:
-            self._texts_part = self._package.unused("xl/comments{}.xml")
-            self._package.declare(self._texts_part, _COMMENTS_TYPE)
-            self._package.relate(self._part, self._texts_part, "comments")
+            self._texts_part = self._package.unused_name("xl/comments{}.xml")
+            self._package.declare_part(self._texts_part, _COMMENTS_TYPE)
+            self._package.add_relation(self._part, self._texts_part, "comments")
         if self._boxes_part is None:
-            self._boxes_part = self._package.unused("xl/drawings/vmlDrawing{}.vml")
+            self._boxes_part = self._package.unused_name("xl/drawings/vmlDrawing{}.vml")
             self._package.declare_extension("vml", _DRAWING_TYPE)
-            identity = self._package.relate(self._part, self._boxes_part, "vmlDrawing")
-            named = new_element(self._frame, "legacyDrawing")
-            is_strict = "purl.oclc.org" in str(etree.QName(self._frame).namespace)
-            named.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
-            insert_in_order(self._frame, named)
-        self._package.put(self._texts_part, to_xml(self._texts))
-        self._package.put(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
+            identity = self._package.add_relation(self._part, self._boxes_part, "vmlDrawing")
+            drawing = new_element(self._worksheet, "legacyDrawing")
+            is_strict = "purl.oclc.org" in str(etree.QName(self._worksheet).namespace)
+            drawing.set(f"{{{_STRICT_RELATIONS if is_strict else RELATIONS}}}id", identity)
+            insert_in_order(self._worksheet, drawing)
+        self._package.write(self._texts_part, to_xml(self._texts))
+        self._package.write(self._boxes_part, etree.tostring(self._boxes, encoding="UTF-8"))
 
     def _new_comment(self, address: str) -> Element:
         if self._texts is None:
-            self._texts = new_element(self._frame, "comments")
+            self._texts = new_element(self._worksheet, "comments")
             add_child(self._texts, "authors")
             add_child(self._texts, "commentList")
         if self._boxes is None:
@@ -203,7 +205,7 @@ class _SheetComments:
         return comment
 
     def _fit(self, address: str, text: str) -> None:
-        """Make a box as high as its text: no program does it for a file that it opens."""
+        """Fit the height of a box to its text: programs do not do it on opening."""
         row, column = cell_position(address)
         shape = self._shapes.get((row, column))
         data = None if shape is None else shape.find(f".//{{{_X}}}ClientData")
@@ -213,13 +215,13 @@ class _SheetComments:
         if anchor is None:
             anchor = etree.SubElement(data, f"{{{_X}}}Anchor")
         lines = sum(max(1, math.ceil(len(line) / _LINE_LENGTH)) for line in text.splitlines())
-        last_row, rest = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
-        last, over = column + 1, _WIDTH
-        while over > self._widths.of(last):
-            over -= self._widths.of(last)
+        rows, pixels = divmod((lines + 1) * _LINE_HEIGHT, _ROW_HEIGHT)
+        last, rest = column + 1, _WIDTH
+        while rest > self._widths.width(last):
+            rest -= self._widths.width(last)
             last += 1
         top = max(row - 2, 0)
-        edges = (column + 1, 15, top, 2, last, over, top + last_row, rest)
+        edges = (column + 1, 15, top, 2, last, rest, top + rows, pixels)
         anchor.text = ", ".join(map(str, edges))
 
 

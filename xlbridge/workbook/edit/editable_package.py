@@ -1,6 +1,6 @@
-"""Parts of an .xlsx file, to change some of them and keep all others byte for byte.
+"""Parts of an .xlsx file: some are changed, all others kept byte for byte.
 
-Only for files that passed the safety checks (``read/archive.py``): nothing is bounded here.
+Only for files that passed the safety checks (``read/archive.py``): there are no limits here.
 """
 
 import posixpath
@@ -25,7 +25,7 @@ _FORBIDDEN_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uff
 
 
 Element = Any
-"""An element of an XML tree; lxml has no types of its own."""
+"""Element of an XML tree; lxml has no types."""
 
 WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
@@ -45,9 +45,9 @@ _PARSE_ERRORS = (
 
 
 def in_utf8(content: bytes) -> bytes:
-    """Return an XML part in UTF-8, without its declaration where that said otherwise.
+    """Return an XML part in UTF-8, without a declaration of another encoding.
 
-    Raises ``LookupError`` or ``ValueError`` when its encoding is not what it says.
+    Raises ``LookupError`` or ``ValueError`` if the declared encoding is wrong.
     """
     if content.startswith(_UTF16_MARKS):
         text = content.decode("utf-16")
@@ -59,7 +59,7 @@ def in_utf8(content: bytes) -> bytes:
 
 
 def parse_xml(content: bytes, *, recover: bool = False) -> Element:
-    """Read an XML part; ``recover`` makes the best of one that is not well formed."""
+    """Parse an XML part; ``recover`` accepts malformed XML."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, huge_tree=True, recover=recover
     )
@@ -67,35 +67,35 @@ def parse_xml(content: bytes, *, recover: bool = False) -> Element:
 
 
 def to_xml(root: Element) -> bytes:
-    """Return a tree as an XML part; prefixes stay as they were."""
+    """Return a tree as an XML part, with its original prefixes."""
     content: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
     return content
 
 
 def local_name(element: Element) -> str:
-    """Return an element's name without its namespace, empty for comments and the like."""
+    """Return an element's name without its namespace, empty for comments."""
     tag = element.tag
     return str(tag).rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def find_child(parent: Element, name: str) -> Element | None:
-    """Return the first child of that local name."""
+    """Return the first child of a local name."""
     return next((item for item in parent if local_name(item) == name), None)
 
 
 def list_entries(parent: Element, name: str) -> list[Element]:
-    """Return the elements in the first child of that local name, none where there is no such."""
+    """Return the elements in the first child of a local name, none if there is none."""
     listing = find_child(parent, name)
     return [] if listing is None else [item for item in listing if isinstance(item.tag, str)]
 
 
 def add_child(parent: Element, name: str, /, **attributes: str) -> Element:
-    """Append a child in the parent's own namespace and return it."""
+    """Append a child in the parent's namespace and return it."""
     return etree.SubElement(parent, tag_like(parent, name), attributes)
 
 
 def add_text(parent: Element, text: str) -> None:
-    """Append a text with its outer spaces: what XML forbids is replaced, what is too long cut."""
+    """Append a text, with characters that XML forbids replaced; too long a text is cut."""
     allowed = _FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
     child = add_child(parent, "t")
     child.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
@@ -103,12 +103,12 @@ def add_text(parent: Element, text: str) -> None:
 
 
 def relation_id(element: Element) -> str | None:
-    """Return the id of the relation that an element names, in whichever namespace."""
+    """Return the id of an element's relation, in any namespace."""
     return next((v for k, v in element.attrib.items() if k.endswith("}id")), None)
 
 
 def tag_like(element: Element, name: str) -> str:
-    """Return a tag in the namespace of an element: strict and transitional files differ in it."""
+    """Return a tag in an element's namespace, which differs between strict and other files."""
     space = etree.QName(element).namespace
     return f"{{{space}}}{name}" if space else name
 
@@ -117,14 +117,14 @@ def tag_like(element: Element, name: str) -> str:
 def edit_package(path: Path) -> Iterator["EditablePackage"]:
     """Open an .xlsx file for a changed copy.
 
-    Raises ``WorkbookRefused`` when the parts that are to change cannot be understood.
+    Raises ``WorkbookRefused`` if the parts to change cannot be parsed.
     """
     try:
         with zipfile.ZipFile(path) as source:
             yield EditablePackage(source)
     except _PARSE_ERRORS as error:
         if isinstance(error.__context__, KeyboardInterrupt):
-            # Another interruption, while the copy was being closed for the first.
+            # A second Ctrl-C, while the copy was being closed because of the first.
             raise error.__context__ from None
         raise WorkbookRefused(
             "unreadable",
@@ -140,7 +140,7 @@ def edit_package(path: Path) -> Iterator["EditablePackage"]:
 
 
 class EditablePackage:
-    """An .xlsx file that is open for a changed copy."""
+    """An .xlsx file opened for a changed copy."""
 
     def __init__(self, source: zipfile.ZipFile) -> None:
         self._source = source
@@ -151,31 +151,31 @@ class EditablePackage:
         return part in self._changed or part.lower() in self._names
 
     def read(self, part: str) -> bytes:
-        """Return a part's content. Raises ``KeyError`` when there is none."""
+        """Return a part's content. Raises ``KeyError`` if there is none."""
         if part in self._changed:
             return self._changed[part]
         return self._source.read(self._names[part.lower()])
 
-    def put(self, part: str, content: bytes) -> None:
+    def write(self, part: str, content: bytes) -> None:
         """Replace a part, or add one."""
         self._changed[self._names.get(part.lower(), part)] = content
 
     @contextmanager
     def tree(self, part: str) -> Iterator[Element]:
-        """Give a part as a tree, and put it back as it is at the end."""
+        """Yield a part as a tree, and write it on exit."""
         root = parse_xml(self.read(part))
         yield root
-        self.put(part, to_xml(root))
+        self.write(part, to_xml(root))
 
-    def unused(self, pattern: str) -> str:
-        """Return the first part name of a pattern such as ``xl/comments{}.xml`` that is free."""
+    def unused_name(self, pattern: str) -> str:
+        """Return the first unused part name of a pattern such as ``xl/comments{}.xml``."""
         number = 1
         while pattern.format(number) in self:
             number += 1
         return pattern.format(number)
 
-    def declare(self, part: str, content_type: str) -> None:
-        """Say what a new part is."""
+    def declare_part(self, part: str, content_type: str) -> None:
+        """Declare the content type of a new part."""
         with self.tree(_TYPES) as types:
             etree.SubElement(
                 types,
@@ -184,7 +184,7 @@ class EditablePackage:
             )
 
     def declare_extension(self, extension: str, content_type: str) -> None:
-        """Say what all parts with an extension are, unless it is said already."""
+        """Declare the content type of an extension, unless it is declared."""
         with self.tree(_TYPES) as types:
             if any(item.get("Extension", "").lower() == extension for item in types):
                 return
@@ -194,24 +194,24 @@ class EditablePackage:
             types.insert(0, default)
 
     def related(self, part: str, kind: str) -> str | None:
-        """Return the part that another one is related to in a way such as ``comments``."""
+        """Return the related part of a kind such as ``comments``, None if there is none."""
         for item in self._relations(part):
             if item.get("Type", "").endswith(f"/{kind}"):
                 return _target_part(part, item)
         return None
 
-    def target(self, part: str, identity: str | None) -> str | None:
-        """Return the part that a relation of another one leads to."""
+    def relation_target(self, part: str, identity: str | None) -> str | None:
+        """Return the target of a part's relation, None if there is none of that id."""
         for item in self._relations(part):
             if item.get("Id") == identity:
                 return _target_part(part, item)
         return None
 
-    def relate(self, part: str, target: str, kind: str) -> str:
-        """Relate a part to another and return the relation's id."""
+    def add_relation(self, part: str, target: str, kind: str) -> str:
+        """Add a relation between two parts and return its id."""
         relations = self._relations(part)
-        taken = {item.get("Id") for item in relations}
-        identity = next(i for i in (f"rXb{n}" for n in range(1, len(taken) + 2)) if i not in taken)
+        used = {item.get("Id") for item in relations}
+        identity = next(i for i in (f"rXb{n}" for n in range(1, len(used) + 2)) if i not in used)
         types = (item.get("Type", "").rpartition("/")[0] for item in relations)
         kinds = next((base for base in types if "officeDocument" in base), RELATIONS)
         etree.SubElement(
@@ -219,13 +219,13 @@ class EditablePackage:
             f"{{{_RELATIONS_SPACE}}}Relationship",
             {"Id": identity, "Type": f"{kinds}/{kind}", "Target": f"/{target}"},
         )
-        self.put(_relations_part(part), to_xml(relations))
+        self.write(_relations_part(part), to_xml(relations))
         return identity
 
     def save(self, target: Path) -> None:
-        """Write the copy, whole or not at all, for its owner only.
+        """Write the copy atomically, readable by its owner only.
 
-        Raises ``UsageError`` when it cannot be written.
+        Raises ``UsageError`` if it cannot be written.
         """
         written = set()
         with (
@@ -234,13 +234,16 @@ class EditablePackage:
         ):
             for entry in self._source.infolist():
                 written.add(entry.filename)
-                kept = zipfile.ZipInfo(entry.filename, entry.date_time)
-                kept.compress_type, kept.external_attr = zipfile.ZIP_DEFLATED, entry.external_attr
+                member = zipfile.ZipInfo(entry.filename, entry.date_time)
+                member.compress_type, member.external_attr = (
+                    zipfile.ZIP_DEFLATED,
+                    entry.external_attr,
+                )
                 if entry.filename in self._changed:
-                    copy.writestr(kept, self._changed[entry.filename])
+                    copy.writestr(member, self._changed[entry.filename])
                     continue
-                with self._source.open(entry) as content, copy.open(kept, "w") as into:
-                    shutil.copyfileobj(content, into, 1 << 20)
+                with self._source.open(entry) as content, copy.open(member, "w") as output:
+                    shutil.copyfileobj(content, output, 1 << 20)
             for name, added in self._changed.items():
                 if name not in written:
                     copy.writestr(name, added)

@@ -1,6 +1,6 @@
-"""Remark columns: a copy of the analyst's own workbook with texts in columns next to the data.
+"""Copy of the analyst's workbook with texts in columns next to the data.
 
-Everything else of the file stays as it is: cells, styles, formulas, pictures.
+Everything else stays unchanged: cells, styles, formulas, pictures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,40 +33,41 @@ _WIDTHS = (18, 60, 22)
 
 @dataclass(frozen=True, slots=True)
 class RemarkColumns:
-    """Remarks beside the rows of one sheet.
+    """Remarks on the rows of one sheet.
 
-    ``remarks`` gives the texts for Excel's row numbers, one for each of ``titles``, which stand in
-    ``header_row``. They go behind the last filled column, or over those of an earlier copy, whose
-    first zero-based column is ``known_at``. The rows of ``marked`` are coloured.
+    ``remarks`` maps Excel's row numbers to texts, one for each of ``titles``, which are written in
+    ``header_row``. The columns follow the last filled one, or replace those of an earlier copy
+    from the zero-based ``first_column`` on. The rows of ``severities`` are coloured.
     """
 
     sheet: str
     header_row: int
     titles: Sequence[str]
     remarks: Mapping[int, Sequence[str]]
-    known_at: int | None = None
-    marked: Mapping[int, Severity] = field(default_factory=dict)
+    first_column: int | None = None
+    severities: Mapping[int, Severity] = field(default_factory=dict)
 
 
 def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColumns]) -> None:
-    """Write a copy of ``source`` with remarks beside the rows of some of its sheets.
+    """Write a copy of ``source`` with remarks on the rows of some of its sheets.
 
-    A filter takes in the new columns; there is one where there was none. Raises
-    ``WorkbookRefused`` when the workbook cannot be copied, ``UsageError`` when the copy cannot be
+    The sheet's filter, which is added if needed, includes the new columns. Raises
+    ``WorkbookRefused`` if the workbook cannot be copied, ``UsageError`` if the copy cannot be
     written.
     """
     with edit_package(source) as package:
         styles = WorkbookStyles(package)
-        for one in sheets:
-            part = SheetList(package).part(one.sheet)
-            header_row, known_at = one.header_row, one.known_at
-            texts = {**one.remarks, header_row: one.titles}
+        for sheet in sheets:
+            part = SheetList(package).part(sheet.sheet)
+            header_row, first = sheet.header_row, sheet.first_column
+            texts = {**sheet.remarks, header_row: sheet.titles}
             with package.tree(part) as root:
                 data = find_child(root, "sheetData")
                 if data is None:
-                    raise ValueError(f"{part} is no worksheet")
+                    raise ValueError(f"{part} is not a worksheet")
                 rows = dict(_numbered_rows(data))
-                first = _first_free_column(rows) if known_at is None else known_at
+                if first is None:
+                    first = _first_free_column(rows)
                 quoted = styles.with_quote_prefix(0)
                 for number, row in rows.items():
                     if number in texts:
@@ -78,34 +79,35 @@ def write_remark_columns(source: Path, target: Path, sheets: Sequence[RemarkColu
                 last = first + len(texts[header_row]) - 1
                 _set_widths(root, first, last)
                 _extend_filter(root, header_row, max(rows), last)
+                severities = sheet.severities
                 ranges: dict[Severity, list[str]] = {severity: [] for severity in Severity}
                 for (severity, _), run in groupby(
-                    enumerate(sorted(one.marked)), key=lambda it: (one.marked[it[1]], it[1] - it[0])
+                    enumerate(sorted(severities)), key=lambda it: (severities[it[1]], it[1] - it[0])
                 ):
                     numbers = [number for _, number in run]
                     area = f"A{numbers[0]}:{cell_address(numbers[-1], last)}"
                     ranges[severity].append(area)
                 colour_ranges(root, ranges, styles)
-        styles.put_back()
+        styles.save()
         package.save(target)
 
 
 def _extend_filter(root: Element, header_row: int, last_row: int, last: int) -> None:
-    """Let the sheet's filter take in the columns up to the last; a table has its own filter."""
-    known = find_child(root, "autoFilter")
-    if known is None:
+    """Extend the sheet's filter to the last column; a table has its own filter."""
+    existing = find_child(root, "autoFilter")
+    if existing is None:
         if find_child(root, "tableParts") is None:
             area = f"A{header_row}:{cell_address(last_row, last)}"
             insert_in_order(root, etree.Element(tag_like(root, "autoFilter"), ref=area))
         return
-    start, _, end = known.get("ref", "").partition(":")
+    start, _, end = existing.get("ref", "").partition(":")
     if end and cell_position(start)[0] == header_row:
         row, column = cell_position(end)
-        known.set("ref", f"{start}:{cell_address(row, max(column, last))}")
+        existing.set("ref", f"{start}:{cell_address(row, max(column, last))}")
 
 
 def _numbered_rows(data: Element) -> Iterator[tuple[int, Element]]:
-    """Yield the rows with Excel's numbers; one that says none follows the one before it."""
+    """Yield the rows with Excel's numbers; one without a number follows the previous row."""
     number = 0
     for row in data:
         if local_name(row) == "row":
@@ -136,9 +138,9 @@ def _first_free_column(rows: Mapping[int, Element]) -> int:
 def _write_row(
     row: Element, number: int, first: int, texts: Sequence[str], style: str | None
 ) -> None:
-    """Put texts into a row's cells from column ``first`` on, in place of what is there.
+    """Write texts into a row's cells from column ``first`` on, replacing others.
 
-    Without a ``style`` they look like the cell before them.
+    The default ``style`` is that of the preceding cell.
     """
     cells = list(_cells_by_column(row))
     for column, cell in cells:
@@ -150,11 +152,11 @@ def _write_row(
     for column, cell in cells:
         if first <= column < first + len(texts):
             row.remove(cell)
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if not text:
             continue
         cell = etree.Element(
-            tag_like(row, "c"), r=cell_address(number, first + place), t="inlineStr"
+            tag_like(row, "c"), r=cell_address(number, first + index), t="inlineStr"
         )
         if style is not None:
             cell.set("s", style)
@@ -167,7 +169,7 @@ def _write_row(
 
 
 def _set_widths(root: Element, first: int, last: int) -> None:
-    """Make the columns wide enough to read, whatever the sheet says of those from there on."""
+    """Make the columns wide enough to read, whatever their width was."""
     columns = find_child(root, "cols")
     if columns is None:
         columns = etree.Element(tag_like(root, "cols"))
@@ -185,6 +187,6 @@ def _set_widths(root: Element, first: int, last: int) -> None:
                 columns.append(part)
     for number in range(first, last + 1):
         width = _WIDTHS[min(number - first, len(_WIDTHS) - 1)]
-        place = str(number + 1)
-        add_child(columns, "col", min=place, max=place, width=str(width), customWidth="1")
+        index = str(number + 1)
+        add_child(columns, "col", min=index, max=index, width=str(width), customWidth="1")
     columns[:] = sorted(columns, key=lambda item: int(item.get("min", "1")))

@@ -1,4 +1,4 @@
-"""Styles added to a workbook's own, without changing those that are there."""
+"""Styles of an editable workbook: styles are added, existing ones never changed."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from xlbridge.workbook.formats.number_formats import format_code, is_date_or_tim
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _DEFAULT_PART = "xl/styles.xml"
-"""There are readers that look for the part under no other name."""
+"""The only name under which some readers find the part."""
 
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"
 _EMPTY_STYLE_SHEET = f"""\
@@ -52,14 +52,14 @@ _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
 class WorkbookStyles:
-    """The styles of a workbook, to which others are added."""
+    """Styles of a workbook, to which others are added."""
 
     def __init__(self, package: EditablePackage) -> None:
         self._package = package
         self._part = package.related(WORKBOOK, "styles")
         self._root = parse_xml(package.read(self._part) if self._part else _EMPTY_STYLE_SHEET)
-        self._made: dict[tuple[int, int], int] = {}
-        # The first of each list is every plain cell's.
+        self._derived: dict[tuple[int, int], int] = {}
+        # The first entry of each list is that of unformatted cells.
         space = etree.QName(self._root).namespace or ""
         for listing in list(parse_xml(_EMPTY_STYLE_SHEET.replace(_MAIN.encode(), space.encode()))):
             name = local_name(listing)
@@ -70,9 +70,9 @@ class WorkbookStyles:
                 self._insert(name, listing)
 
     def highlight(self, colour: str, font: str) -> str:
-        """Return the id of the differential style that fills a cell with a colour.
+        """Return the id of a differential style with a fill colour and a font colour.
 
-        The colour of its text goes with it: a header's white would not be seen on a pale ground.
+        Without the latter, a header's white text would be invisible on a light fill.
         """
         differential = etree.Element(tag_like(self._root, "dxf"))
         add_child(add_child(differential, "font"), "color", rgb=f"FF{font}")
@@ -91,7 +91,7 @@ class WorkbookStyles:
     ) -> str:
         """Return the id of a cell style; ``font`` has ``sz``, ``color``, ``b`` and ``u``.
 
-        ``quoted`` is that of ``with_quote_prefix``.
+        ``quoted`` has the effect of ``with_quote_prefix``.
         """
         style = etree.Element(tag_like(self._root, "xf"), numFmtId="0", borderId="0", xfId="0")
         style.set("fontId", self._add("fonts", self._font(font or {})))
@@ -104,30 +104,30 @@ class WorkbookStyles:
         return self._add("cellXfs", style)
 
     def with_quote_prefix(self, style: int) -> str:
-        """Return the id of a cell style that keeps a text a text when somebody edits the cell.
+        """Return the id of a cell style with a quote prefix.
 
-        Without it a program takes a text that begins with ``=``, ``+``, ``-`` or ``@`` for a
-        formula then.
+        Without it, programs evaluate a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
+        formula once its cell was edited.
         """
         quoted = deepcopy(list_entries(self._root, "cellXfs")[style])
         quoted.set("quotePrefix", "1")
         return self._add("cellXfs", quoted)
 
     def for_date(self, style: int) -> int:
-        """Return the style like another in which a date is shown as one."""
+        """Return a style that displays dates, like ``style`` otherwise."""
         number, code = self._number_format(style)
         letters = _LITERAL.sub("", code).lower()
         shows_date = number in _DATE_FORMATS or ("d" in letters and "y" in letters)
         return style if shows_date else self._with_number_format(style, _DATE)
 
     def for_number(self, style: int) -> int:
-        """Return the style like another in which a number is taken, and seen, for nothing else."""
+        """Return a style that displays numbers unchanged, like ``style`` otherwise."""
         code = format_code(*map(str, self._number_format(style)))
         is_other = self._shows_text(style) or is_date_or_time(code) or scale_factor(code) != 1
         return self._with_number_format(style, _GENERAL) if is_other else style
 
     def for_text(self, style: int) -> int:
-        """Return the style like another in which digits stay text when they are typed again."""
+        """Return a style that keeps typed digits as text, like ``style`` otherwise."""
         return style if self._shows_text(style) else self._with_number_format(style, _TEXT)
 
     def _shows_text(self, style: int) -> bool:
@@ -145,37 +145,36 @@ class WorkbookStyles:
         return int(number), codes.get(number, "")
 
     def _with_number_format(self, style: int, number: int) -> int:
-        """Return a style like another but for its number format.
-
-        Raises ``LookupError`` when there is no such style.
-        """
+        """Return a style with another number format. Raises ``LookupError`` for unknown ones."""
         key = style, number
-        if key not in self._made:
-            changed = deepcopy(list_entries(self._root, "cellXfs")[style])
-            changed.set("numFmtId", str(number))
-            changed.set("applyNumberFormat", "1")
-            self._made[key] = int(self._add("cellXfs", changed))
-        return self._made[key]
+        if key not in self._derived:
+            derived = deepcopy(list_entries(self._root, "cellXfs")[style])
+            derived.set("numFmtId", str(number))
+            derived.set("applyNumberFormat", "1")
+            self._derived[key] = int(self._add("cellXfs", derived))
+        return self._derived[key]
 
-    def put_back(self) -> None:
-        """Put the part back."""
+    def save(self) -> None:
+        """Write the part."""
         if self._part is None:
-            is_free = _DEFAULT_PART not in self._package
-            self._part = _DEFAULT_PART if is_free else self._package.unused("xl/styles{}.xml")
-            self._package.declare(self._part, _TYPE)
-            self._package.relate(WORKBOOK, self._part, "styles")
-        self._package.put(self._part, to_xml(self._root))
+            is_unused = _DEFAULT_PART not in self._package
+            self._part = (
+                _DEFAULT_PART if is_unused else self._package.unused_name("xl/styles{}.xml")
+            )
+            self._package.declare_part(self._part, _TYPE)
+            self._package.add_relation(WORKBOOK, self._part, "styles")
+        self._package.write(self._part, to_xml(self._root))
 
-    def _font(self, wanted: Mapping[str, str]) -> Element:
+    def _font(self, properties: Mapping[str, str]) -> Element:
         font = etree.Element(tag_like(self._root, "font"))
-        if "b" in wanted:
+        if "b" in properties:
             add_child(font, "b")
-        if "u" in wanted:
+        if "u" in properties:
             add_child(font, "u")
-        add_child(font, "sz", val=wanted.get("sz", "11"))
-        if "color" in wanted:
-            add_child(font, "color", rgb=f"FF{wanted['color']}")
-        add_child(font, "name", val=wanted.get("name", "Calibri"))
+        add_child(font, "sz", val=properties.get("sz", "11"))
+        if "color" in properties:
+            add_child(font, "color", rgb=f"FF{properties['color']}")
+        add_child(font, "name", val=properties.get("name", "Calibri"))
         return font
 
     def _fill(self, colour: str) -> Element:
@@ -185,28 +184,28 @@ class WorkbookStyles:
         return fill
 
     def _add(self, name: str, element: Element) -> str:
-        """Add an element to a list, unless an equal one is there, and return its place."""
+        """Return the index of an element in a list, to which it is added unless it is there."""
         listing = find_child(self._root, name)
         if listing is None:
             listing = etree.Element(tag_like(self._root, name))
             self._insert(name, listing)
         content = _canonical(element)
         items = [item for item in listing if isinstance(item.tag, str)]
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             if _canonical(item) == content:
-                return str(place)
+                return str(index)
         listing.append(element)
         listing.set("count", str(len(items) + 1))
         return str(len(items))
 
     def _insert(self, name: str, listing: Element) -> None:
-        behind = [
+        followers = [
             i
             for i in self._root
             if local_name(i) in _ELEMENT_ORDER[_ELEMENT_ORDER.index(name) + 1 :]
         ]
-        if behind:
-            behind[0].addprevious(listing)
+        if followers:
+            followers[0].addprevious(listing)
         else:
             self._root.append(listing)
 

@@ -1,4 +1,4 @@
-"""Summary sheet of an annotated workbook: lists its findings."""
+"""Summary sheet of an annotated workbook, which lists its findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,14 +64,14 @@ class AnnotationSummary:
 
     @property
     def headers(self) -> Sequence[tuple[Text, int]]:
-        """The titles of the listing's columns, and their widths in characters.
+        """Titles of the list's columns, and their widths in characters.
 
-        The sheet has a column of its own where there are several.
+        Several sheets have a column for the sheet's name.
         """
         return (_SHEET_HEADER, *_HEADERS) if len(self.resources) > 1 else _HEADERS
 
     @property
-    def place(self) -> Text:
+    def subject(self) -> Text:
         """Description of the validated sheet."""
         if len(self.resources) == 1:
             [(sheet, resource)] = self.resources.items()
@@ -83,24 +83,24 @@ class AnnotationSummary:
 def replace_summary_sheet(
     package: EditablePackage,
     sheets: SheetList,
-    looks: WorkbookStyles,
+    styles: WorkbookStyles,
     findings: Sequence[tuple[str, Finding]],
     summary: AnnotationSummary,
 ) -> None:
-    """Add the sheet that lists findings, or write it anew, and show it on opening.
+    """Add or replace the sheet that lists findings, and activate it.
 
-    Each of ``findings`` has the name of its sheet. The list stands last when it is new, so that the
-    analyst's own sheets keep their places.
+    Each of ``findings`` has the name of its sheet. A new list is the last sheet, so that the
+    analyst's sheets keep their positions.
     """
-    name = sheets.own(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
-    root = etree.Element(f"{{{sheets.space}}}worksheet", nsmap={None: sheets.space})
+    name = sheets.add_summary_sheet(SUMMARY_SHEET, f"${_HEADER_ROW}:${_HEADER_ROW}")
+    root = etree.Element(f"{{{sheets.namespace}}}worksheet", nsmap={None: sheets.namespace})
     last_row = _HEADER_ROW + len(findings)
     _write_sheet_start(root, summary)
     rows = add_child(root, "sheetData")
-    styles = _add_styles(looks)
-    _write_summary(rows, styles, len(findings), summary)
+    style_ids = _add_styles(styles)
+    _write_summary(rows, style_ids, len(findings), summary)
     for row, (sheet, finding) in enumerate(findings, start=_HEADER_ROW + 1):
-        _write_finding(rows, row, sheet, finding, summary, styles)
+        _write_finding(rows, row, sheet, finding, summary, style_ids)
     last_column = column_letters(len(summary.headers) - 1)
     add_child(root, "autoFilter", ref=f"A{_HEADER_ROW}:{last_column}{last_row}")
     cells = [
@@ -114,25 +114,25 @@ def replace_summary_sheet(
     for row, quoted, address in cells:
         add_child(links, "hyperlink", ref=f"{linked}{row}", location=f"'{quoted}'!{address}")
     add_child(root, "pageSetup", paperSize=_A4, orientation="landscape", fitToHeight="0")
-    package.put(sheets.part(name), to_xml(root))
-    sheets.show(name)
+    package.write(sheets.part(name), to_xml(root))
+    sheets.activate(name)
 
 
-def _add_styles(looks: WorkbookStyles) -> dict[str, str]:
-    """Return the ids of the styles that the sheet uses, those of severities by their names."""
+def _add_styles(styles: WorkbookStyles) -> dict[str, str]:
+    """Return the ids of the sheet's styles, by use or severity."""
     size = str(style.FONT_SIZE)
     wrapped = {"wrapText": "1"}
     white = {"sz": size, "b": "", "color": "FFFFFF"}
     centred = {"vertical": "center"}
     return {
-        "title": looks.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
-        "place": looks.cell(font={"sz": size, "color": style.QUIET}),
-        "counts": looks.cell(font={"sz": size, "b": ""}),
-        "header": looks.cell(font=white, fill=style.STRONG, alignment=centred),
-        "text": looks.cell(font={"sz": size}, alignment=wrapped, quoted=True),
-        "link": looks.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
+        "title": styles.cell(font={"sz": "16", "b": "", "color": style.STRONG}),
+        "subject": styles.cell(font={"sz": size, "color": style.QUIET}),
+        "counts": styles.cell(font={"sz": size, "b": ""}),
+        "header": styles.cell(font=white, fill=style.STRONG, alignment=centred),
+        "text": styles.cell(font={"sz": size}, alignment=wrapped, quoted=True),
+        "link": styles.cell(font={"sz": size, "u": "", "color": "0563C1"}, alignment=wrapped),
     } | {
-        severity: looks.cell(
+        severity: styles.cell(
             font={"sz": size, "color": style.SEVERITY_FONTS[severity]},
             fill=colour,
             alignment=wrapped,
@@ -151,13 +151,13 @@ def _write_sheet_start(root: Element, summary: AnnotationSummary) -> None:
     add_child(view, "pane", **pane, state="frozen")
     add_child(view, "selection", pane="bottomLeft", activeCell=below, sqref=below)
     columns = add_child(root, "cols")
-    for place, (_, width) in enumerate(summary.headers, start=1):
-        number = str(place)
+    for index, (_, width) in enumerate(summary.headers, start=1):
+        number = str(index)
         add_child(columns, "col", min=number, max=number, width=str(width), customWidth="1")
 
 
 def _write_summary(
-    rows: Element, styles: Mapping[str, str], shown: int, summary: AnnotationSummary
+    rows: Element, style_ids: Mapping[str, str], shown: int, summary: AnnotationSummary
 ) -> None:
     total = summary.errors + summary.warnings
     counts = str(
@@ -169,13 +169,13 @@ def _write_summary(
         add_child(rows, "row", r="1", ht="24", customHeight="1"),
         0,
         str(SUMMARY_TITLE),
-        styles["title"],
+        style_ids["title"],
     )
-    _write_text(add_child(rows, "row", r="2"), 0, str(summary.place), styles["place"])
-    _write_text(add_child(rows, "row", r="3"), 0, counts, styles["counts"])
+    _write_text(add_child(rows, "row", r="2"), 0, str(summary.subject), style_ids["subject"])
+    _write_text(add_child(rows, "row", r="3"), 0, counts, style_ids["counts"])
     header = add_child(rows, "row", r=str(_HEADER_ROW), ht="20", customHeight="1")
     for index, (title, _) in enumerate(summary.headers):
-        _write_text(header, index, str(title), styles["header"])
+        _write_text(header, index, str(title), style_ids["header"])
 
 
 def _write_finding(
@@ -184,7 +184,7 @@ def _write_finding(
     sheet: str,
     finding: Finding,
     summary: AnnotationSummary,
-    styles: Mapping[str, str],
+    style_ids: Mapping[str, str],
 ) -> None:
     severity = finding.kind.severity
     widths = [width for _, width in summary.headers]
@@ -203,21 +203,16 @@ def _write_finding(
     lines = max(len(wrap(text, width)) for text, width in zip(texts, widths, strict=True))
     line = add_child(rows, "row", r=str(row), ht=str(_PADDING + _LINE_HEIGHT * lines))
     line.set("customHeight", "1")
-    looks = [
-        *[styles["text"]] * len(names),
-        styles["link"],
-        styles["text"],
-        styles[severity],
-        *[styles["text"]] * 4,
-    ]
-    for index, (text, look) in enumerate(zip(texts, looks, strict=True)):
-        _write_text(line, index, text, look)
+    plain = style_ids["text"]
+    styles = [*[plain] * len(names), style_ids["link"], plain, style_ids[severity], *[plain] * 4]
+    for index, (text, style_id) in enumerate(zip(texts, styles, strict=True)):
+        _write_text(line, index, text, style_id)
 
 
-def _write_text(row: Element, index: int, text: str, look: str) -> None:
-    """Write text as text: what begins with ``=`` is no formula."""
+def _write_text(row: Element, index: int, text: str, style_id: str) -> None:
+    """Write an inline text, which is never a formula."""
     if not text:
         return
     address = cell_address(int(row.get("r")), index)
-    cell = add_child(row, "c", r=address, s=look, t="inlineStr")
+    cell = add_child(row, "c", r=address, s=style_id, t="inlineStr")
     add_text(add_child(cell, "is"), text)

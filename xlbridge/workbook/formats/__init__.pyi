@@ -1,14 +1,14 @@
 from .number_formats import (
     DATE_PARTS as DATE_PARTS,
+    displayed_date_parts as displayed_date_parts,
     foreign_currency as foreign_currency,
     scale_factor as scale_factor,
-    shown_date_parts as shown_date_parts,
 )
 from .shown_values import (
-    Shown as Shown,
-    changes_texts as changes_texts,
-    may_show_otherwise as may_show_otherwise,
-    number_shown_as as number_shown_as,
-    shown_number as shown_number,
-    shown_text as shown_text,
+    Display as Display,
+    alters_texts as alters_texts,
+    can_display_differently as can_display_differently,
+    compare_display as compare_display,
+    displayed_number as displayed_number,
+    displayed_text as displayed_text,
 )

@@ -1,7 +1,7 @@
-"""Display of a cell's value by its number format, and how far that differs from the value.
+"""Display of a cell's value by its number format, and its difference from the value.
 
-A format has up to four parts: for numbers above zero, below zero, zero, and texts; conditions may
-decide instead. Source: ECMA-376, Part 1, 18.8.30 and 18.8.31.
+A format has up to four parts, for positive numbers, negative numbers, zero and texts, or parts
+with conditions. Source: ECMA-376, Part 1, 18.8.30 and 18.8.31.
 """
 
 import re
@@ -30,78 +30,78 @@ _HALF = Decimal("0.5")
 _COLOUR = re.compile(r"[A-Za-zÀ-ÿ]+ ?\d*")
 
 FormatToken = tuple[str, str]
-"""Piece of a number format: its kind and its text."""
+"""Token of a number format: its kind and its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatPart:
-    """Part of a number format: its code, and whether a minus sign is shown before it."""
+    """Part of a number format: its code, and whether a minus sign precedes it."""
 
     code: str
     minus: bool
 
 
-class Shown(Enum):
-    """Difference of what a cell shows from its number."""
+class Display(Enum):
+    """Display of a cell compared with its number."""
 
-    SAME = "the number, but for separators and rounding"
-    WITH_WORDS = "the number, with words or signs beside it"
-    OTHERWISE = "something else than the number"
+    SAME = "the number, apart from separators and rounding"
+    WITH_TEXT = "the number with words or symbols"
+    DIFFERENT = "something other than the number"
 
 
-def shown_number(code: str, value: float) -> Text | None:
-    """Return what a cell shows of a number, None where that is a date or a time."""
+def displayed_number(code: str, value: float) -> Text | None:
+    """Return the display of a number, None if it is a date or a time."""
     part = _part_for(code, value)
     if part is None:
         return untranslated("####")
     if is_date_or_time(part.code):
         return None
     tokens = list(_tokens(part.code))
-    shown = _shown_digits(part.code, tokens, abs(Decimal(repr(value))))
+    digits = _display_digits(part.code, tokens, abs(Decimal(repr(value))))
     sign = "-" if part.minus else ""
-    return Text(pt=sign + shown.pt, en=sign + shown.en)
+    return Text(pt=sign + digits.pt, en=sign + digits.en)
 
 
-def shown_text(code: str, text: str) -> str:
-    """Return what a cell shows of a text."""
+def displayed_text(code: str, text: str) -> str:
+    """Return the display of a text."""
     part = _text_part(code)
     if part is None:
         return text
-    pieces = (("literal", text) if it == ("plain", "@") else it for it in _tokens(part))
-    return "".join(piece for kind, piece in pieces if _is_shown(kind, piece))
+    tokens = (("literal", text) if it == ("plain", "@") else it for it in _tokens(part))
+    return "".join(token for kind, token in tokens if _is_displayed(kind, token))
 
 
-def number_shown_as(code: str, value: float, *, percents: bool) -> Shown:
-    """Tell how far what a cell shows of a number differs from it.
+def compare_display(code: str, value: float, *, percents: bool) -> Display:
+    """Compare the display of a number with the number.
 
-    ``percents`` tells that a percent sign beside the number is no difference. A format that shows a
-    number so many times is judged as if it did not.
+    With ``percents``, a percent sign is no difference. The scale of a format is ignored.
     """
     part = _part_for(code, value)
     if part is None:
-        return Shown.OTHERWISE
-    judged = _judged(part, (value > 0) - (value < 0), percents)
-    return Shown.OTHERWISE if judged is Shown.SAME and _loses_digits(part.code, value) else judged
+        return Display.DIFFERENT
+    display = _compare_part(part, (value > 0) - (value < 0), percents)
+    loses_digits = display is Display.SAME and _loses_digits(part.code, value)
+    return Display.DIFFERENT if loses_digits else display
 
 
-def may_show_otherwise(code: str, *, percents: bool) -> bool:
-    """Tell whether some number is shown by a format as more or something else than itself."""
+def can_display_differently(code: str, *, percents: bool) -> bool:
+    """Return whether a format may display some number differently."""
     parts = _parts(code)
     if any(_condition(part) for part in parts):
         return True
     if any(kind == "power" for part in parts for kind, _ in _tokens(part)):
         return True
     examples = (1.0, -1.0, 0.0)
-    return any(number_shown_as(code, it, percents=percents) is not Shown.SAME for it in examples)
+    return any(compare_display(code, it, percents=percents) is not Display.SAME for it in examples)
 
 
-def changes_texts(code: str) -> bool:
-    """Tell whether a format shows texts as something else."""
-    return shown_text(code, "a").strip() != "a"
+def alters_texts(code: str) -> bool:
+    """Return whether a format displays texts differently."""
+    return displayed_text(code, "a").strip() != "a"
 
 
 def _loses_digits(code: str, value: float) -> bool:
-    """Tell whether a power of ten leaves out digits before the decimal point."""
+    """Return whether scientific notation drops digits before the decimal point."""
     tokens = list(_tokens(code))
     if not any(kind == "power" for kind, _ in tokens):
         return False
@@ -110,35 +110,35 @@ def _loses_digits(code: str, value: float) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _judged(part: FormatPart, sign: int, percents: bool) -> Shown:
+def _compare_part(part: FormatPart, sign: int, percents: bool) -> Display:
     tokens = list(_tokens(part.code))
     if is_date_or_time(part.code):
-        return Shown.OTHERWISE
-    places = [place for place, (kind, _) in enumerate(tokens) if kind in {"digit", "plain"}]
-    beside = "".join(text for kind, text in tokens if kind in {"literal", "other"})
-    if not places:
-        is_nothing = not beside.strip(" -–—_")
-        return Shown.SAME if sign == 0 and is_nothing else Shown.OTHERWISE
-    negative = "-" in beside or "(" in beside
+        return Display.DIFFERENT
+    digits = [index for index, (kind, _) in enumerate(tokens) if kind in {"digit", "plain"}]
+    others = "".join(text for kind, text in tokens if kind in {"literal", "other"})
+    if not digits:
+        is_blank = not others.strip(" -–—_")
+        return Display.SAME if sign == 0 and is_blank else Display.DIFFERENT
+    negative = "-" in others or "(" in others
     coloured = any(kind == "bracket" and _COLOUR.fullmatch(text) for kind, text in tokens)
     if (sign > 0 and negative) or (sign < 0 and not (negative or part.minus or coloured)):
-        return Shown.OTHERWISE
-    if _is_broken_up(tokens[places[0] : places[-1]]) or any(it.isdigit() for it in beside):
-        return Shown.OTHERWISE
-    words = re.sub(r"R\$|\bBRL\b|[\s.,'()+/-]" + ("|%" if percents else ""), "", beside)
+        return Display.DIFFERENT
+    if _is_broken_up(tokens[digits[0] : digits[-1]]) or any(map(str.isdigit, others)):
+        return Display.DIFFERENT
+    words = re.sub(r"R\$|\bBRL\b|[\s.,'()+/-]" + ("|%" if percents else ""), "", others)
     is_scaled = scale_factor(part.code) != 1
-    return Shown.WITH_WORDS if words.strip("%" if is_scaled else "") else Shown.SAME
+    return Display.WITH_TEXT if words.strip("%" if is_scaled else "") else Display.SAME
 
 
 def _is_broken_up(tokens: list[FormatToken]) -> bool:
-    """Tell whether between digits stands what makes another number, a date or a time of them.
+    """Return whether tokens between digits make them another number, a date or a time.
 
-    A literal separator is none where three digits follow it.
+    A literal thousands separator, which three digits follow, does not.
     """
-    for place, (kind, text) in enumerate(tokens):
+    for index, (kind, text) in enumerate(tokens):
         if kind != "literal" or not text.strip():
             continue
-        group = [following for following, _ in tokens[place + 1 : place + 3]]
+        group = [following for following, _ in tokens[index + 1 : index + 3]]
         if text not in {".", ",", "'"} or group != ["digit", "digit"]:
             return True
     return any(kind == "other" and text not in ".,/ %" for kind, text in tokens)
@@ -159,7 +159,7 @@ def _is_for_texts(part: str) -> bool:
 
 
 def _text_part(code: str) -> str | None:
-    """Return the part of a format that is for texts, None where they are shown as they are."""
+    """Return the part of a format for texts, None if they are displayed unchanged."""
     parts = _parts(code)
     if len(parts) > _NUMBER_PARTS:
         return parts[_NUMBER_PARTS]
@@ -167,7 +167,7 @@ def _text_part(code: str) -> str | None:
 
 
 def _condition(part: str) -> tuple[str, float] | None:
-    """Return the condition of a part: a comparison, and the number that is compared with."""
+    """Return the condition of a part: a comparison and a number."""
     for kind, text in _tokens(part):
         if kind == "bracket" and (found := _CONDITION.fullmatch(text.strip())):
             return found[1], float(found[2])
@@ -175,16 +175,16 @@ def _condition(part: str) -> tuple[str, float] | None:
 
 
 def _part_for(code: str, value: float) -> FormatPart | None:
-    """Return the part of a format that is for a number, None where none is."""
+    """Return the part of a format for a number, None if there is none."""
     parts = _parts(code)[:_NUMBER_PARTS]
     if len(parts) > 1 and _is_for_texts(parts[-1]):
         parts.pop()
     if any(_condition(part) for part in parts):
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             condition = _condition(part)
             if condition is None:
-                is_last = place == len(parts) - 1
-                if is_last or (value > 0 if place == 0 else value < 0):
+                is_last = index == len(parts) - 1
+                if is_last or (value > 0 if index == 0 else value < 0):
                     return FormatPart(part, minus=value < 0)
                 continue
             comparison, bound = condition
@@ -199,30 +199,32 @@ def _part_for(code: str, value: float) -> FormatPart | None:
     return FormatPart(parts[value < 0], minus=False)
 
 
-def _shown_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
-    """Return what a part of a format shows of a number that is not below zero."""
+def _display_digits(code: str, tokens: list[FormatToken], value: Decimal) -> Text:
+    """Return the display of a number that is not negative by a part of a format."""
     kinds = {kind for kind, _ in tokens}
     if "plain" in kinds:
         number = f"{value:f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
-        shown = "".join(number if k == "plain" else t for k, t in tokens if k != "bracket")
-        return _with_decimal_comma(shown)
+        text = "".join(number if k == "plain" else t for k, t in tokens if k != "bracket")
+        return _with_decimal_comma(text)
     if ("other", "/") in tokens:
-        # Only whole numbers are shown by fractions as they are.
-        shown = "".join(text for kind, text in tokens if _is_shown(kind, text) and text != "/")
-        return untranslated(f"{value:f}{shown}".strip())
+        # Fractions are only supported for whole numbers.
+        text = "".join(text for kind, text in tokens if _is_displayed(kind, text) and text != "/")
+        return untranslated(f"{value:f}{text}".strip())
     if "power" in kinds:
         mantissa, power = _mantissa(tokens, value)
         return _with_decimal_comma(f"{mantissa:f}E{'-' if power < 0 else '+'}{abs(power):02}")
     scaled = value * Decimal(str(scale_factor(code)))
-    pt, en = (_shown_decimal(tokens, scaled, *signs) for signs in (".,", ",."))
+    pt, en = (_display_decimal(tokens, scaled, *signs) for signs in (".,", ",."))
     return Text(pt=pt, en=en)
 
 
 def _mantissa(tokens: list[FormatToken], value: Decimal) -> tuple[Decimal, int]:
-    """Return the digits that a format with a power of ten shows of a number, and the power, which
-    is a multiple of the count of digits before the decimal point."""
-    shown = list(takewhile(lambda token: token[0] != "power", tokens))
-    whole, fraction = (sum(kind == "digit" for kind, _ in part) for part in _split_at_point(shown))
+    """Return the mantissa and the exponent of a number in scientific notation.
+
+    The exponent is a multiple of the number of digits before the decimal point.
+    """
+    mantissa = list(takewhile(lambda token: token[0] != "power", tokens))
+    whole, fraction = (sum(k == "digit" for k, _ in part) for part in _split_at_point(mantissa))
     power = 0 if value == 0 else value.adjusted() // max(whole, 1) * max(whole, 1)
     smallest = Decimal(1).scaleb(-fraction)
     return value.scaleb(-power).quantize(smallest, ROUND_HALF_UP), power
@@ -241,57 +243,57 @@ def _tokens(section: str) -> Iterator[FormatToken]:
 
 
 def _split_at_point(tokens: list[FormatToken]) -> tuple[list[FormatToken], list[FormatToken]]:
-    """Return what stands before the decimal point, and what from there on."""
+    """Return the tokens before the decimal point, and those from there on."""
     point = ("other", ".")
-    at = tokens.index(point) if point in tokens else len(tokens)
-    return tokens[:at], tokens[at:]
+    index = tokens.index(point) if point in tokens else len(tokens)
+    return tokens[:index], tokens[index:]
 
 
-def _shown_decimal(tokens: list[FormatToken], value: Decimal, group: str, point: str) -> str:
+def _display_decimal(tokens: list[FormatToken], value: Decimal, group: str, point: str) -> str:
     whole, fraction = _split_at_point(tokens)
-    places = sum(kind == "digit" for kind, _ in fraction)
-    rounded = f"{value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}"
+    decimals = sum(kind == "digit" for kind, _ in fraction)
+    rounded = f"{value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
     before, _, after = rounded.partition(".")
-    shown, place = [], 0
+    pieces, position = [], 0
     needed = len(after.rstrip("0"))
     for kind, text in fraction:
         if kind == "digit":
-            if text == "0" or place < needed:
-                shown.append(after[place])
-            place += 1
+            if text == "0" or position < needed:
+                pieces.append(after[position])
+            position += 1
         elif (kind, text) == ("other", "."):
-            shown.append(point)
-        elif _is_shown(kind, text):
-            shown.append(text)
-    return _shown_integer_part(whole, before, group) + "".join(shown)
+            pieces.append(point)
+        elif _is_displayed(kind, text):
+            pieces.append(text)
+    return _display_integer(whole, before, group) + "".join(pieces)
 
 
-def _shown_integer_part(tokens: list[FormatToken], digits: str, group: str) -> str:
-    holders = [place for place, (kind, _) in enumerate(tokens) if kind == "digit"]
+def _display_integer(tokens: list[FormatToken], digits: str, group: str) -> str:
+    holders = [index for index, (kind, _) in enumerate(tokens) if kind == "digit"]
     if not holders:
-        return "".join(text for kind, text in tokens if _is_shown(kind, text))
-    grouped = any(tokens[p] == ("other", ",") for p in range(holders[0], holders[-1]))
-    zeros = [place for place in holders if tokens[place][1] == "0"]
+        return "".join(text for kind, text in tokens if _is_displayed(kind, text))
+    grouped = any(tokens[i] == ("other", ",") for i in range(holders[0], holders[-1]))
+    zeros = [index for index in holders if tokens[index][1] == "0"]
     rest = digits.lstrip("0")
-    shown, written = [], 0
-    for place in range(len(tokens) - 1, -1, -1):
-        kind, text = tokens[place]
+    pieces, written = [], 0
+    for index in range(len(tokens) - 1, -1, -1):
+        kind, text = tokens[index]
         if kind != "digit":
-            shown.append(text if _is_shown(kind, text) else "")
+            pieces.append(text if _is_displayed(kind, text) else "")
             continue
-        take = len(rest) if place == holders[0] else 1
-        taken = rest[len(rest) - take :] if take else ""
-        rest = rest[: len(rest) - len(taken)]
-        if not taken and zeros and place >= zeros[0]:
-            taken = "0"
-        for digit in reversed(taken):
-            shown.append(group if grouped and written and written % 3 == 0 else "")
-            shown.append(digit)
+        count = len(rest) if index == holders[0] else 1
+        chunk = rest[len(rest) - count :] if count else ""
+        rest = rest[: len(rest) - len(chunk)]
+        if not chunk and zeros and index >= zeros[0]:
+            chunk = "0"
+        for digit in reversed(chunk):
+            pieces.append(group if grouped and written and written % 3 == 0 else "")
+            pieces.append(digit)
             written += 1
-    return "".join(reversed(shown))
+    return "".join(reversed(pieces))
 
 
-def _is_shown(kind: str, text: str) -> bool:
+def _is_displayed(kind: str, text: str) -> bool:
     return kind == "literal" or (kind == "other" and text != ",")
 
 

@@ -1,9 +1,8 @@
-"""Kind of a file, told by its content; and safety checks of a zip archive as raw bytes, before
-anything in it is understood.
+"""Kind of a file, detected by its content, and safety checks of a zip archive.
 
-Every part is unpacked here, piece by piece and under limits, so that a zip bomb, a false size or a
-document type definition is refused with its own message. The pieces are parsed elsewhere, where
-memory and time are limited.
+Every part is unpacked here piece by piece under limits, so that a zip bomb, a false size or a
+document type definition is refused with its own message. Parsing happens elsewhere, with limited
+memory and time.
 """
 
 import io
@@ -67,13 +66,13 @@ _ZIP_ERRORS = (
 
 
 class WorkbookArchive:
-    """A zip archive with an orderly directory, whose parts are checked as they are unpacked.
+    """Zip archive with a checked directory, whose parts are checked while they are unpacked.
 
-    ``declared_size`` is what the directory says that the parts have in all, in bytes.
+    ``declared_size`` is the total size of the parts in bytes, as the directory declares it.
     """
 
     def __init__(self, content: bytes, limits: WorkbookLimits) -> None:
-        """``content`` begins like a zip archive. Raises ``WorkbookRefused``."""
+        """Check the directory of an archive. Raises ``WorkbookRefused``."""
         self.content = content
         self._limits = limits
         if self.content.count(_DIRECTORY_ENTRY) > limits.entries:
@@ -92,21 +91,21 @@ class WorkbookArchive:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of all parts."""
+        """Names of all parts."""
         return self._entries.keys()
 
     def size(self, name: str) -> int:
-        """Return the size of a part, as the directory says, in bytes."""
+        """Return the declared size of a part in bytes."""
         return self._entries[name].file_size
 
     def read(self, name: str) -> bytes:
-        """Return a part. Raises as ``pieces`` does."""
+        """Return a part. Raises what ``pieces`` raises."""
         return b"".join(self.pieces(name))
 
     def pieces(self, name: str, size: int = _CHUNK) -> Iterator[bytes]:
-        """Yield a part, ``size`` bytes at once, each piece checked.
+        """Yield a part in checked pieces of ``size`` bytes.
 
-        Raises ``WorkbookRefused`` when a limit is exceeded or the part is damaged or suspicious.
+        Raises ``WorkbookRefused`` if a limit is exceeded or the part is damaged or suspicious.
         """
         entry, unpacked, tail = self._entries[name], 0, b""
         others = sum(size for other, size in self._unpacked.items() if other != name)
@@ -125,7 +124,7 @@ class WorkbookArchive:
         self._unpacked[name] = unpacked
 
     def unpack(self) -> None:
-        """Unpack every part that was not yet, keeping nothing. Raises as ``pieces`` does."""
+        """Check every part that was not unpacked yet. Raises what ``pieces`` raises."""
         for name in self._entries:
             if name not in self._unpacked:
                 for _ in self.pieces(name):
@@ -146,13 +145,13 @@ _CONTENT = Text(pt="o conteúdo", en="the content")
 
 _ADDRESS = re.compile(r"(https?|ftp|file|s3):[/\\]", re.IGNORECASE)
 _HOW_TO_DOWNLOAD = Text(
-    pt="Dê o caminho de um arquivo deste computador: o que está na rede se baixa primeiro.",
-    en="Give the path of a file on this computer: what is on the network is downloaded first.",
+    pt="Baixe o arquivo e indique o caminho dele neste computador.",
+    en="Download the file, and name its path on this computer.",
 )
 
 
 def file_content(path: Path, limits: WorkbookLimits) -> bytes:
-    """Return the bytes of a file. Raise ``UsageError`` when there is none, ``WorkbookRefused``."""
+    """Return the content of a file. Raises ``UsageError`` or ``WorkbookRefused``."""
     if not path.exists():
         message = Text(pt="O arquivo {p} não existe.", en="The file {p} does not exist.")
         is_address = _ADDRESS.match(str(path))
@@ -192,28 +191,28 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
 
 
 def _check_markup(name: str, piece: bytes, tail: bytes) -> None:
-    """Check a piece of a part; ``tail`` is the end of the piece before, empty for the first."""
+    """Check a piece of a part; ``tail`` is the end of the previous piece, empty for the first."""
     if not tail and name.endswith(_XML_ENDINGS):
-        # In another encoding a document type definition would look like something else.
+        # In other encodings a document type definition could not be detected.
         start = piece[:256]
         declared = _DECLARED_ENCODING.search(start)
         known = declared is None or _PLAIN_ENCODING.fullmatch(declared[1])
         if not known or start.startswith(_UTF32_STARTS):
             raise hostile(Text(pt="codificação fora do comum", en="an uncommon encoding"))
-    # A picture may well be an SVG document with a type; nothing else may.
+    # Only pictures may be SVG documents with a document type.
     if not name.startswith(_PICTURES):
         _refuse_document_type(tail + piece[:_MAX_MARK_LENGTH])
         _refuse_document_type(piece)
 
 
 def _refuse_document_type(chunk: bytes) -> None:
-    # The single mark is rare and found many times faster than the whole pattern.
+    # Searching for the rare single character is many times faster than for the pattern.
     if b"!" in chunk and (_DOCTYPE.search(chunk) or any(wide in chunk for wide in _UTF16_DOCTYPES)):
         raise hostile(Text(pt="definições DTD", en="DTD definitions"))
 
 
 class FileKind(Enum):
-    """Kind of a file that is read; its value is its usual extension."""
+    """Kind of a file; the value is its usual extension."""
 
     XLSX = ".xlsx"
     XLSM = ".xlsm"
@@ -224,9 +223,9 @@ class FileKind(Enum):
 
 
 LOCK_FILE_PREFIXES = ("~$", ".~lock.")
-"""Beginnings of the names of files that Excel and LibreOffice leave beside an open workbook."""
+"""Name prefixes of the lock files that Excel and LibreOffice create for an open workbook."""
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
-"""Extensions of names under which a text is taken for a .csv."""
+"""Extensions of text files that are read as .csv."""
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ZIP = b"PK\x03\x04"
@@ -249,14 +248,14 @@ _ENCRYPTED_PART = b"encryption-data"
 
 
 def is_zip(content: bytes) -> bool:
-    """Return whether a file begins like a zip archive."""
+    """Return whether a file starts like a zip archive."""
     return content.startswith(_ZIP)
 
 
 def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
-    """Return the kind of a file that is no zip archive.
+    """Return the kind of a file that is not a zip archive.
 
-    Raises ``WorkbookRefused`` with a message for each of the usual other things.
+    Raises ``WorkbookRefused``, with messages for common kinds of other files.
     """
     if path.name.startswith(LOCK_FILE_PREFIXES):
         raise lock_file()
@@ -280,7 +279,7 @@ def kind_of_plain_file(path: Path, content: bytes) -> FileKind:
 def kind_of_archive(archive: WorkbookArchive) -> FileKind:
     """Return the kind of the workbook in a zip archive.
 
-    Raises ``WorkbookRefused`` when there is none in it, or it is encrypted.
+    Raises ``WorkbookRefused`` if it is not a workbook, or encrypted.
     """
     names = {name.lower(): name for name in archive.names}
 
@@ -299,7 +298,7 @@ def kind_of_archive(archive: WorkbookArchive) -> FileKind:
 
 
 def kind_of_file(path: Path) -> FileKind:
-    """Return the kind of a file that was read before. Raises as the two others do."""
+    """Return the kind of a file that was read before. Raises ``WorkbookRefused``."""
     content = path.read_bytes()
     if is_zip(content):
         return kind_of_archive(WorkbookArchive(content, WorkbookLimits()))
@@ -307,6 +306,6 @@ def kind_of_file(path: Path) -> FileKind:
 
 
 def require_xlsx(path: Path) -> None:
-    """Raise ``WorkbookRefused`` when a file that was read before is of another kind."""
+    """Raise ``WorkbookRefused`` if a file that was read before is not an .xlsx."""
     if kind_of_file(path) is not FileKind.XLSX:
         raise no_xlsx()

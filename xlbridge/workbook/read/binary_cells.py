@@ -1,6 +1,6 @@
-"""Facts of a sheet in Excel's binary formats, .xls and .xlsb: what values do not show.
+"""Facts of a sheet in Excel's binary formats, .xls and .xlsb, that its values do not show.
 
-Both write the same things in records of different widths: styles, errors, formulas.
+Both have styles, errors and formulas in records of different widths.
 """
 
 import struct
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xlbridge.workbook.formats.number_formats import (
     format_code,
     scaling_styles,
-    telling_formats,
+    significant_formats,
 )
 from xlbridge.workbook.read.cells import RawSheet
 
@@ -18,7 +18,7 @@ ERRORS: Mapping[int, str] = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?",
     0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA",
 }  # fmt: skip
-"""Errors by their number ([MS-XLSB], 2.5.97.2)."""
+"""Errors by number ([MS-XLSB], 2.5.97.2)."""
 
 _AREA = frozenset({0x25, 0x45, 0x65})
 _CALL = frozenset({0x22, 0x42, 0x62})
@@ -33,8 +33,7 @@ _SUBTOTAL = 344
 
 @dataclass(slots=True)
 class BookStyles:
-    """Styles of a workbook's cells: the formats that tell more than digits, those struck through,
-    and how many times their number some show."""
+    """Styles of a workbook's cells: significant number formats, struck styles, scaling factors."""
 
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
@@ -48,42 +47,45 @@ class BookStyles:
         fonts: Sequence[int],
         struck: Collection[int],
     ) -> "BookStyles":
-        """Take the number of each style's format and font, the formats' codes that the file has,
-        and which fonts strike cells through."""
-        formats = telling_formats(format_code(str(one), codes.get(one, "")) for one in numbers)
-        marked = frozenset(style for style, font in enumerate(fonts) if font in struck)
-        return cls(formats, marked, scaling_styles(formats))
+        """Return the styles of a file.
+
+        ``numbers`` and ``fonts`` are the format and font of each style, ``codes`` the file's
+        formats by number, ``struck`` the fonts that strike cells through.
+        """
+        formats = significant_formats(format_code(str(n), codes.get(n, "")) for n in numbers)
+        struck_styles = frozenset(style for style, font in enumerate(fonts) if font in struck)
+        return cls(formats, struck_styles, scaling_styles(formats))
 
 
 class SheetFacts:
-    """Facts of a sheet, noted record by record; rows and columns are zero-based in the file."""
+    """Facts of a sheet, added record by record, with zero-based rows and columns."""
 
-    def __init__(self, styles: BookStyles, *, counts_from_1904: bool = False) -> None:
+    def __init__(self, styles: BookStyles, *, uses_1904_dates: bool = False) -> None:
         self.raw = RawSheet(
-            formats=styles.formats, struck=styles.struck, counts_from_1904=counts_from_1904
+            formats=styles.formats, struck=styles.struck, uses_1904_dates=uses_1904_dates
         )
         self._styles = styles
 
-    def note_style(self, row: int, column: int, style: int) -> None:
-        """Note the style of a cell where it tells something."""
+    def add_style(self, row: int, column: int, style: int) -> None:
+        """Add the style of a cell if it is significant."""
         if style in self._styles.scaling:
             self.raw.scaled[row + 1, column] = self._styles.scaling[style]
         if style in self._styles.formats or style in self._styles.struck:
-            self.raw.note_style(row + 1, column, style)
+            self.raw.add_style(row + 1, column, style)
 
-    def note_error(self, row: int, column: int, number: int) -> None:
-        """Note a cell that shows an error."""
+    def add_error(self, row: int, column: int, number: int) -> None:
+        """Add a cell with an error."""
         self.raw.errors[row + 1, column] = ERRORS.get(number, "#N/A")
 
-    def note_formula(self, row: int, column: int, tokens: bytes, row_format: str) -> None:
-        """Note a formula; ``row_format`` is how its tokens write the number of a row."""
-        self.raw.layout.note_formula(row + 1, column)
+    def add_formula(self, row: int, column: int, tokens: bytes, row_format: str) -> None:
+        """Add a formula; ``row_format`` is the struct format of row numbers in its tokens."""
+        self.raw.layout.add_formula(row + 1, column)
         if _sums_up(tokens, column, row_format):
             self.raw.layout.summed_rows.add(row + 1)
 
 
 def _sums_up(tokens: bytes, column: int, row_format: str) -> bool:
-    """Return whether a formula sums up a part of its own column, or is a subtotal."""
+    """Return whether a formula sums a part of its own column, or is a subtotal."""
     called = _called_function(tokens)
     if called == _SUBTOTAL:
         return True
@@ -96,7 +98,7 @@ def _sums_up(tokens: bytes, column: int, row_format: str) -> bool:
 
 
 def _called_function(tokens: bytes) -> int | None:
-    """Return the number of the function that a formula calls last."""
+    """Return the number of a formula's outermost function, None if it does not end with a call."""
     if len(tokens) < _CALL_SIZE or tokens[-_CALL_SIZE] not in _CALL:
         return None
     (number,) = struct.unpack_from("<H", tokens, len(tokens) - 2)

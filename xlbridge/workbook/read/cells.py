@@ -1,7 +1,7 @@
 """Cells of a sheet, column by column, and the facts of its raw XML.
 
-A cell takes nine bytes: one for its kind, eight for its content. So millions of cells stay
-small, travel between processes as they are, and can be worked on a column at a time.
+A cell has nine bytes, one for its kind and eight for its content: millions of cells stay small,
+pass between processes unchanged, and are processed by column.
 """
 
 import datetime as dt
@@ -26,14 +26,14 @@ _HIDDEN = re.compile(
     rb'<(row|col)\b([^>]*(?:\bhidden="(?:1|true)"|' + _LOW + rb"|" + _NARROW + rb")[^>]*)>"
 )
 _MAY_HIDE = re.compile(rb'hidden="|' + _LOW + rb"|" + _NARROW)
-_UNSEEN_BY_DEFAULT = re.compile(
+_INVISIBLE_BY_DEFAULT = re.compile(
     rb'<sheetFormatPr\b[^>]*\bdefault(?:RowHeight="[0-2]|ColWidth="0)(?:\.\d*)?"'
 )
-_SEEN_HEIGHT = 3.0
-"""Fewest points of height in which a text can be seen."""
+_VISIBLE_HEIGHT = 3.0
+"""Minimum height, in points, of a row with visible text."""
 _LAST_COLUMN = 16_383
-_SEEN_WIDTH = 0.5
-"""Fewest characters of width in which a text can be seen."""
+_VISIBLE_WIDTH = 0.5
+"""Minimum width, in characters, of a column with visible text."""
 _MERGED = re.compile(rb"<mergeCell\b([^>]*)>")
 _ATTRIBUTE = re.compile(rb'\b(r|min|max|hidden|ht|width|ref)="([^"]*)"')
 _SIZE = re.compile(r"\d{1,9}(?:\.\d*)?", re.ASCII)
@@ -51,13 +51,12 @@ _ANY_FORMULA = re.compile(rb"f(?<=<f)[\s>/]")
 
 @dataclass(slots=True)
 class SheetLayout:
-    """The hidden rows and columns, the merged ranges and the formulas of a sheet.
+    """Hidden rows and columns, merged ranges and formulas of a sheet.
 
-    ``formulas`` maps a column to its runs of formulas, each with its first and its last row; of
-    very many only the first are kept. ``totals_rows`` are the last rows of tables that say so,
-    ``summed_rows`` have a formula that sums up their own column, or a subtotal. ``low_by_default``
-    tells that rows without a height of their own are too low to be seen. The attribute
-    ``zeroHeight`` hides only rows that are not in the file, and so no data.
+    ``formulas`` maps a column to its runs of formulas, each a first and a last row, up to a limit.
+    ``totals_rows`` are the totals rows of tables, ``summed_rows`` have a formula that sums their
+    column, or a subtotal. ``low_by_default``: rows without a height are too low to be visible. The
+    attribute ``zeroHeight`` is ignored, as it only hides rows that are not in the file.
     """
 
     hidden_rows: set[int] = field(default_factory=set)
@@ -68,41 +67,37 @@ class SheetLayout:
     summed_rows: set[int] = field(default_factory=set)
     low_by_default: bool = False
 
-    def note_block(self, block: bytes, *, computed: bool) -> bool:
-        """Note what a piece of XML says; False where it is not written as programs write large
-        sheets.
-
-        ``computed`` is whether there are formulas in it.
-        """
-        if _UNSEEN_BY_DEFAULT.search(block):
+    def scan_block(self, block: bytes, *, has_formulas: bool) -> bool:
+        """Add the elements of a piece of XML; return False if it is in an uncommon notation."""
+        if _INVISIBLE_BY_DEFAULT.search(block):
             return False
         if _MAY_HIDE.search(block):
-            for tag, attributes in _HIDDEN.findall(block):
-                said = _layout_attributes(attributes)
-                if tag == b"row" and "r" not in said:
+            for tag, raw_attributes in _HIDDEN.findall(block):
+                attributes = _layout_attributes(raw_attributes)
+                if tag == b"row" and "r" not in attributes:
                     return False
-                self.note(tag.decode(), said)
+                self.add_element(tag.decode(), attributes)
         if b"<mergeCell " in block:
-            for attributes in _MERGED.findall(block):
-                self.note("mergeCell", _layout_attributes(attributes))
-        if not computed:
+            for raw_attributes in _MERGED.findall(block):
+                self.add_element("mergeCell", _layout_attributes(raw_attributes))
+        if not has_formulas:
             return True
         for letters, number, formula in _SUMMED.findall(block):
-            self.note_sum(int(number), letters.decode(), formula.decode("utf-8", "replace"))
+            self.add_sum(int(number), letters.decode(), formula.decode("utf-8", "replace"))
         formulas = _FORMULA.findall(block)
         for letters, row in formulas:
-            self.note_formula(int(row), column_index(letters.decode()))
+            self.add_formula(int(row), column_index(letters.decode()))
         return len(formulas) == len(_ANY_FORMULA.findall(block))
 
-    def note(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Note what an element says; its tag is given without prefix."""
+    def add_element(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Add the layout of an element; its tag has no prefix."""
         if tag == "mergeCell":
             if match := _CORNERS.fullmatch(attributes.get("ref", "")):
                 left, top, right, bottom = match.groups()
                 self.merged.append((int(top), column_index(left), int(bottom), column_index(right)))
         elif tag == "sheetFormatPr":
-            self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _SEEN_HEIGHT)
-            if _is_below(attributes.get("defaultColWidth"), _SEEN_WIDTH):
+            self.low_by_default = _is_below(attributes.get("defaultRowHeight"), _VISIBLE_HEIGHT)
+            if _is_below(attributes.get("defaultColWidth"), _VISIBLE_WIDTH):
                 self.hidden_columns.append((0, _LAST_COLUMN))
         elif _is_hidden(attributes) or (
             tag == "row" and self.low_by_default and "ht" not in attributes
@@ -114,10 +109,10 @@ class SheetLayout:
             elif tag == "col" and len(numbers) == len(names):
                 self.hidden_columns.append((numbers[0] - 1, numbers[1] - 1))
         elif tag == "col" and self.hidden_columns and "width" in attributes:
-            self._note_seen(attributes.get("min", ""), attributes.get("max", ""))
+            self._remove_hidden(attributes.get("min", ""), attributes.get("max", ""))
 
-    def _note_seen(self, first: str, last: str) -> None:
-        """Note columns with a width of their own, where the others are hidden by default."""
+    def _remove_hidden(self, first: str, last: str) -> None:
+        """Mark columns with a width as visible, if columns are hidden by default."""
         if first.isdecimal() and last.isdecimal():
             pieces = (
                 piece
@@ -126,14 +121,14 @@ class SheetLayout:
             )
             self.hidden_columns = [(begin, end) for begin, end in pieces if begin <= end]
 
-    def note_sum(self, row: int, letters: str, formula: str) -> None:
-        """Note a row that sums up the rows above it; ``letters`` are those of the cell."""
+    def add_sum(self, row: int, letters: str, formula: str) -> None:
+        """Mark a row if its formula sums the column of the cell, ``letters``."""
         found = _SUM.match(formula)
         if found and (found[1] is None or found[1].upper() == letters):
             self.summed_rows.add(row)
 
-    def note_formula(self, row: int, column: int) -> None:
-        """Note a cell that a formula computes."""
+    def add_formula(self, row: int, column: int) -> None:
+        """Add a cell with a formula."""
         runs = self.formulas.setdefault(column, [])
         if runs and runs[-1][1] == row - 1:
             runs[-1] = runs[-1][0], row
@@ -142,17 +137,16 @@ class SheetLayout:
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether a row or column is hidden, or cannot be seen for its size."""
-    is_low = _is_below(attributes.get("ht"), _SEEN_HEIGHT)
+    """Return whether a row or column is hidden, or too small to be visible."""
     return (
         attributes.get("hidden") in _TRUE
-        or is_low
-        or _is_below(attributes.get("width"), _SEEN_WIDTH)
+        or _is_below(attributes.get("ht"), _VISIBLE_HEIGHT)
+        or _is_below(attributes.get("width"), _VISIBLE_WIDTH)
     )
 
 
-def _is_below(size: str | None, seen: float) -> bool:
-    return size is not None and _SIZE.fullmatch(size) is not None and float(size) < seen
+def _is_below(size: str | None, limit: float) -> bool:
+    return size is not None and _SIZE.fullmatch(size) is not None and float(size) < limit
 
 
 def _layout_attributes(raw: bytes) -> dict[str, str]:
@@ -161,40 +155,38 @@ def _layout_attributes(raw: bytes) -> dict[str, str]:
 
 @dataclass(slots=True)
 class RawSheet:
-    """Facts of a sheet that its raw XML shows and a parser of its values would not.
+    """Facts of a sheet in its raw XML that a parser of its values does not return.
 
-    ``errors`` maps a cell to the error that it displays; ``unvalued`` are cells whose formula has
-    no stored result. ``scaled`` maps a cell to how many times its number it shows: 100 times as a
-    percentage. ``part`` is the name of the sheet's part, ``formats`` are the number formats of the
-    workbook's styles that may show a number as something else, ``struck`` its styles that strike
-    cells through, ``struck_texts`` are cells with a rich text that is struck through as a whole.
-    ``counts_from_1904`` tells how the workbook counts days.
+    ``errors`` maps a cell to its error; ``without_result`` are cells whose formula has no stored
+    result; ``scaled`` maps a cell to the factor by which its format multiplies its number, 100 for
+    a percentage. ``part`` is the name of the sheet's part. ``formats`` are the significant number
+    formats of the workbook by style, ``struck`` its styles that strike cells through;
+    ``struck_texts`` are cells with a rich text that is struck through as a whole. ``booleans`` are
+    cells that display a boolean and store a number.
 
-    ``booleans`` are cells that show a boolean and store a number, ``only_texts`` tells that the
-    file has no other cells, as a .csv. Of such a one ``widths`` are the numbers of cells that its
-    rows have, each with the place of the first row that has as many, until the next; ``is_open``
-    tells that its last row does not end with a line break. Where no part can be read again,
-    ``styles`` maps a column to the runs of cells that have one of the styles of ``formats`` or
-    ``struck``: the first row, the last, the style.
+    ``is_text_only``: the file has only texts, as a .csv. Its ``widths`` are pairs of a row's index
+    and its number of cells, which holds until the next pair; ``is_unterminated``: its last row
+    does not end with a line break. If the part cannot be read again, ``styles`` maps a column to
+    its runs of cells with a style of ``formats`` or ``struck``: first row, last row, style.
     """
 
     errors: dict[CellPosition, str] = field(default_factory=dict)
-    unvalued: set[CellPosition] = field(default_factory=set)
+    without_result: set[CellPosition] = field(default_factory=set)
     scaled: dict[CellPosition, float] = field(default_factory=dict)
     layout: SheetLayout = field(default_factory=SheetLayout)
     part: str = ""
     formats: dict[int, str] = field(default_factory=dict)
     struck: frozenset[int] = frozenset()
     struck_texts: set[CellPosition] = field(default_factory=set)
-    counts_from_1904: bool = False
+    uses_1904_dates: bool = False
     booleans: dict[CellPosition, bool] = field(default_factory=dict)
-    only_texts: bool = False
+    is_text_only: bool = False
     widths: Sequence[tuple[int, int]] = ()
-    is_open: bool = False
+    is_unterminated: bool = False
     styles: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
-    def note_style(self, row: int, column: int, style: int) -> None:
-        """Note the style of a cell."""
+    def add_style(self, row: int, column: int, style: int) -> None:
+        """Add the style of a cell."""
         runs = self.styles.setdefault(column, [])
         if runs and runs[-1][1:] == (row - 1, style):
             runs[-1] = (runs[-1][0], row, style)
@@ -251,24 +243,26 @@ _FROM_INT: Mapping[int, Callable[[int], object]] = {
     CellKind.DURATION: lambda whole: whole * _MICROSECOND,
 }
 _ALL_KINDS = tuple(CellKind)
-_DOUBLE, _WHOLE = Struct("d"), Struct("q")
-_IS_KIND = [bytes(kind == one for kind in range(256)) for one in CellKind]
+_DOUBLE, _INTEGER = Struct("d"), Struct("q")
+_IS_KIND = [bytes(byte == kind for byte in range(256)) for kind in CellKind]
+"""Translation tables that map a kind's byte to 1, all others to 0."""
+
 SHARED_MARK = "\ue000"
-"""Character before the index of a shared text; no text of the same file has it."""
+"""Character before the index of a shared text; no text of the same file contains it."""
 
 _MAX_KNOWN_TEXTS = 1 << 16
 _MIN_REPEAT_SHARE = 8
-"""One in so many texts has to be an old one for the new ones to be remembered."""
+"""New texts are remembered if at least one in this many texts is a repetition."""
 
 
 @dataclass(slots=True)
 class CellColumn:
-    """Cells one below the other.
+    """Column of cells.
 
-    ``kinds`` has a ``CellKind`` for each. ``content`` has eight bytes for each, in the machine's
-    order: a number's as a double, a text's as an index into ``texts``; a boolean's 0 or 1, a date's
-    ordinal, the others' microseconds (a datetime's since year 1), each as a whole number.
-    ``edits`` counts how often cells were replaced since the column was read.
+    ``kinds`` has the ``CellKind`` of each. ``content`` has eight bytes for each, in native byte
+    order: a number as a double; as an integer, a text's index into ``texts``, a boolean's 0 or 1,
+    a date's ordinal, microseconds of other kinds (of a datetime since year 1). ``edits`` counts
+    the replacements since the column was read.
     """
 
     kinds: bytearray = field(default_factory=bytearray, repr=False)
@@ -277,105 +271,105 @@ class CellColumn:
     edits: int = field(default=0, repr=False, compare=False)
 
     def extend(self, more: "CellColumn") -> None:
-        """Append the next cells; their indexes count the texts that are already here."""
+        """Append cells whose text indexes follow those of this column."""
         self.kinds += more.kinds
         self.content += more.content
         self.texts += more.texts
 
-    def lengthen(self, height: int) -> None:
-        """Append empty cells, so that there are ``height`` of them at least."""
+    def pad_to(self, height: int) -> None:
+        """Append empty cells up to ``height``."""
         missing = max(0, height - len(self.kinds))
         self.kinds += bytes(missing)
         self.content += bytes(8 * missing)
 
-    def taken(self, places: Sequence[int]) -> "CellColumn":
-        """Return the cells at some places as a column of their own."""
-        kinds, whole = bytearray(map(self.kinds.__getitem__, places)), self._whole
-        content, texts = array("q", map(whole.__getitem__, places)), list[str]()
-        for at in compress(range(len(kinds)), kinds.translate(_IS_KIND[CellKind.TEXT])):
-            texts.append(self.texts[content[at]])
-            content[at] = len(texts) - 1
+    def select(self, indexes: Sequence[int]) -> "CellColumn":
+        """Return the cells at the given indexes as a new column."""
+        kinds, integers = bytearray(map(self.kinds.__getitem__, indexes)), self._integers
+        content, texts = array("q", map(integers.__getitem__, indexes)), list[str]()
+        for position in compress(range(len(kinds)), kinds.translate(_IS_KIND[CellKind.TEXT])):
+            texts.append(self.texts[content[position]])
+            content[position] = len(texts) - 1
         return CellColumn(kinds, bytearray(content), texts)
 
-    def put(self, places: Sequence[int], cells: "CellColumn") -> None:
-        """Replace the cells at some places by those of another column."""
-        own, content, ahead = self._whole, cells._whole, len(self.texts)
-        for at, place in enumerate(places):
-            kind = self.kinds[place] = cells.kinds[at]
-            own[place] = content[at] + (ahead if kind == CellKind.TEXT else 0)
+    def replace(self, indexes: Sequence[int], cells: "CellColumn") -> None:
+        """Replace the cells at the given indexes by those of another column."""
+        target, source, text_count = self._integers, cells._integers, len(self.texts)
+        for position, index in enumerate(indexes):
+            kind = self.kinds[index] = cells.kinds[position]
+            target[index] = source[position] + (text_count if kind == CellKind.TEXT else 0)
         self.texts += cells.texts
         self.edits += 1
 
     @property
-    def _whole(self) -> memoryview:
+    def _integers(self) -> memoryview:
         return memoryview(self.content).cast("q")
 
-    def kind(self, place: int) -> CellKind:
-        """Return what a cell is; one below the last is empty."""
-        return _ALL_KINDS[self.kinds[place]] if place < len(self.kinds) else CellKind.EMPTY
+    def kind(self, index: int) -> CellKind:
+        """Return the kind of a cell; below the last one cells are empty."""
+        return _ALL_KINDS[self.kinds[index]] if index < len(self.kinds) else CellKind.EMPTY
 
-    def value(self, place: int) -> object:
-        """Return a cell as a Python value; an empty cell, or one below the last, is ``""``."""
-        kind = self.kind(place)
+    def value(self, index: int) -> object:
+        """Return a cell as a Python value, ``""`` for an empty one or below the last."""
+        kind = self.kind(index)
         if kind is CellKind.EMPTY:
             return ""
         if kind is CellKind.NUMBER:
-            return _DOUBLE.unpack_from(self.content, 8 * place)[0]
-        (whole,) = _WHOLE.unpack_from(self.content, 8 * place)
-        return self.texts[whole] if kind is CellKind.TEXT else _FROM_INT[kind](whole)
+            return _DOUBLE.unpack_from(self.content, 8 * index)[0]
+        (integer,) = _INTEGER.unpack_from(self.content, 8 * index)
+        return self.texts[integer] if kind is CellKind.TEXT else _FROM_INT[kind](integer)
 
 
 class SharedTextMissing(Exception):
-    """A cell refers to a shared text that is not there."""
+    """A cell refers to a missing shared text."""
 
 
 class CellEncoder:
-    """Encoder of one column: turns the values that the parser gives into cells, batch by batch.
+    """Encoder of one column: converts the parser's values into cells, batch by batch.
 
-    A text that repeats is kept once, unless too many others came in between, or hardly any repeat.
-    ``filled`` counts the cells so far that are not empty, ``letters`` the characters of all texts,
-    repeated or not, ``longest`` those of the longest. A text that begins with ``SHARED_MARK`` is
-    the index of one of the shared texts, where there are some.
+    Repeated texts are stored once, unless too many others came in between or hardly any repeat.
+    ``filled`` counts the filled cells so far, ``text_length`` the characters of all texts, repeated
+    ones included, ``longest`` those of the longest. With ``shared_texts``, a text that starts with
+    ``SHARED_MARK`` is the index of one of them.
     """
 
-    def __init__(self, shared: Sequence[str] = ()) -> None:
+    def __init__(self, shared_texts: Sequence[str] = ()) -> None:
         self._known: dict[str, int] = {}
         self._lengths: list[int] = []
-        self._shared = shared
+        self._shared_texts = shared_texts
         self.filled = 0
-        self.letters = 0
+        self.text_length = 0
         self.longest = 0
 
     def encode(self, values: Sequence[Any]) -> CellColumn:
         """Return the next cells of the column; an empty value is ``""``."""
         kinds = bytearray(map(_KINDS.__getitem__, map(type, values)))
         is_text = kinds.translate(_IS_KIND[CellKind.TEXT])
-        learnt, indexes = self._learn(list(compress(values, is_text)))
+        new_texts, indexes = self._index_texts(list(compress(values, is_text)))
         lengths = list(map(self._lengths.__getitem__, indexes))
         contents = {CellKind.TEXT: indexes}
         for kind, content_of in _CONTENTS.items():
             if kind in kinds:
                 contents[kind] = content_of(list(compress(values, kinds.translate(_IS_KIND[kind]))))
         common = max(contents, key=kinds.count)
-        rest = {int(kind): iter(content) for kind, content in contents.items()}
-        whole, begin = array("q"), 0
-        # Those between two cells of rarer kinds go at once.
+        remaining = {int(kind): iter(content) for kind, content in contents.items()}
+        integers, begin = array("q"), 0
+        # Copy the runs of the most common kind as a whole.
         for before, other in enumerate(re.finditer(b"[^%c]" % common, kinds, re.DOTALL)):
-            whole += contents[common][begin : other.start() - before]
-            whole.append(next(rest[kinds[other.start()]]))
+            integers += contents[common][begin : other.start() - before]
+            integers.append(next(remaining[kinds[other.start()]]))
             begin = other.start() - before
-        content = whole + contents[common][begin:]
+        content = integers + contents[common][begin:]
         if 0 in lengths:
-            for place in compress(compress(range(len(kinds)), is_text), map(not_, lengths)):
-                kinds[place] = CellKind.EMPTY
+            for index in compress(compress(range(len(kinds)), is_text), map(not_, lengths)):
+                kinds[index] = CellKind.EMPTY
         self.filled += len(kinds) - lengths.count(0)
-        self.letters += sum(lengths)
-        return CellColumn(kinds, bytearray(content), learnt)
+        self.text_length += sum(lengths)
+        return CellColumn(kinds, bytearray(content), new_texts)
 
-    def _learn(self, texts: list[str]) -> tuple[list[str], "array[int]"]:
-        """Return the new ones of some texts, and the index of each of them all.
+    def _index_texts(self, texts: list[str]) -> tuple[list[str], "array[int]"]:
+        """Return the new texts, and the index of every text.
 
-        Where hardly any repeats, to look for them would cost more than it saves.
+        If hardly any repeat, looking for repetitions would cost more than it saves.
         """
         known, first = self._known, len(self._lengths)
         new = list(filterfalse(known.__contains__, dict.fromkeys(texts)))
@@ -387,29 +381,28 @@ class CellEncoder:
             indexes = array("q", map(known.__getitem__, texts))
         if len(known) > _MAX_KNOWN_TEXTS:
             known.clear()
-        if self._shared:
-            new = self._texts(new)
+        if self._shared_texts:
+            new = self._resolve_shared(new)
         lengths = list(map(len, new))
         self._lengths += lengths
         self.longest = max(self.longest, max(lengths, default=0))
         return new, indexes
 
-    def _texts(self, found: list[str]) -> list[str]:
-        """Return texts as the cells show them, shared ones in place of their marked indexes."""
-        shared = self._shared
+    def _resolve_shared(self, texts: list[str]) -> list[str]:
+        """Return texts with shared texts instead of their marked indexes."""
+        shared = self._shared_texts
         try:
-            # The mark stands nowhere but before an index.
-            return [shared[int(text[1:])] if text[:1] == SHARED_MARK else text for text in found]
+            return [shared[int(text[1:])] if text[:1] == SHARED_MARK else text for text in texts]
         except (IndexError, ValueError) as error:
             raise SharedTextMissing from error
 
 
 @dataclass(frozen=True, slots=True)
 class SheetCells:
-    """The cells of one sheet.
+    """Cells of one sheet.
 
-    ``columns[i]`` stands in the zero-based column ``first_column + i`` and begins with Excel's row
-    1. ``raw`` holds what their values cannot show.
+    ``columns[i]`` is the zero-based column ``first_column + i``, from Excel's row 1 on. ``raw``
+    has the facts that values do not show.
     """
 
     name: str
@@ -419,7 +412,7 @@ class SheetCells:
 
     @property
     def height(self) -> int:
-        """Number of rows down to the last one that is filled."""
+        """Number of rows down to the last filled one."""
         return len(self.columns[0].kinds) if self.columns else 0
 
     def row(self, position: int) -> list[object]:
@@ -427,5 +420,5 @@ class SheetCells:
         return [column.value(position) for column in self.columns]
 
     def has_data(self, position: int) -> bool:
-        """Tell whether any cell is filled in Excel's row ``position + 1`` or below."""
+        """Return whether any cell is filled in Excel's row ``position + 1`` or below."""
         return any(any(column.kinds[position:]) for column in self.columns)

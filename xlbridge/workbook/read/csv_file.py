@@ -1,8 +1,7 @@
-"""Parser of .csv files: texts of a sheet, with the delimiter, encoding and decimals they show.
+"""Parser of .csv files, which detects their delimiter, encoding and decimal separator.
 
-The encoding is told by the bytes. Nothing is guessed: where a file leaves its delimiter or encoding
-open, it is refused with the option that says it. Every cell is a text, which the validation reads
-as it reads any other.
+Nothing is guessed: a file with an unclear delimiter or encoding is refused, with the option that
+declares it. Every cell is a text, which validation parses like any other.
 """
 
 import codecs
@@ -33,7 +32,7 @@ ENCODING_NAMES: Mapping[str, str] = {
     "utf-16": "UTF-16",
     "cp850": "MS-DOS (cp850)",
 }
-"""The encodings that may be declared, as Python names them, with the names that people know."""
+"""Encodings that may be declared: Python's names, and those for users."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -51,10 +50,10 @@ _SAMPLE = 1024
 
 
 def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
-    """Return the text of a .csv file and the name of its encoding, None for that of plain ASCII.
+    """Return the text of a .csv file and the name of its encoding.
 
-    Raises ``WorkbookRefused`` when the bytes are no text in the declared encoding, or leave open
-    which one it is.
+    Raises ``WorkbookRefused`` if the bytes are not text in the declared encoding, or the encoding
+    is unclear.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -69,8 +68,8 @@ def decode_text(content: bytes, declared: str | None) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         if _UTF8_CHARACTER.search(content):
             raise _not_encoded(content, error, "utf-8") from error
-        # Else Windows wrote it in Brazil: letters of other languages, or signs within words, are
-        # those of another encoding.
+        # Otherwise assume Brazilian Windows: letters of other languages, or symbols within words,
+        # show that the encoding is another one.
         try:
             text = content.decode("cp1252")
         except UnicodeDecodeError as undefined:
@@ -86,7 +85,7 @@ def _name(encoding: str) -> str:
 
 
 def _wide_encoding(content: bytes) -> str | None:
-    """Return the form of UTF-16 in which every other byte of a text is zero, None where none is."""
+    """Return the variant of UTF-16 if every other byte of the content is zero, else None."""
     sample = content[:_SAMPLE]
     low, high = sample[0::2], sample[1::2]
     if not high or low.count(0) == high.count(0):
@@ -142,10 +141,10 @@ DELIMITERS: Mapping[str, Text] = {
 _DECLARATION = re.compile(r"sep=(.)[ \t]*(?:\r\n|\n|\r|\Z)", re.IGNORECASE)
 _NO_DELIMITER = "\N{INFORMATION SEPARATOR ONE}"
 _SAMPLE_ROWS = 200
-_MOST_RAGGED = 5
-"""One row in so many may have another number of cells than the rest."""
+_MAX_RAGGED_SHARE = 5
+"""At most one row in this many may have another number of cells than the rest."""
 
-_KEPT_AS_TEXT = re.compile(r'="([^"]*)"')
+_TEXT_FORMULA = re.compile(r'="([^"]*)"')
 _NUMBER = r"[-+(]?(?:R\$ ?)?(?:\d{1,3}(?:%s\d{3})+|\d+)%s(?:\d{1,2}|\d{4,})[)%%]?"
 _COMMA_NUMBER = re.compile(_NUMBER % (r"\.", ","), re.ASCII)
 _POINT_NUMBER = re.compile(_NUMBER % (",", r"\."), re.ASCII)
@@ -155,7 +154,7 @@ _LONGEST_NAME = 31
 
 @dataclass(slots=True)
 class _Decimals:
-    """Numbers with a decimal comma or a decimal point among the cells that can be only that."""
+    """Counts of unambiguous numbers with a decimal comma and with a decimal point."""
 
     commas: int = 0
     points: int = 0
@@ -168,9 +167,8 @@ class _Decimals:
     def text(self) -> Text:
         if self.commas and self.points:
             return Text(
-                pt="decimais ora com vírgula, ora com ponto: cada coluna é lida pelo que mostra",
-                en="decimals now with a comma, now with a point: each column is read by what it "
-                "shows",
+                pt="decimais ora com vírgula, ora com ponto: cada coluna é lida como está escrita",
+                en="decimals with a comma or with a point: each column is read as it is written",
             )
         if self.commas:
             return Text(pt="decimais com vírgula", en="decimals with a comma")
@@ -182,84 +180,81 @@ class _Decimals:
 def parse_csv(
     content: bytes, name: str, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
-    """Yield what a .csv file holds: one sheet, named after the file as Excel names it.
+    """Yield the content of a .csv file: one sheet, named as Excel does, after the file.
 
-    ``name`` is that of the file without its extension.
-
-    Raises ``UsageError`` when there is no such sheet, ``WorkbookRefused`` when the content is no
-    such text, leaves its form open or exceeds the limits.
+    ``name`` is the file's name without extension. Raises ``UsageError`` if there is no such sheet,
+    ``WorkbookRefused`` if the content cannot be read, is unclear or exceeds the limits.
     """
     name = _FORBIDDEN_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "csv"
     if sheet is not None and sheet != name:
         raise UsageError(
             Text(
-                pt="Um .csv tem uma planilha só: {name}; não {sheet!r}.",
-                en="A .csv file has one sheet only: {name}; not {sheet!r}.",
+                pt="Um .csv tem uma única planilha: {name}, e não {sheet!r}.",
+                en="A .csv file has a single sheet: {name}, not {sheet!r}.",
             ).format(name=name, sheet=sheet)
         )
     text, encoding = decode_text(content, limits.csv.encoding)
     _refuse_nul(text)
     rows, delimiter = _split(text, limits.csv)
-    rows = [[_plain(cell) for cell in row] for row in rows]
-    is_open = not text.endswith(("\n", "\r"))
+    rows = [[_unwrap(cell) for cell in row] for row in rows]
+    is_unterminated = not text.endswith(("\n", "\r"))
     while rows and not any(rows[-1]):
         rows.pop()
-        is_open = False
+        is_unterminated = False
     width = max(map(len, rows), default=0)
     encoder = SheetEncoder(name, Budget(limits))
     encoder.reserve(len(rows) - 1, 0, width - 1)
     decimals = _Decimals()
-    changes = (at for at, row in enumerate(rows) if not at or len(row) != len(rows[at - 1]))
-    widths = [(at, len(rows[at])) for at in changes]
+    changes = (n for n, row in enumerate(rows) if not n or len(row) != len(rows[n - 1]))
+    widths = [(n, len(rows[n])) for n in changes]
     for row in rows:
         row.extend([""] * (width - len(row)))
         decimals.count(row)
-    said = _said(delimiter, encoding, decimals, text)
-    yield WorkbookStarted(None, (), said)
+    yield WorkbookStarted(None, (), _read_as(delimiter, encoding, decimals, text))
     yield SheetStarted(name)
     yield from encoder.encode(0, 0, rows)
     encoder.end()
-    yield SheetEnded(RawSheet(only_texts=True, widths=widths, is_open=is_open))
+    yield SheetEnded(RawSheet(is_text_only=True, widths=widths, is_unterminated=is_unterminated))
 
 
-def _said(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:
-    known: Text | str = "–" if delimiter is None else DELIMITERS.get(delimiter, delimiter)
-    declared = _DECLARATION.match(text)
-    first = Text(pt=" (dito na linha sep=)", en=" (said by its line sep=)") if declared else ""
+def _read_as(delimiter: str | None, encoding: str, decimals: _Decimals, text: str) -> Text:
+    name: Text | str = "–" if delimiter is None else DELIMITERS.get(delimiter, delimiter)
+    is_declared = _DECLARATION.match(text)
+    source = Text(pt=" (pela linha sep=)", en=" (by its line sep=)") if is_declared else ""
     return Text(
-        pt="Lido como CSV: separador {delimiter}{first}, codificação {encoding}, {decimals}.",
-        en="Read as CSV: delimiter {delimiter}{first}, encoding {encoding}, {decimals}.",
-    ).format(delimiter=known, first=first, encoding=encoding, decimals=decimals.text())
+        pt="Lido como CSV: separador {delimiter}{source}, codificação {encoding}, {decimals}.",
+        en="Read as CSV: delimiter {delimiter}{source}, encoding {encoding}, {decimals}.",
+    ).format(delimiter=name, source=source, encoding=encoding, decimals=decimals.text())
 
 
-def _plain(cell: str) -> str:
-    """Return a cell's text without the form ="007", by which programs keep Excel's hands off."""
-    kept = _KEPT_AS_TEXT.fullmatch(cell) if cell.startswith('="') else None
-    return cell if kept is None else kept[1]
+def _unwrap(cell: str) -> str:
+    """Return a cell's text without ``="…"``, by which programs make Excel keep it as text."""
+    wrapped = _TEXT_FORMULA.fullmatch(cell) if cell.startswith('="') else None
+    return cell if wrapped is None else wrapped[1]
 
 
 def _refuse_nul(text: str) -> None:
-    place = text.find("\0")
-    if place >= 0:
+    index = text.find("\0")
+    if index >= 0:
         raise csv_unreadable(
-            1 + text.count("\n", 0, place),
+            1 + text.count("\n", 0, index),
             Text(pt="ela tem bytes nulos", en="it has NUL bytes"),
             Text(
-                pt="O arquivo não é um texto, ou a codificação é outra: declare-a com --encoding.",
-                en="The file is not text, or its encoding is another: declare it with --encoding.",
+                pt="O arquivo não é texto, ou a codificação é outra: declare-a com --encoding.",
+                en="The file is not text, or has another encoding: declare it with --encoding.",
             ),
         )
 
 
 def _split(text: str, form: CsvForm) -> tuple[list[list[str]], str | None]:
-    """Return the rows of a text and its delimiter, None where it has a single column."""
+    """Return the rows of a text and its delimiter, None for a single column."""
     declared = _DECLARATION.match(text)
     if declared:
         delimiter = form.delimiter or declared[1]
         return _rows(text[declared.end() :], delimiter, 2), delimiter
     if form.delimiter is not None:
         return _rows(text, form.delimiter), form.delimiter
-    delimiter = _told_delimiter(text)
+    delimiter = _detect_delimiter(text)
     return _rows(text, delimiter or _NO_DELIMITER), delimiter
 
 
@@ -271,43 +266,42 @@ def _rows(text: str, delimiter: str, first_line: int = 1) -> list[list[str]]:
         raise _row_refusal(first_line + reader.line_num - 1, str(error)) from error
 
 
-def _row_refusal(line: int, why: str) -> Exception:
-    if "field larger" in why:
+def _row_refusal(line: int, error: str) -> Exception:
+    if "field larger" in error:
         return text_too_long("csv", csv.field_size_limit())
     return csv_unreadable(
         line,
         Text(
-            pt="um texto entre aspas não se fecha, ou tem aspas que não estão dobradas",
+            pt="faltam as aspas finais de um texto, ou há aspas no texto que não estão dobradas",
             en="a quoted text is not closed, or has quotes in it that are not doubled",
         ),
         Text(
-            pt="Feche as aspas ou dobre as que são do texto, ou salve o CSV de novo pelo Excel.",
-            en="Close the quotes or double those of the text, or save the CSV again by Excel.",
+            pt="Feche as aspas ou dobre as do texto, ou salve o CSV de novo pelo Excel.",
+            en="Close the quotes or double those in the text, or save the CSV again in Excel.",
         ),
     )
 
 
-def _told_delimiter(text: str) -> str | None:
-    """Return the delimiter that the rows show; None where they have a single cell each.
+def _detect_delimiter(text: str) -> str | None:
+    """Return the delimiter of the rows, None if they have a single cell each.
 
-    It is the one by which the rows have the same number of cells, else the only one in the header.
-    Raises ``WorkbookRefused`` when several are as likely, or none is.
+    It is the one that gives all rows the same number of cells, or else the only one in the header.
+    Raises ``WorkbookRefused`` if several are as likely, or none is.
     """
     scores = {delimiter: _regularity(text, delimiter) for delimiter in DELIMITERS}
     likely = {delimiter: score for delimiter, score in scores.items() if score is not None}
     best = sorted(likely, key=lambda delimiter: likely[delimiter], reverse=True)
     if best and (len(best) == 1 or likely[best[0]] > likely[best[1]]):
         return best[0]
-    # With none in the first line it is one cell.
     header = next((line for line in text.splitlines() if line.strip()), "")
     in_header = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if not best and len(in_header) <= 1:
         return next(iter(in_header), None)
     raise csv_unclear(
         Text(
-            pt="Não dá para saber o separador das colunas: {why}.",
-            en="The delimiter of the columns cannot be determined: {why}.",
-        ).format(why=_why_unclear(best)),
+            pt="Não dá para saber o separador das colunas: {reason}.",
+            en="The delimiter of the columns cannot be determined: {reason}.",
+        ).format(reason=_unclear_reason(best)),
         Text(
             pt='Declare-o com --delimiter ";" (ou ",", "tab", "|"), ou salve o CSV de novo.',
             en='Declare it with --delimiter ";" (or ",", "tab", "|"), or save the CSV again.',
@@ -315,11 +309,11 @@ def _told_delimiter(text: str) -> str | None:
     )
 
 
-def _why_unclear(likely: Sequence[str]) -> Text:
+def _unclear_reason(likely: Sequence[str]) -> Text:
     if not likely:
         return Text(
-            pt="as linhas não têm o mesmo número de colunas com nenhum",
-            en="its rows have the same number of columns with none",
+            pt="com nenhum deles as linhas têm o mesmo número de colunas",
+            en="no delimiter gives its rows the same number of columns",
         )
     return Text(pt="{a} e {b} servem", en="{a} and {b} fit").format(
         a=DELIMITERS[likely[0]], b=DELIMITERS[likely[1]]
@@ -327,8 +321,11 @@ def _why_unclear(likely: Sequence[str]) -> Text:
 
 
 def _regularity(text: str, delimiter: str) -> tuple[bool, int] | None:
-    """Return how well a delimiter fits, None where it does not: whether all rows from the widest
-    on first seen have the same width, and how many rows above them have another."""
+    """Return a score of a delimiter, None if it does not fit.
+
+    The score is whether all rows from the first of the usual width on have that width, and the
+    negative number of rows above.
+    """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         widths = [len(row) for row in islice(rows, _SAMPLE_ROWS) if any(map(str.strip, row))]
@@ -339,6 +336,6 @@ def _regularity(text: str, delimiter: str) -> tuple[bool, int] | None:
         return None
     above = widths.index(usual)
     ragged = sum(width != usual for width in widths[above:])
-    if ragged * _MOST_RAGGED > len(widths) - above:
+    if ragged * _MAX_RAGGED_SHARE > len(widths) - above:
         return None
     return ragged == 0, -above

@@ -1,7 +1,7 @@
-"""Exact scan of a sheet's raw XML: walks every element and refuses what readers disagree on.
+"""Exact scan of a sheet's raw XML, which refuses cells that readers disagree on.
 
-It is right for every way of writing a sheet, and slow; the quick scan of
-``chunked_parsing.py`` knows the usual way.
+It visits every element and understands every notation, but is slow; the quick scan of
+``chunked_parsing.py`` is for the common notation.
 """
 
 import re
@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xlbridge.i18n import Text
 from xlbridge.workbook.address import CellPosition, cell_address, column_index, column_letters
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.refusals import cell_irregular, hostile, unreadable
+from xlbridge.workbook.read.refusals import cell_ambiguous, hostile, unreadable
 
 _CELL_REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})", re.ASCII)
 _LOWEST_DATE_NUMBER = -1e9
@@ -21,53 +21,53 @@ _ROW_NUMBER = re.compile(r"[0-9]{1,7}", re.ASCII)
 
 _VALUES: Mapping[str, re.Pattern[str]] = {
     "s": re.compile(r"\d{1,9}", re.ASCII),
-    # Infinity and what is no number are read as such, which the validation tells.
+    # Infinity and NaN are read as such; validation reports them.
     "n": re.compile(
         r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity|nan)",
         re.ASCII | re.IGNORECASE,
     ),
     "b": re.compile(r"[01]|true|false"),
 }
-"""The values of cells by their type; those of other types may be any text."""
+"""Valid values by the cell's type; those of other types may be any text."""
 
 _TRUE = frozenset({"1", "true", "on"})
-_MAY_REFER = frozenset({"str", "d", "e"})
-"""The types of cells in whose values the parser understands character references."""
+_WITH_REFERENCES = frozenset({"str", "d", "e"})
+"""Types of cells in whose values the parser understands character references."""
 
 _CHARACTER_SIZE = 2
-"""Most bytes of a character of a number, in any encoding that is read."""
+"""Maximum bytes of a number's character, in any supported encoding."""
 
 _CONTENT_ORDER = ("f", "v", "is")
 
-_BAD_PLACE = Text(
-    pt="o endereço dela se repete, volta atrás ou não é o da linha em que está",
-    en="its address is repeated, goes back, or is not that of its row",
+_BAD_ADDRESS = Text(
+    pt="o endereço dela se repete, está fora de ordem ou não é o da linha em que está",
+    en="its address is repeated, out of order, or not that of its row",
 )
 _BAD_CONTENT = Text(
     pt="ela tem mais de um valor, ou um valor fora do lugar",
     en="it has more than one value, or a value out of place",
 )
 _BAD_VALUE = Text(
-    pt="o valor dela não está escrito como o seu tipo pede",
-    en="its value is not written as its type demands",
+    pt="o valor dela não está escrito como o seu tipo exige",
+    en="its value is not written as its type requires",
 )
 
 
 @dataclass(slots=True)
 class SheetScan:
-    """A sheet's raw facts and its extent.
+    """Raw facts and extent of a sheet.
 
-    ``cells`` counts the cells, filled or not; ``last_row`` is Excel's number, ``last_column`` is
-    zero-based. ``in_order`` means that every address could be read, ``dates_parse`` that no number
-    is so far below zero that the parser panics where it is shown as a date.
+    ``cells`` counts the cells, empty ones included; ``last_row`` is Excel's number, ``last_column``
+    is zero-based. ``has_valid_addresses``: every address could be parsed; ``has_parsable_dates``:
+    no number is so negative that the parser panics if it has a date format.
     """
 
     raw: RawSheet = field(default_factory=RawSheet)
     cells: int = 0
     last_row: int = 0
     last_column: int = 0
-    in_order: bool = True
-    dates_parse: bool = True
+    has_valid_addresses: bool = True
+    has_parsable_dates: bool = True
 
 
 def scan_exactly(
@@ -76,32 +76,31 @@ def scan_exactly(
     sheet: str = "",
     struck: Collection[int] = (),
 ) -> SheetScan:
-    """Scan a sheet's part, given piece by piece.
+    """Scan a sheet's part.
 
-    ``scaling`` are the cell styles that show a number so many times, ``sheet`` is the name for
-    messages, ``struck`` are the indexes of shared texts that are struck through. Raises
-    ``WorkbookRefused`` when it is no well-formed XML, or has a cell that readers would take for
-    different values.
+    ``scaling`` are the factors of cell styles that display scaled numbers, ``sheet`` is the name
+    for messages, ``struck`` are the indexes of shared texts that are struck through. Raises
+    ``WorkbookRefused`` for malformed XML, or a cell that readers take for different values.
     """
     parser = expat.ParserCreate()
-    walk = _ElementHandler(parser, scaling, sheet, struck)
-    parser.StartElementHandler = walk.start
-    parser.EndElementHandler = walk.end
+    handler = _ElementHandler(parser, scaling, sheet, struck)
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
     parser.StartDoctypeDeclHandler = _refuse_document_type
-    parser.StartCdataSectionHandler = walk.interrupt
-    parser.CommentHandler = walk.interrupt
-    parser.ProcessingInstructionHandler = walk.interrupt
+    parser.StartCdataSectionHandler = handler.refuse_within_value
+    parser.CommentHandler = handler.refuse_within_value
+    parser.ProcessingInstructionHandler = handler.refuse_within_value
     try:
         for piece in blocks_before(pieces, b"<"):
             parser.Parse(piece, False)
         parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
         raise unreadable() from error
-    return walk.scan
+    return handler.scan
 
 
 def blocks_before(pieces: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
-    """Yield a part in blocks that end before a mark, so that none is cut in two."""
+    """Yield a part in blocks that end before ``mark``, so that no element is split."""
     pending: list[bytes] = []
     for piece in pieces:
         cut = piece.rfind(mark)
@@ -118,7 +117,7 @@ def _refuse_document_type(*_declaration: object) -> NoReturn:
 
 
 class _ElementHandler:
-    """Position of the parser, and what it has read of the present cell."""
+    """Handler of XML events, with the state of the current cell."""
 
     def __init__(
         self,
@@ -147,10 +146,10 @@ class _ElementHandler:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if self._in_value:
-            raise self._odd(_BAD_CONTENT)
+            raise self._ambiguous(_BAD_CONTENT)
         tag = name.rpartition(":")[2]
         if tag in {"sheetFormatPr", "col", "mergeCell"}:
-            self.scan.raw.layout.note(tag, attributes)
+            self.scan.raw.layout.add_element(tag, attributes)
         elif tag == "sheetData":
             self._tables += 1
             self._in_table = True
@@ -163,29 +162,29 @@ class _ElementHandler:
         match tag:
             case "row":
                 number = attributes.get("r")
-                known = number is not None and _ROW_NUMBER.fullmatch(number)
-                self.scan.in_order &= number is None or bool(known)
-                before = self._row
-                self._row, self._column = int(number) if number and known else before + 1, -1
-                if self._row <= before:
-                    raise self._odd(_BAD_PLACE)
-                self.scan.raw.layout.note("row", {**attributes, "r": str(self._row)})
+                is_valid = number is not None and _ROW_NUMBER.fullmatch(number)
+                self.scan.has_valid_addresses &= number is None or bool(is_valid)
+                previous = self._row
+                self._row, self._column = int(number) if number and is_valid else previous + 1, -1
+                if self._row <= previous:
+                    raise self._ambiguous(_BAD_ADDRESS)
+                self.scan.raw.layout.add_element("row", {**attributes, "r": str(self._row)})
             case "c":
-                self._begin_cell(attributes)
+                self._start_cell(attributes)
             case "f" | "v" | "is" if self._cell is not None:
-                # Each comes once: a formula, then a value or a text of the cell's own.
-                place = _CONTENT_ORDER.index(tag)
-                if any(_CONTENT_ORDER.index(before) >= place for before in self._content):
-                    raise self._odd(_BAD_CONTENT)
+                # Each comes once: a formula, then a value or an inline text.
+                order = _CONTENT_ORDER.index(tag)
+                if any(_CONTENT_ORDER.index(previous) >= order for previous in self._content):
+                    raise self._ambiguous(_BAD_CONTENT)
                 self._content.append(tag)
                 if tag == "f":
-                    self.scan.raw.layout.note_formula(self._row, self._column)
+                    self.scan.raw.layout.add_formula(self._row, self._column)
                     self._formula = []
                     self._parser.CharacterDataHandler = self._formula.append
                 elif tag == "v":
                     self._in_value = True
                     self._value, self._value_at, self._has_reference = [], 0, False
-                    self._parser.CharacterDataHandler = self._take
+                    self._parser.CharacterDataHandler = self._add_text
             case "r":
                 self._runs += 1
             case "strike" if attributes.get("val", "1") in _TRUE:
@@ -196,72 +195,70 @@ class _ElementHandler:
             case "v" if self._in_value:
                 parts = self._value or ()
                 self._parser.CharacterDataHandler, self._in_value = None, False
-                # A reference in it, such as &#51;, comes as a part of its own.
+                # A character reference, such as &#51;, is a separate part.
                 length = self._parser.CurrentByteIndex - self._value_at
                 is_reference = len("".join(parts)) == 1 and length > _CHARACTER_SIZE
                 self._has_reference = is_reference or len(parts) > 1
             case "f" if self._cell is not None:
                 self._parser.CharacterDataHandler = None
                 letters = column_letters(self._column)
-                self.scan.raw.layout.note_sum(self._row, letters, "".join(self._formula))
+                self.scan.raw.layout.add_sum(self._row, letters, "".join(self._formula))
             case "c" if self._cell is not None:
-                self._note((self._row, self._column), self._cell)
+                self._end_cell((self._row, self._column), self._cell)
                 self._cell = None
             case "sheetData":
                 self._in_table = False
 
-    def _take(self, text: str) -> None:
-        """Take a part of a value."""
+    def _add_text(self, text: str) -> None:
         if self._value is not None:
             self._value_at = self._parser.CurrentByteIndex
             self._value.append(text)
 
-    def interrupt(self, *_comment: str) -> None:
-        """Refuse what stands within a value, as no program writes it: the parser would read a part
-        of the value as the whole."""
+    def refuse_within_value(self, *_event: str) -> None:
+        """Refuse markup within a value: the parser would read a part of the value as the whole."""
         if self._in_value:
-            raise self._odd(_BAD_VALUE)
+            raise self._ambiguous(_BAD_VALUE)
 
-    def _odd(self, why: Text) -> Exception:
-        return cell_irregular(self._sheet, cell_address(self._row, max(self._column, 0)), why)
+    def _ambiguous(self, reason: Text) -> Exception:
+        return cell_ambiguous(self._sheet, cell_address(self._row, max(self._column, 0)), reason)
 
-    def _begin_cell(self, attributes: Mapping[str, str]) -> None:
+    def _start_cell(self, attributes: Mapping[str, str]) -> None:
         self._cell, self._content, self._value = attributes, [], None
         self._runs = self._struck_runs = 0
         self.scan.cells += 1
-        before = self._column
+        previous = self._column
         reference = attributes.get("r")
         match = None if reference is None else _CELL_REFERENCE.fullmatch(reference)
-        self._column = column_index(match[1].upper()) if match else before + 1
-        self.scan.in_order &= match is not None or reference is None
-        if self._column <= before or (match and int(match[2]) != self._row):
-            raise self._odd(_BAD_PLACE)
+        self._column = column_index(match[1].upper()) if match else previous + 1
+        self.scan.has_valid_addresses &= match is not None or reference is None
+        if self._column <= previous or (match and int(match[2]) != self._row):
+            raise self._ambiguous(_BAD_ADDRESS)
         self.scan.last_row = max(self.scan.last_row, self._row)
         self.scan.last_column = max(self.scan.last_column, self._column)
 
-    def _note(self, place: CellPosition, cell: Mapping[str, str]) -> None:
+    def _end_cell(self, position: CellPosition, cell: Mapping[str, str]) -> None:
         kind = cell.get("t", "n")
         value = None if self._value is None else "".join(self._value)
         self._check_value(kind, value)
         if kind == "n" and value is not None and value.startswith("-"):
-            self.scan.dates_parse &= float(value) > _LOWEST_DATE_NUMBER
+            self.scan.has_parsable_dates &= float(value) > _LOWEST_DATE_NUMBER
         if kind == "e" and value:
-            self.scan.raw.errors[place] = value
+            self.scan.raw.errors[position] = value
         is_struck = self._runs > 0 and self._runs == self._struck_runs
         if is_struck or (self._struck and kind == "s" and value and int(value) in self._struck):
-            self.scan.raw.struck_texts.add(place)
+            self.scan.raw.struck_texts.add(position)
         if "f" in self._content and (value is None or (value == "" and kind != "str")):
-            self.scan.raw.unvalued.add(place)
+            self.scan.raw.without_result.add(position)
         style = cell.get("s", "")
         if style.isdecimal() and int(style) in self._scaling:
-            self.scan.raw.scaled[place] = self._scaling[int(style)]
+            self.scan.raw.scaled[position] = self._scaling[int(style)]
 
     def _check_value(self, kind: str, value: str | None) -> None:
         if ("is" if kind != "inlineStr" else "v") in self._content:
-            raise self._odd(_BAD_CONTENT)
+            raise self._ambiguous(_BAD_CONTENT)
         if not value:
             return
-        form = _VALUES.get(kind)
-        referred = kind not in _MAY_REFER and self._has_reference
-        if referred or (form is not None and not form.fullmatch(value)):
-            raise self._odd(_BAD_VALUE)
+        pattern = _VALUES.get(kind)
+        misread = kind not in _WITH_REFERENCES and self._has_reference
+        if misread or (pattern is not None and not pattern.fullmatch(value)):
+            raise self._ambiguous(_BAD_VALUE)

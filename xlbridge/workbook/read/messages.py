@@ -1,8 +1,7 @@
-"""Messages from the parser process to its parent, plain data only, and what they make up.
+"""Messages from the parser process to its parent, and the workbook assembled from them.
 
-A message is a line with its type and length, and its fields as MessagePack. They are decoded by the
-declared types alone: the parent runs nothing that a parser process, were it ever taken over by a
-file, could send.
+A message is a line with its type and length, then its fields as MessagePack. Only plain data of
+the declared types is decoded: a compromised parser process cannot make its parent run anything.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +15,9 @@ from xlbridge.workbook.read.cells import CellColumn, RawSheet, SheetCells
 
 @dataclass(frozen=True, slots=True)
 class WorkbookStarted:
-    """The first that is known of a workbook: its template's fingerprint, its hidden sheets.
+    """Start of a workbook: its template's fingerprint and its hidden sheets.
 
-    ``read_as`` says how a file was read that does not say it itself, as a .csv.
+    ``read_as`` describes how a .csv file was read.
     """
 
     fingerprint: str | None
@@ -28,16 +27,16 @@ class WorkbookStarted:
 
 @dataclass(frozen=True, slots=True)
 class SheetStarted:
-    """A sheet; its rows follow. One of the same name as the last takes its place."""
+    """Start of a sheet; one of the same name as the previous sheet replaces it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """The next rows of the sheet that was begun last, column by column.
+    """Next rows of the current sheet, column by column; other cells are empty.
 
-    ``top`` and ``left`` are the zero-based places of the first cell. What is not told is empty.
+    ``top`` and ``left`` are the zero-based row and column of the first cell.
     """
 
     top: int
@@ -47,7 +46,7 @@ class RowsRead:
 
 @dataclass(frozen=True, slots=True)
 class SheetEnded:
-    """The end of the sheet that was begun last, and what its values do not show."""
+    """End of the current sheet, with the facts that its values do not show."""
 
     raw: RawSheet
 
@@ -58,7 +57,7 @@ ParserMessage = WorkbookStarted | SheetStarted | RowsRead | SheetEnded
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """The error that ended the messages; ``code`` is that of a refusal, None of a wrong request."""
+    """Error that ended the messages; ``code`` is that of a refusal, None for a ``UsageError``."""
 
     code: str | None
     texts: Sequence[Text]
@@ -66,7 +65,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The end of all messages."""
+    """End of all messages."""
 
 
 _TYPES = {
@@ -77,12 +76,12 @@ _MAX_LINE_LENGTH = 64
 
 
 class BrokenStream(Exception):
-    """The messages end before they are complete, or make no sense."""
+    """Incomplete or invalid messages."""
 
 
 def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
-    """Write all messages, then the end; an ``XlbridgeError`` among them is a message too."""
-    # Here, not above: most files are small, and read without messages.
+    """Write all messages, then the end or the ``XlbridgeError`` that stopped them."""
+    # Imported here: most files are small, and read without messages.
     from msgspec import msgpack
 
     def send(message: ParserMessage | _Failed | _Ended) -> None:
@@ -102,9 +101,9 @@ def send_messages(stream: BinaryIO, messages: Iterator[ParserMessage]) -> None:
 
 
 def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
-    """Yield the messages that ``send_messages`` wrote at the other end.
+    """Yield the messages of ``send_messages``.
 
-    Raises the ``XlbridgeError`` that was met there, ``BrokenStream`` when the end is missing.
+    Raises the sender's ``XlbridgeError``, or ``BrokenStream`` if the end is missing.
     """
     from msgspec import DecodeError, msgpack
 
@@ -128,10 +127,10 @@ def receive_messages(stream: BinaryIO) -> Iterator[ParserMessage]:
 
 @dataclass(frozen=True, slots=True)
 class WorkbookCells:
-    """The sheets that were read, in the workbook's order.
+    """Sheets of a workbook, in its order.
 
-    ``fingerprint`` is that of the template it was made from, None where there is none; ``hidden``
-    are the names of hidden sheets; ``read_as`` says how a .csv file was read.
+    ``fingerprint`` is that of its template, None if it has none; ``hidden`` are the names of
+    hidden sheets; ``read_as`` describes how a .csv file was read.
     """
 
     fingerprint: str | None
@@ -141,15 +140,15 @@ class WorkbookCells:
 
 
 WorkbookSource = Callable[[], WorkbookCells]
-"""Waits for a workbook that is being read, and returns it or raises what stood in the way."""
+"""Waits for a workbook that is being read, and returns it or raises its error."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingWorkbook:
-    """A ``WorkbookSource`` that tells whether there is still something to wait for."""
+    """``WorkbookSource`` that shows whether it is ready."""
 
     source: WorkbookSource
-    is_here: Callable[[], bool]
+    is_ready: Callable[[], bool]
 
     def __call__(self) -> WorkbookCells:
         """Wait for the workbook."""
@@ -157,36 +156,33 @@ class PendingWorkbook:
 
 
 OnRows = Callable[[int], None]
-"""Told how many rows of a sheet are read, as they come; what it raises ends the reading."""
+"""Receives the number of rows of a sheet read so far; an exception ends the reading."""
 
 
 def assemble_workbook(
     messages: Iterable[ParserMessage], on_rows: OnRows = lambda _: None
 ) -> WorkbookCells:
-    """Put a workbook together; raises whatever reading the messages raises."""
-    begun = WorkbookStarted(None, ())
+    """Assemble a workbook; raises what iterating over the messages raises."""
+    header = WorkbookStarted(None, ())
     sheets: list[SheetCells] = []
     name, columns = "", dict[int, CellColumn]()
     for message in messages:
         match message:
             case WorkbookStarted():
-                begun = message
+                header = message
             case SheetStarted():
                 name, columns = message.name, {}
             case RowsRead():
-                for place, more in enumerate(message.columns, message.left):
-                    column = columns.setdefault(place, CellColumn())
-                    column.lengthen(message.top)
-                    column.extend(more)
-                on_rows(message.top + max((len(it.kinds) for it in message.columns), default=0))
+                for index, cells in enumerate(message.columns, message.left):
+                    column = columns.setdefault(index, CellColumn())
+                    column.pad_to(message.top)
+                    column.extend(cells)
+                on_rows(message.top + max((len(c.kinds) for c in message.columns), default=0))
             case SheetEnded():
                 height = max((len(column.kinds) for column in columns.values()), default=0)
-                first = min(columns, default=0)
-                whole = [
-                    columns.get(place, CellColumn())
-                    for place in range(first, max(columns, default=-1) + 1)
-                ]
-                for column in whole:
-                    column.lengthen(height)
-                sheets.append(SheetCells(name, first, whole, message.raw))
-    return WorkbookCells(begun.fingerprint, sheets, begun.hidden, begun.read_as)
+                first, last = min(columns, default=0), max(columns, default=-1)
+                adjacent = [columns.get(index, CellColumn()) for index in range(first, last + 1)]
+                for column in adjacent:
+                    column.pad_to(height)
+                sheets.append(SheetCells(name, first, adjacent, message.raw))
+    return WorkbookCells(header.fingerprint, sheets, header.hidden, header.read_as)

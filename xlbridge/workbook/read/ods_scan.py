@@ -1,8 +1,7 @@
-"""Scan of an .ods workbook's XML for what the parser does not tell (OpenDocument 1.3, Part 3).
+"""Scan of an .ods workbook's XML for facts that the parser does not return.
 
-Its styles give number formats as Excel writes them, and struck fonts.
-
-Runs only where memory and time are limited.
+Number formats are converted into Excel's notation. Runs only with limited memory and time. Source:
+OpenDocument 1.3, Part 3.
 """
 
 import re
@@ -13,9 +12,9 @@ from io import BytesIO
 from xml.parsers import expat
 
 from xlbridge.workbook.address import MAX_ROWS, column_letters
-from xlbridge.workbook.formats.number_formats import scaling_styles, telling_formats
+from xlbridge.workbook.formats.number_formats import scaling_styles, significant_formats
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.package import parsed_part
+from xlbridge.workbook.read.package import parse_part
 from xlbridge.workbook.read.refusals import cells_too_far_apart, unreadable
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
@@ -28,15 +27,15 @@ _LETTERS: Mapping[str, str] = {
     "number:minutes": "mm", "number:seconds": "ss", "number:text-content": "@",
     "number:day-of-week": "ddd", "number:am-pm": "AM/PM", "number:quarter": "mm",
 }  # fmt: skip
-_SPOKEN = frozenset({"number:text", "number:currency-symbol"})
-_MOST_DIGITS = 30
-_MOST_PARENTS = 16
+_LITERAL_ELEMENTS = frozenset({"number:text", "number:currency-symbol"})
+_MAX_DIGITS = 30
+_MAX_PARENTS = 16
 _VALUE = "value()"
 
 
 @dataclass(slots=True)
 class _CellStyle:
-    """Style of cells: the style that it completes, its format, whether its font is struck."""
+    """Style of cells: its parent, its number format, and whether its font is struck through."""
 
     parent: str = ""
     data: str = ""
@@ -45,90 +44,94 @@ class _CellStyle:
 
 @dataclass(slots=True)
 class _DataStyle:
-    """Number format: its code, and those that stand in for it under conditions."""
+    """Number format: its code, and pairs of a condition and the format that it applies."""
 
     code: str = ""
-    others: list[tuple[str, str]] = field(default_factory=list)
+    conditions: list[tuple[str, str]] = field(default_factory=list)
 
 
 class OdsStyles:
-    """Styles of a workbook, read element by element; a style's number is its place."""
+    """Styles of a workbook, read element by element; ids follow their order."""
 
     def __init__(self) -> None:
         self._cells: dict[str, _CellStyle] = {}
-        self._numbers: dict[str, int] = {}
+        self._ids: dict[str, int] = {}
         self._data: dict[str, _DataStyle] = {}
         self._cell: _CellStyle | None = None
-        self._open: _DataStyle | None = None
-        self._said: list[str] | None = None
+        self._data_style: _DataStyle | None = None
+        self._literal_parts: list[str] | None = None
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Note the beginning of an element outside the sheets."""
+        """Handle the start of an element outside the sheets."""
+        data_style = self._data_style
         if name in _DATA_STYLES:
-            self._open = self._data.setdefault(attributes.get("style:name", ""), _DataStyle())
-            self._open.code, self._open.others = "", []
-        elif self._open is not None:
-            if name in _SPOKEN:
-                self._said = []
+            data_style = self._data.setdefault(attributes.get("style:name", ""), _DataStyle())
+            data_style.code, data_style.conditions = "", []
+            self._data_style = data_style
+        elif data_style is not None:
+            if name in _LITERAL_ELEMENTS:
+                self._literal_parts = []
             elif name == "number:number":
-                self._open.code += _number_code(attributes)
+                data_style.code += _number_code(attributes)
             elif name in {"number:scientific-number", "number:fraction"}:
-                self._open.code += "0.00E+00" if name.endswith("number") else "# ?/?"
+                data_style.code += "0.00E+00" if name.endswith("number") else "# ?/?"
             elif name == "style:map":
                 condition = attributes.get("style:condition", "").replace(_VALUE, "")
-                self._open.others.append((condition, attributes.get("style:apply-style-name", "")))
+                replacement = attributes.get("style:apply-style-name", "")
+                data_style.conditions.append((condition, replacement))
             else:
-                self._open.code += _LETTERS.get(name, "")
+                data_style.code += _LETTERS.get(name, "")
         elif name == "style:style" and attributes.get("style:family") == "table-cell":
-            own = attributes.get("style:name", "")
-            self._cell = self._cells[own] = _CellStyle(
+            style_name = attributes.get("style:name", "")
+            self._cell = self._cells[style_name] = _CellStyle(
                 attributes.get("style:parent-style-name", ""),
                 attributes.get("style:data-style-name", ""),
             )
-            self._numbers.setdefault(own, len(self._numbers))
+            self._ids.setdefault(style_name, len(self._ids))
         elif name == "style:text-properties" and self._cell is not None:
             line = attributes.get("style:text-line-through-style", "none")
             kind = attributes.get("style:text-line-through-type", "none")
             self._cell.struck = line != "none" or kind != "none"
 
     def end(self, name: str) -> None:
-        """Note the end of an element outside the sheets."""
+        """Handle the end of an element outside the sheets."""
+        data_style, parts = self._data_style, self._literal_parts
         if name in _DATA_STYLES:
-            self._open = None
+            self._data_style = None
         elif name == "style:style":
             self._cell = None
-        elif name in _SPOKEN and self._open is not None and self._said is not None:
-            said = "".join(self._said)
-            is_sign = name == "number:currency-symbol"
-            self._open.code += f"[${said}]" if is_sign else _literal(said)
-            self._said = None
+        elif name in _LITERAL_ELEMENTS and data_style is not None and parts is not None:
+            text = "".join(parts)
+            is_currency = name == "number:currency-symbol"
+            data_style.code += f"[${text}]" if is_currency else _quote(text)
+            self._literal_parts = None
 
-    def take(self, text: str) -> None:
-        """Take the text of an element outside the sheets."""
-        if self._said is not None:
-            self._said.append(text)
+    def add_text(self, text: str) -> None:
+        """Handle text outside the sheets."""
+        if self._literal_parts is not None:
+            self._literal_parts.append(text)
 
-    def number(self, name: str) -> int:
-        """Return the number of a cell style, -1 where there is none of that name."""
-        return self._numbers.get(name, -1)
+    def style_id(self, name: str) -> int:
+        """Return the id of a cell style, -1 if there is none of that name."""
+        return self._ids.get(name, -1)
 
     def codes(self) -> Iterator[str]:
-        """Yield the format of each cell style, in the order of their numbers."""
-        for name in self._numbers:
-            found = next((style.data for style in self._line(name) if style.data), "")
+        """Yield the format of each cell style, in the order of their ids."""
+        for name in self._ids:
+            found = next((style.data for style in self._with_parents(name) if style.data), "")
             yield self._code(found) or "General"
 
     def struck(self) -> frozenset[int]:
-        """Return the numbers of the cell styles that are struck through."""
+        """Return the ids of the cell styles that are struck through."""
         return frozenset(
-            number
-            for name, number in self._numbers.items()
-            if any(style.struck for style in self._line(name))
+            style_id
+            for name, style_id in self._ids.items()
+            if any(style.struck for style in self._with_parents(name))
         )
 
-    def _line(self, name: str) -> Iterator[_CellStyle]:
-        """Yield a cell style and those that it completes."""
-        for _ in range(_MOST_PARENTS):
+    def _with_parents(self, name: str) -> Iterator[_CellStyle]:
+        """Yield a cell style and its parents."""
+        for _ in range(_MAX_PARENTS):
             style = self._cells.get(name)
             if style is None:
                 return
@@ -140,24 +143,26 @@ class OdsStyles:
         if style is None:
             return ""
         parts = [
-            f"[{on}]{self._data[other].code}" for on, other in style.others if other in self._data
+            f"[{condition}]{self._data[replacement].code}"
+            for condition, replacement in style.conditions
+            if replacement in self._data
         ]
         return ";".join([*parts, style.code])
 
 
-def _literal(text: str) -> str:
-    """Return a text within a format; the percent sign is one only outside quotes."""
+def _quote(text: str) -> str:
+    """Return a literal text of a format; percent signs count only outside quotes."""
     pieces = (piece and f'"{piece}"' for piece in text.replace('"', "").split("%"))
     return "%".join(pieces)
 
 
 def _digits(text: str | None) -> int:
     known = text is not None and text.isascii() and text.isdecimal()
-    return min(int(text or 0), _MOST_DIGITS) if known else 0
+    return min(int(text or 0), _MAX_DIGITS) if known else 0
 
 
 def _number_code(attributes: Mapping[str, str]) -> str:
-    """Return the digits of a format: 0 where nothing is said of decimals is General."""
+    """Return the digits of a format; ``0`` without a number of decimals is General."""
     least = _digits(attributes.get("number:min-integer-digits"))
     places = attributes.get("number:decimal-places")
     grouped = attributes.get("number:grouping") == "true"
@@ -180,20 +185,19 @@ _ERROR = re.compile(r"#[A-ZÀ-Ú/0-9_]+[!?]?|Err:\d+|#N/[AD]")
 _REFERENCE = re.compile(r"\[\.(\$?[A-Z]{1,3}\$?\d+)(?::\.(\$?[A-Z]{1,3}\$?\d+))?\]")
 _BOOLEANS = frozenset({"TRUE", "FALSE", "VERDADEIRO", "FALSO"})
 _CONSTANTS = frozenset({"of:=TRUE()", "of:=FALSE()"})
-"""Formulas that LibreOffice writes for booleans of workbooks that it did not make."""
+"""Formulas that LibreOffice writes for booleans of workbooks from other programs."""
 
 _PREFIX = re.compile(r"^\w+:=")
 
 
 class OdsScan:
-    """The XML of an .ods workbook that passed the gate."""
+    """Scan of an .ods workbook that passed the safety checks."""
 
-    def __init__(self, content: bytes, most_cells: int) -> None:
-        """Raise ``WorkbookRefused`` when a part is not well-formed, or the filled cells of a sheet
-        span more than ``most_cells``."""
+    def __init__(self, content: bytes, max_cells: int) -> None:
+        """Raise ``WorkbookRefused`` for malformed XML, or filled cells that span over ``max_cells``."""
         self._archive = zipfile.ZipFile(BytesIO(content))
         self.fingerprint = self._read_fingerprint()
-        handler = _ContentHandler(OdsStyles(), most_cells)
+        handler = _ContentHandler(OdsStyles(), max_cells)
         if _STYLES in self._archive.namelist():
             self._walk(_STYLES, handler)
         self._walk(_CONTENT, handler)
@@ -207,7 +211,7 @@ class OdsScan:
         parser = expat.ParserCreate()
         parser.StartElementHandler = handler.start
         parser.EndElementHandler = handler.end
-        parser.CharacterDataHandler = handler.take
+        parser.CharacterDataHandler = handler.add_text
         try:
             with self._archive.open(part) as content:
                 while piece := content.read(_CHUNK):
@@ -219,19 +223,19 @@ class OdsScan:
     def _read_fingerprint(self) -> str | None:
         if _META not in self._archive.namelist():
             return None
-        for element in parsed_part(self._archive.read(_META)).iter():
+        for element in parse_part(self._archive.read(_META)).iter():
             if TEMPLATE_PROPERTY in element.attrib.values():
                 return "".join(element.itertext()).strip() or None
         return None
 
 
 class _ContentHandler:
-    """Position of the parser in the sheets, and what is known of the present cell."""
+    """Handler of XML events, with the state of the current sheet and cell."""
 
-    def __init__(self, styles: OdsStyles, most_cells: int) -> None:
+    def __init__(self, styles: OdsStyles, max_cells: int) -> None:
         self.sheets: dict[str, RawSheet] = {}
         self._styles = styles
-        self._most_cells = most_cells
+        self._most_cells = max_cells
         self._width = 0
         self._scaling: Mapping[int, float] = {}
         self._raw: RawSheet | None = None
@@ -250,13 +254,13 @@ class _ContentHandler:
             return
         match name:
             case "table:table":
-                self._begin_table(attributes)
+                self._start_table(attributes)
             case _ if self._tables > 1:
                 pass
             case "table:table-column":
-                self._note_column(attributes)
+                self._add_column(attributes)
             case "table:table-row":
-                self._rows = _repeated(attributes, "table:number-rows-repeated")
+                self._rows = _count(attributes, "table:number-rows-repeated")
                 self._column = 0
                 if attributes.get("table:visibility") in _HIDDEN and self._raw is not None:
                     last = min(self._row + self._rows, MAX_ROWS + 1)
@@ -287,42 +291,42 @@ class _ContentHandler:
             case "table:table-row":
                 self._row += self._rows
 
-    def take(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if self._raw is None:
-            self._styles.take(text)
+            self._styles.add_text(text)
         elif self._paragraph:
             self._text.append(text)
 
-    def _begin_table(self, attributes: Mapping[str, str]) -> None:
+    def _start_table(self, attributes: Mapping[str, str]) -> None:
         self._tables += 1
         if self._tables > 1:
             return
-        formats = telling_formats(self._styles.codes())
+        formats = significant_formats(self._styles.codes())
         self._scaling = scaling_styles(formats)
         self._raw = RawSheet(formats=formats, struck=self._styles.struck())
         self._row, self._column, self._defaults, self._width = 1, 0, [], 0
         name = attributes.get("table:name", "")
         if name in self.sheets:
-            # Which of the two a name stands for differs from reader to reader.
+            # Readers differ in which of the two sheets the name refers to.
             raise unreadable()
         self.sheets[name] = self._raw
 
-    def _note_column(self, attributes: Mapping[str, str]) -> None:
-        last = self._column + _repeated(attributes, "table:number-columns-repeated") - 1
+    def _add_column(self, attributes: Mapping[str, str]) -> None:
+        last = self._column + _count(attributes, "table:number-columns-repeated") - 1
         if attributes.get("table:visibility") in _HIDDEN and self._raw is not None:
             self._raw.layout.hidden_columns.append((self._column, min(last, _MAX_COLUMNS - 1)))
         self._defaults.append((last, attributes.get("table:default-cell-style-name", "")))
         self._column = last + 1
 
     def _end_cell(self, cell: Mapping[str, str]) -> None:
-        columns = _repeated(cell, "table:number-columns-repeated")
+        columns = _count(cell, "table:number-columns-repeated")
         first, self._column = self._column, self._column + columns
-        wide = _repeated(cell, "table:number-columns-spanned")
-        high = _repeated(cell, "table:number-rows-spanned")
+        width = _count(cell, "table:number-columns-spanned")
+        height = _count(cell, "table:number-rows-spanned")
         if self._raw is None:
             return
-        if wide > 1 or high > 1:
-            corner = self._row + high - 1, first + wide - 1
+        if width > 1 or height > 1:
+            corner = self._row + height - 1, first + width - 1
             self._raw.layout.merged.append((self._row, first, *corner))
         text = "".join(self._text)
         if not (text or "office:value-type" in cell or "table:formula" in cell):
@@ -334,9 +338,9 @@ class _ContentHandler:
             raise cells_too_far_apart()
         for column in range(first, last_column):
             for row in range(self._row, last_row):
-                self._note(row, column, cell, text)
+                self._add_cell(row, column, cell, text)
 
-    def _note(self, row: int, column: int, cell: Mapping[str, str], text: str) -> None:
+    def _add_cell(self, row: int, column: int, cell: Mapping[str, str], text: str) -> None:
         raw = self._raw
         if raw is None:
             return
@@ -344,21 +348,21 @@ class _ContentHandler:
         if _is_error(cell, text):
             raw.errors[row, column] = text
         elif formula is not None and "office:value-type" not in cell:
-            raw.unvalued.add((row, column))
+            raw.without_result.add((row, column))
         if formula is not None and text in _BOOLEANS and cell.get("office:value") in {"0", "1"}:
             raw.booleans[row, column] = cell["office:value"] == "1"
         if formula is not None and formula not in _CONSTANTS:
-            raw.layout.note_formula(row, column)
-            raw.layout.note_sum(row, column_letters(column), _excel_formula(formula))
+            raw.layout.add_formula(row, column)
+            raw.layout.add_sum(row, column_letters(column), _excel_formula(formula))
         default = next((style for last, style in self._defaults if column <= last), "")
-        style = self._styles.number(cell.get("table:style-name") or default)
+        style = self._styles.style_id(cell.get("table:style-name") or default)
         if style in self._scaling:
             raw.scaled[row, column] = self._scaling[style]
         if style in raw.formats or style in raw.struck:
-            raw.note_style(row, column, style)
+            raw.add_style(row, column, style)
 
 
-def _repeated(attributes: Mapping[str, str], name: str) -> int:
+def _count(attributes: Mapping[str, str], name: str) -> int:
     text = attributes.get(name, "1")
     if not (text.isascii() and text.isdecimal()) or not int(text):
         return 1
@@ -372,7 +376,7 @@ def _is_error(cell: Mapping[str, str], text: str) -> bool:
 
 
 def _excel_formula(formula: str) -> str:
-    """Return a formula with its references as Excel writes them."""
+    """Return a formula in Excel's notation of references."""
 
     def reference(found: re.Match[str]) -> str:
         return found[1] if found[2] is None else f"{found[1]}:{found[2]}"

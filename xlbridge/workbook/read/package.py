@@ -1,6 +1,6 @@
 """Parts of an .xlsx package that describe the workbook: sheets, properties, styles.
 
-Runs only where memory and time are limited, or on parts that are known to be small.
+Runs only with limited memory and time, or on parts that are known to be small.
 """
 
 import io
@@ -27,8 +27,8 @@ _CUSTOM = "docprops/custom.xml"
 _STYLES = "xl/styles.xml"
 _SHARED_STRINGS = "xl/sharedstrings.xml"
 _CHUNK = 1 << 19
-"""Bytes of a piece: with the rest of the one before, no more than expat is given at once, which is
-a megabyte. It tells of a value that would be cut there in two parts."""
+"""Bytes of a piece: with the rest of the previous one less than a megabyte, as expat splits longer
+input, and values in it."""
 _LAST_ROW = re.compile(r":[A-Z]{1,3}(\d{1,7})$", re.ASCII)
 
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -39,7 +39,7 @@ class Package:
     """An .xlsx archive."""
 
     def __init__(self, archive: WorkbookArchive) -> None:
-        """Raise ``WorkbookRefused`` when the archive holds no .xlsx workbook."""
+        """Raise ``WorkbookRefused`` if the archive does not hold an .xlsx workbook."""
         self._archive = archive
         self._names = {name.lower(): name for name in archive.names}
         if _WORKBOOK not in self._names:
@@ -52,39 +52,39 @@ class Package:
         for element in self._sheet_elements():
             identity = element.get(_RELATION) or element.get(_STRICT_RELATION) or ""
             if element.get("name", "") in parts:
-                # Which of the two a name stands for differs from reader to reader.
+                # Readers differ in which of the two sheets the name refers to.
                 raise unreadable()
             parts[element.get("name", "")] = part_name(targets.get(identity, ""))
         self._sheet_parts = parts
 
     def fingerprint(self) -> str | None:
-        """Return the fingerprint of the template that the workbook was made from."""
+        """Return the fingerprint of the workbook's template."""
         return self._properties().get(TEMPLATE_PROPERTY)
 
-    def own_sheets(self) -> frozenset[str]:
-        """Return the names of the sheets that xlbridge added, as the marks of the workbook say.
+    def added_sheets(self) -> frozenset[str]:
+        """Return the names of the sheets that xlbridge added, by the marks of the workbook.
 
-        The lists are ours where they are hidden: an analyst may keep some under that name.
+        A visible sheet of lists is not one of them: an analyst may use its name.
         """
         properties = self._properties()
-        added = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
+        marked = (names for mark, names in SHEETS_OF_PROPERTY.items() if mark in properties)
         visible = (e.get("name") for e in self._sheet_elements() if not _is_hidden(e))
-        own: frozenset[str] = frozenset().union(*added, self._summary_sheets())
-        return own - {LISTS_SHEET}.intersection(visible)
+        added: frozenset[str] = frozenset().union(*marked, self._summary_sheets())
+        return added - {LISTS_SHEET}.intersection(visible)
 
     def hidden_sheets(self) -> list[str]:
         """Return the names of the hidden sheets, without those that xlbridge added."""
-        own = self.own_sheets()
+        added = self.added_sheets()
         names = (e.get("name", "") for e in self._sheet_elements() if _is_hidden(e))
-        return [name for name in names if name not in own]
+        return [name for name in names if name not in added]
 
-    def counts_from_1904(self) -> bool:
-        """Tell whether days are counted from 1904 instead of 1900."""
+    def uses_1904_dates(self) -> bool:
+        """Return whether days are counted from 1904 instead of 1900."""
         properties = (e for e in self._parsed(_WORKBOOK).iter() if e.tag.endswith("}workbookPr"))
         return any(e.get("date1904") in {"1", "true", "on"} for e in properties)
 
     def number_formats(self) -> dict[int, str]:
-        """Return the number formats of the cell styles that show more than a number's digits."""
+        """Return the significant number formats by cell style."""
         return style_number_formats(self._parsed(_STYLES))
 
     def struck_styles(self) -> frozenset[int]:
@@ -100,37 +100,36 @@ class Package:
         return {row for table in tables for row in _totals_rows(table)}
 
     def parser_parts(self) -> dict[str, bytes]:
-        """Return the parts that a parser needs beside a sheet and the shared texts, by name."""
+        """Return the parts that a parser needs besides a sheet and the shared texts, by name."""
         needed = (_RELATIONS, _WORKBOOK, _WORKBOOK_RELATIONS, _STYLES)
         return {self._names[name]: self._read(name) for name in needed if name in self._names}
 
     def size(self, part: str | None) -> int:
-        """Return the size of a part in bytes, 0 where there is none."""
+        """Return the size of a part in bytes, 0 if there is none."""
         return 0 if part is None else self._archive.size(part)
 
     @property
     def shared_part(self) -> str | None:
-        """The name of the part that holds the shared texts; None where there is none."""
+        """Name of the part of the shared texts, None if there is none."""
         return self._names.get(_SHARED_STRINGS)
 
     @property
     def sheets(self) -> list[str]:
-        """The names of all sheets, in the workbook's order."""
+        """Names of all sheets, in the workbook's order."""
         return list(self._sheet_parts)
 
     def sheet_part(self, sheet: str) -> str | None:
-        """Return the name of a sheet's part; None where there is no such part."""
+        """Return the name of a sheet's part, None if there is none."""
         return self._names.get(self._sheet_parts.get(sheet, ""))
 
     def sheet_pieces(self, sheet: str, size: int = _CHUNK) -> Iterator[bytes]:
-        """Yield a sheet's part, ``size`` bytes at once; nothing where there is no such part."""
+        """Yield a sheet's part in pieces of ``size`` bytes."""
         if (name := self.sheet_part(sheet)) is not None:
             yield from self._archive.pieces(name, size)
 
-    def shared_pieces(self) -> Iterator[bytes]:
-        """Yield the part of the shared texts piece by piece; nothing where there is none."""
-        if self.shared_part is not None:
-            yield from self._archive.pieces(self.shared_part)
+    def shared_texts(self) -> bytes:
+        """Return the part of the shared texts, empty if there is none."""
+        return self._read(_SHARED_STRINGS)
 
     def _sheet_elements(self) -> Iterator[ET.Element]:
         elements = self._parsed(_WORKBOOK).iter()
@@ -138,9 +137,9 @@ class Package:
 
     def _summary_sheets(self) -> Iterator[str]:
         for element in self._parsed(_WORKBOOK).iter():
-            place = element.get("localSheetId", "")
-            if element.get("name") == SUMMARY_NAME and place.isdecimal():
-                yield from self.sheets[int(place) : int(place) + 1]
+            index = element.get("localSheetId", "")
+            if element.get("name") == SUMMARY_NAME and index.isdecimal():
+                yield from self.sheets[int(index) : int(index) + 1]
 
     def _properties(self) -> Mapping[str, str]:
         return document_properties(self._read(_CUSTOM))
@@ -149,29 +148,29 @@ class Package:
         return self._archive.read(self._names[name]) if name in self._names else b""
 
     def _parsed(self, name: str) -> ET.Element:
-        return parsed_part(self._read(name))
+        return parse_part(self._read(name))
 
 
-def parsed_part(content: bytes) -> ET.Element:
-    """Return a part's tree, an empty one where there is none. Raise ``WorkbookRefused``."""
+def parse_part(content: bytes) -> ET.Element:
+    """Return a part's tree, an empty one for an empty part. Raises ``WorkbookRefused``."""
     try:
-        # The archive refuses definitions and bounds the size.
+        # The archive refuses document type definitions and limits the size.
         return ET.fromstring(content or b"<none/>")  # noqa: S314
     except ET.ParseError as error:
         raise damaged() from error
 
 
 def document_properties(content: bytes) -> Mapping[str, str]:
-    """Return the custom properties of a workbook that are filled, from their part."""
+    """Return the custom properties that have a value, from their part."""
     return {
         element.get("name", ""): text
-        for element in parsed_part(content)
+        for element in parse_part(content)
         if (text := "".join(element.itertext()).strip())
     }
 
 
-def packed(parts: Mapping[str, bytes]) -> io.BytesIO:
-    """Return an archive of parts, by name, that are not compressed."""
+def pack(parts: Mapping[str, bytes]) -> io.BytesIO:
+    """Return an uncompressed archive of parts, by name."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in parts.items():
@@ -185,7 +184,7 @@ def _is_hidden(sheet: ET.Element) -> bool:
 
 
 def part_name(target: str, folder: str = "xl") -> str:
-    """Return the part that a relation of a part in ``folder`` points to, in lower case."""
+    """Return the part, in lower case, that a relation of a part in ``folder`` points to."""
     if target.startswith("/"):
         return target.removeprefix("/").lower()
     if target.lower().startswith("xl/"):
@@ -194,7 +193,7 @@ def part_name(target: str, folder: str = "xl") -> str:
 
 
 def _totals_rows(table: ET.Element) -> range:
-    """Return the last rows of a table, which are its totals."""
+    """Return the totals rows of a table, which are its last rows."""
     last = _LAST_ROW.search(table.get("ref", ""))
     count = table.get("totalsRowCount", "0")
     if last is None or not count.isdecimal():

@@ -1,8 +1,8 @@
-"""Parser process: what to parse on standard input, messages about cells on standard output.
+"""Parser process: reads a task from standard input, writes cells to standard output.
 
-Usage: python -m xlbridge.workbook.read.parser_process. It takes a line, a JSON object of ``file``,
-``kind``, ``sheet``, ``limits`` and ``seconds``; none where there is nothing to do. Whatever a file
-does to this process, only it ends; its parent then refuses the file.
+Usage: python -m xlbridge.workbook.read.parser_process. The task is a line, a JSON object of
+``file``, ``kind``, ``sheet``, ``limits`` and ``seconds``; no line means no task. A malicious file
+can only kill this process; its parent then refuses the file.
 """
 
 import ctypes
@@ -24,14 +24,13 @@ _END_WITH_PARENT = 1
 
 
 _PIPE_SIZE = 1 << 20
-"""Bytes that go out without waiting for the parent, which may be busy importing."""
+"""Bytes written without waiting for the parent, which may be busy importing."""
 
 
 def main() -> None:
-    """Parse what standard input asks for, under limits that the system enforces."""
+    """Parse the file of the task, under limits that the system enforces."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == "linux":
-        # The process ends when its parent is gone, and the pipe holds much of what is sent.
         import fcntl
 
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
@@ -41,13 +40,13 @@ def main() -> None:
     line = sys.stdin.readline()
     if not line:
         return
-    asked = json.loads(line)
-    limits = WorkbookLimits(**asked["limits"] | {"csv": CsvForm(**asked["limits"]["csv"])})
-    _limit_resources(limits.memory, asked["seconds"])
-    # The collector would walk all cells again and again, and nothing here outlives the process.
+    task = json.loads(line)
+    limits = WorkbookLimits(**task["limits"] | {"csv": CsvForm(**task["limits"]["csv"])})
+    _limit_resources(limits.memory, task["seconds"])
+    # The collector would traverse all cells repeatedly, and the process is short-lived.
     gc.disable()
-    file, kind = Path(asked["file"]), asked["kind"] and FileKind(asked["kind"])
-    messages = parse_file(file.read_bytes(), kind, file.stem, asked["sheet"], limits)
+    file, kind = Path(task["file"]), task["kind"] and FileKind(task["kind"])
+    messages = parse_file(file.read_bytes(), kind, file.stem, task["sheet"], limits)
     send_messages(sys.stdout.buffer, messages)
 
 

@@ -1,6 +1,6 @@
-"""Start of the parser process: when a file is read, or ahead, with the command that will read it.
+"""Start of the parser process: when a file is read, or in advance, when a command starts.
 
-It takes the process as long to begin as a command to understand its arguments.
+The process takes as long to start as a command to parse its arguments.
 """
 
 import json
@@ -12,33 +12,33 @@ from pathlib import Path
 from xlbridge.errors import LocalFailure
 from xlbridge.processes import helper_command, helper_environment, report_start_errors
 
-READ_HERE = 256 * 2**10
-"""Bytes of a file, unpacked, up to which it may be read without such a process."""
+MAX_IN_PROCESS_SIZE = 256 * 2**10
+"""Maximum unpacked size, in bytes, of a file that may be read without a parser process."""
 
 _ALLOCATION = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "67108864",
     "MALLOC_TOP_PAD_": "16777216",
 }
-"""Memory of one chunk of rows is kept for the next: to fetch it anew took a tenth of the time."""
+"""Options of malloc that reuse the memory of a chunk of rows; allocating it anew cost 10 %."""
 
 _BUFFER = 1 << 20
-"""Bytes that are read at once: each reading waits for the lock of an interpreter that imports."""
+"""Bytes read at once: every read has to wait for the GIL while the interpreter imports."""
 
-_ahead: list["subprocess.Popen[bytes]"] = []
+_started: list["subprocess.Popen[bytes]"] = []
 
 
 def start_parser_ahead(arguments: Iterable[str]) -> None:
-    """Start the process where one of a command's arguments is a file that it will be needed for."""
+    """Start the process if exactly one of a command's arguments is a large file."""
     if sum(map(_is_large_file, arguments)) == 1:
         with suppress(LocalFailure):
-            _ahead.append(_start())
+            _started.append(_start())
 
 
 def parser_process(task: Mapping[str, object]) -> "subprocess.Popen[bytes]":
-    """Return the process, at work on a task. Raises ``LocalFailure`` when it does not start."""
-    process = _ahead.pop() if _ahead else _start()
-    # One that has ended cannot be told; what it did not send tells of that.
+    """Return a parser process working on a task. Raises ``LocalFailure`` if it does not start."""
+    process = _started.pop() if _started else _start()
+    # If the process has died, its incomplete messages show that.
     with suppress(BrokenPipeError), process.stdin as tasks:  # type: ignore[union-attr]
         tasks.write(json.dumps(task).encode() + b"\n")
     return process
@@ -46,7 +46,7 @@ def parser_process(task: Mapping[str, object]) -> "subprocess.Popen[bytes]":
 
 def _is_large_file(argument: str) -> bool:
     with suppress(OSError, ValueError):
-        return Path(argument).stat().st_size > READ_HERE
+        return Path(argument).stat().st_size > MAX_IN_PROCESS_SIZE
     return False
 
 

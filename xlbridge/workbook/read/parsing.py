@@ -1,6 +1,6 @@
-"""Parser of a file of any kind that is read, and which small files are safe to parse.
+"""Parser of workbooks of any kind, and a check for small files that are safe to parse.
 
-Runs only where memory and time are limited, or on files that are known to be safe.
+Runs only with limited memory and time, or on files that are known to be safe.
 """
 
 import struct
@@ -33,7 +33,7 @@ from xlbridge.workbook.read.chunked_parsing import (
     QuickScan,
     UnusualSheet,
     parse_in_chunks,
-    with_known_errors,
+    replace_unknown_errors,
 )
 from xlbridge.workbook.read.exact_scan import scan_exactly
 from xlbridge.workbook.read.messages import (
@@ -42,7 +42,7 @@ from xlbridge.workbook.read.messages import (
     SheetStarted,
     WorkbookStarted,
 )
-from xlbridge.workbook.read.package import Package, packed
+from xlbridge.workbook.read.package import Package, pack
 from xlbridge.workbook.read.refusals import (
     damaged,
     duration_too_long,
@@ -53,8 +53,8 @@ from xlbridge.workbook.read.sheet_encoder import Budget, SharedTexts, SheetEncod
 from xlbridge.workbook.signature import (
     INSTRUCTIONS_SHEET,
     LISTS_SHEET,
-    is_name_of_ours,
-    starts_like_ours,
+    is_generated_sheet,
+    is_reserved_name,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from xlbridge.workbook.read.xlsb_scan import XlsbScan
 
 _MAX_EXACT_SIZE = 1 << 16
-"""Size in bytes up to which the exact scan takes less time than to set up the quick one."""
+"""Size in bytes up to which the exact scan is faster than setting up the quick one."""
 
 _PANIC_MODULE = "pyo3_runtime"
 
@@ -71,25 +71,25 @@ _PANIC_MODULE = "pyo3_runtime"
 def parse_workbook(
     archive: WorkbookArchive, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
-    """Yield what the workbook holds: one sheet, or all visible ones that may hold data.
+    """Yield the content of a workbook: one sheet, or all visible ones that may hold data.
 
-    Raises ``UsageError`` when there is no such sheet, ``WorkbookRefused`` when the content cannot
-    be read or exceeds the limits.
+    Raises ``UsageError`` if there is no such sheet, ``WorkbookRefused`` if the content cannot be
+    read or exceeds the limits.
     """
     package = Package(archive)
     yield WorkbookStarted(package.fingerprint(), package.hidden_sheets())
     with refuse_on_failure():
-        outline = CalamineWorkbook.from_filelike(packed(package.parser_parts()))
+        outline = CalamineWorkbook.from_filelike(pack(package.parser_parts()))
         if len(outline.sheets_metadata) > limits.entries:
             raise too_many_sheets()
         parser = _WorkbookParser(archive, package, Budget(limits))
-        for name in _chosen_sheets(outline, package, sheet):
-            yield from parser.parse(name, may_be_ours=sheet is None)
+        for name in _sheets_to_read(outline, package, sheet):
+            yield from parser.parse(name, skip_generated=sheet is None)
     archive.unpack()
 
 
 class _WorkbookParser:
-    """Parser of the sheets of one workbook, each in chunks or else as a whole."""
+    """Parser of the sheets of one workbook, each in chunks if possible."""
 
     def __init__(self, archive: WorkbookArchive, package: Package, budget: Budget) -> None:
         self._archive = archive
@@ -99,10 +99,10 @@ class _WorkbookParser:
         self._formats = package.number_formats()
         self._scaling = scaling_styles(self._formats)
 
-    def parse(self, sheet: str, *, may_be_ours: bool) -> Iterator[ParserMessage]:
-        """Yield a sheet; nothing where it may be one that xlbridge adds, and begins like it."""
+    def parse(self, sheet: str, *, skip_generated: bool) -> Iterator[ParserMessage]:
+        """Yield a sheet; with ``skip_generated`` none that looks like one that xlbridge adds."""
         is_large = self._package.size(self._package.sheet_part(sheet)) > _MAX_EXACT_SIZE
-        if is_large and not (may_be_ours and is_name_of_ours(sheet)):
+        if is_large and not (skip_generated and is_reserved_name(sheet)):
             with suppress(UnusualSheet):
                 scan = QuickScan(self._scaling)
                 yield SheetStarted(sheet)
@@ -110,56 +110,56 @@ class _WorkbookParser:
                 yield from parse_in_chunks(self._package, sheet, scan, self._budget, texts)
                 yield SheetEnded(self._with_facts(scan.raw, sheet))
                 return
-        letters, rows = self._shared.letters_in(self._package.sheet_pieces(sheet))
-        if letters:
-            self._budget.check_letters(letters, rows)
+        length, rows = self._shared.text_length(self._package.sheet_pieces(sheet))
+        if length:
+            self._budget.check_text_length(length, rows)
         content = self._open_whole(sheet)
-        if not may_be_ours or not starts_like_ours_at(content):
-            yield from parse_sheet(content, partial(self._scanned, sheet), self._budget)
+        if not skip_generated or not _looks_generated(content):
+            yield from parse_sheet(content, partial(self._scan, sheet), self._budget)
 
-    def _scanned(self, sheet: str) -> RawSheet:
+    def _scan(self, sheet: str) -> RawSheet:
         pieces = self._package.sheet_pieces(sheet)
         scan = scan_exactly(pieces, self._scaling, sheet, self._shared.struck)
         return self._with_facts(scan.raw, sheet)
 
     def _with_facts(self, raw: RawSheet, sheet: str) -> RawSheet:
-        """Return the facts of a sheet with those that other parts tell."""
+        """Add the facts from other parts to those of a sheet."""
         package = self._package
-        raw.counts_from_1904 = package.counts_from_1904()
+        raw.uses_1904_dates = package.uses_1904_dates()
         raw.part, raw.formats = package.sheet_part(sheet) or "", dict(self._formats)
         raw.struck = package.struck_styles()
         raw.layout.totals_rows = package.totals_rows(sheet)
         return raw
 
     def _open_whole(self, sheet: str) -> CalamineSheet:
-        """Open a sheet; where the parser does not know an error in it, as ``#N/A``."""
+        """Open a sheet, with errors that the parser does not know as ``#N/A``."""
         try:
             return self._book.get_sheet_by_name(sheet)
         except CalamineError:
             package = self._package
             content = b"".join(package.sheet_pieces(sheet))
-            readable = with_known_errors(content)
+            readable = replace_unknown_errors(content)
             if readable == content:
                 raise
         parts = {**package.parser_parts(), package.sheet_part(sheet) or "": readable}
         if package.shared_part is not None:
-            parts[package.shared_part] = b"".join(package.shared_pieces())
-        return CalamineWorkbook.from_filelike(packed(parts)).get_sheet_by_name(sheet)
+            parts[package.shared_part] = package.shared_texts()
+        return CalamineWorkbook.from_filelike(pack(parts)).get_sheet_by_name(sheet)
 
     @cached_property
     def _shared(self) -> SharedTexts:
-        return SharedTexts.of(b"".join(self._package.shared_pieces()))
+        return SharedTexts.of(self._package.shared_texts())
 
     @cached_property
     def _book(self) -> CalamineWorkbook:
-        # The parser unpacks what it likes by itself.
+        # The parser itself unpacks without checks.
         self._archive.unpack()
         return CalamineWorkbook.from_filelike(BytesIO(self._archive.content))
 
 
 @contextmanager
 def refuse_on_failure() -> Iterator[None]:
-    """Let whatever the parser fails with become a ``WorkbookRefused``."""
+    """Convert failures of the parser into ``WorkbookRefused``."""
     try:
         yield
     except CalamineError as error:
@@ -167,33 +167,31 @@ def refuse_on_failure() -> Iterator[None]:
     except OverflowError as error:
         raise duration_too_long() from error
     except BaseException as error:
-        # The parser's panics are no ``Exception``, and their class has no name to import it by.
+        # The parser's panics do not derive from Exception, and their class cannot be imported.
         if type(error).__module__ == _PANIC_MODULE:
             raise unreadable() from error
         raise
 
 
-def starts_like_ours_at(content: CalamineSheet) -> bool:
-    """Return whether a sheet is named and begins like one that xlbridge adds."""
-    first_texts = (row[0] for row in islice(content.iter_rows(), 2) if row)
-    return starts_like_ours(content.name, first_texts)
+def _looks_generated(content: CalamineSheet) -> bool:
+    first_cells = (row[0] for row in islice(content.iter_rows(), 2) if row)
+    return is_generated_sheet(content.name, first_cells)
 
 
-def _chosen_sheets(book: CalamineWorkbook, package: Package, sheet: str | None) -> list[str]:
+def _sheets_to_read(book: CalamineWorkbook, package: Package, sheet: str | None) -> list[str]:
     worksheets = [s for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
     if sheet is None:
-        own = package.own_sheets()
+        added = package.added_sheets()
         return [
             s.name
             for s in worksheets
-            if s.visible == SheetVisibleEnum.Visible and s.name not in own
+            if s.visible == SheetVisibleEnum.Visible and s.name not in added
         ]
-    require_sheet(sheet, [s.name for s in worksheets])
+    _require_sheet(sheet, [s.name for s in worksheets])
     return [sheet]
 
 
-def require_sheet(sheet: str, names: Sequence[str]) -> None:
-    """Raise ``UsageError`` when a sheet is not among the names of the data sheets."""
+def _require_sheet(sheet: str, names: Sequence[str]) -> None:
     if sheet not in names:
         raise UsageError(
             Text(
@@ -204,9 +202,9 @@ def require_sheet(sheet: str, names: Sequence[str]) -> None:
 
 
 def parse_sheet(
-    content: CalamineSheet, scanned: Callable[[], RawSheet], budget: Budget
+    content: CalamineSheet, scan: Callable[[], RawSheet], budget: Budget
 ) -> Iterator[ParserMessage]:
-    """Yield a sheet and its rows; ``scanned`` returns the facts that its values do not show."""
+    """Yield a sheet and its rows; ``scan`` returns the facts that its values do not show."""
     encoder = SheetEncoder(content.name, budget)
     yield SheetStarted(content.name)
     left = 0
@@ -215,23 +213,23 @@ def parse_sheet(
         left = content.start[1]
         encoder.reserve(content.end[0], left, content.end[1])
         rows = content.iter_rows()
-    raw = scanned()
+    raw = scan()
     if raw.booleans:
-        rows = _with_values(rows, left, raw.booleans)
+        rows = _replace_values(rows, left, raw.booleans)
     yield from encoder.encode(0, left, rows)
     encoder.end()
     yield SheetEnded(raw)
 
 
-def _with_values(
-    rows: Iterator[list[Any]], left: int, replaced: Mapping[CellPosition, object]
+def _replace_values(
+    rows: Iterator[list[Any]], left: int, replacements: Mapping[CellPosition, object]
 ) -> Iterator[list[Any]]:
     by_row: defaultdict[int, list[tuple[int, object]]] = defaultdict(list)
-    for (row, column), value in replaced.items():
+    for (row, column), value in replacements.items():
         by_row[row].append((column - left, value))
     for number, values in enumerate(rows, start=1):
-        for place, value in by_row.get(number, ()):
-            values[place] = value
+        for index, value in by_row.get(number, ()):
+            values[index] = value
         yield values
 
 
@@ -240,10 +238,10 @@ _MAX_SAFE_TEXT = 64 * 2**20
 
 
 def is_safe_to_parse(archive: WorkbookArchive) -> bool:
-    """Tell whether every sheet's cells are in order and near one another, and all in them bounded.
+    """Return whether all sheets have valid, ordered, close cells of limited size.
 
-    ``archive`` is that of an .xlsx workbook, was unpacked, and is small. Raises ``WorkbookRefused``
-    when it is no workbook at all.
+    ``archive`` is that of a small .xlsx workbook, and was unpacked. Raises ``WorkbookRefused`` if
+    it is not a workbook.
     """
     package = Package(archive)
     try:
@@ -254,11 +252,10 @@ def is_safe_to_parse(archive: WorkbookArchive) -> bool:
 
 def _is_safe_sheet(package: Package, sheet: str) -> bool:
     scan = scan_exactly(package.sheet_pieces(sheet), {})
-    near = scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
     return (
-        scan.in_order
-        and scan.dates_parse
-        and near
+        scan.has_valid_addresses
+        and scan.has_parsable_dates
+        and scan.last_row * (scan.last_column + 1) <= _MAX_SAFE_CELLS
         and scan.cells * package.size(package.shared_part) <= _MAX_SAFE_TEXT
     )
 
@@ -266,8 +263,8 @@ def _is_safe_sheet(package: Package, sheet: str) -> bool:
 def open_scan(
     kind: FileKind, content: bytes, limits: WorkbookLimits
 ) -> "XlsScan | XlsbScan | OdsScan":
-    """Return the facts of a file that is no .xlsx, which its parser does not tell."""
-    # Each is imported late: most files are of none of these kinds.
+    """Return the scan of a file that is not an .xlsx, for facts that the parser does not return."""
+    # Imported here: most files are of other kinds.
     if kind is FileKind.XLS:
         from xlbridge.workbook.read.xls_scan import XlsScan
 
@@ -284,10 +281,10 @@ def open_scan(
 def parse_file(
     content: bytes, kind: FileKind | None, name: str, sheet: str | None, limits: WorkbookLimits
 ) -> Iterator[ParserMessage]:
-    """Yield what a file holds: one sheet, or all visible ones that may hold data.
+    """Yield the content of a file: one sheet, or all visible ones that may hold data.
 
-    ``kind`` is None for a zip archive, which tells its own; ``name`` is that of the file without
-    its extension. Raises as ``parse_workbook`` does.
+    ``kind`` is None for a zip archive, whose kind is detected; ``name`` is the file's name without
+    extension. Raises what ``parse_workbook`` raises.
     """
     if kind is FileKind.CSV:
         from xlbridge.workbook.read.csv_file import parse_csv
@@ -304,12 +301,12 @@ def parse_file(
 
 
 _DAMAGE = (OSError, ValueError, LookupError, EOFError, zlib.error, BadZipFile)
-"""Exceptions that reading a damaged file fails with."""
+"""Exceptions of reading a damaged file."""
 
 
 @contextmanager
 def refuse_damage() -> Iterator[None]:
-    """Let what reading a damaged file fails with become a ``WorkbookRefused``."""
+    """Convert exceptions of reading a damaged file into ``WorkbookRefused``."""
     try:
         yield
     except struct.error as error:
@@ -328,15 +325,15 @@ def _parse_other(
             raise too_many_sheets()
         names = [s.name for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
         if len(set(names)) != len(names):
-            # Which of the two a name stands for differs from reader to reader.
+            # Readers differ in which of the two sheets the name refers to.
             raise unreadable()
         hidden = [s.name for s in book.sheets_metadata if s.visible != SheetVisibleEnum.Visible]
-        own = {LISTS_SHEET} if INSTRUCTIONS_SHEET in names else set[str]()
-        yield WorkbookStarted(scan.fingerprint, [name for name in hidden if name not in own])
+        added = {LISTS_SHEET} if INSTRUCTIONS_SHEET in names else set[str]()
+        yield WorkbookStarted(scan.fingerprint, [name for name in hidden if name not in added])
         if sheet is not None:
-            require_sheet(sheet, names)
+            _require_sheet(sheet, names)
         budget = Budget(limits)
-        for one in [name for name in names if name not in hidden] if sheet is None else [sheet]:
-            rows = book.get_sheet_by_name(one)
-            if sheet is not None or not starts_like_ours_at(rows):
-                yield from parse_sheet(rows, partial(scan.sheet, one), budget)
+        for name in [name for name in names if name not in hidden] if sheet is None else [sheet]:
+            parsed = book.get_sheet_by_name(name)
+            if sheet is not None or not _looks_generated(parsed):
+                yield from parse_sheet(parsed, partial(scan.sheet, name), budget)

@@ -1,7 +1,7 @@
-"""Read a workbook: check the archive, then parse it where it can do no harm.
+"""Read a workbook: check the archive, then parse it in a sandboxed process.
 
-A small file that is known to be safe is parsed in this process, any other in a child process
-whose memory and time are limited (``parser_process.py``).
+Only a small file that is known to be safe is parsed in this process, any other in a child process
+with limited memory and time (``parser_process.py``).
 """
 
 import mmap
@@ -40,17 +40,17 @@ from xlbridge.workbook.read.messages import (
     assemble_workbook,
     receive_messages,
 )
-from xlbridge.workbook.read.parser_start import READ_HERE, parser_process
+from xlbridge.workbook.read.parser_start import MAX_IN_PROCESS_SIZE, parser_process
 from xlbridge.workbook.read.refusals import too_demanding
 
 if sys.platform != "win32":
     import resource
 
 MEMORY_LIMITS_ENFORCED = sys.platform == "linux"
-"""True where the system keeps a process within the memory that it was given."""
+"""True if the system enforces the memory limit of a process."""
 
 _WALL_TIME_FACTOR = 20
-"""Wall time of a parsing process, as a multiple of its processor time: others may be busy too."""
+"""Wall time of a parser process as a multiple of its processor time, for busy machines."""
 
 
 @contextmanager
@@ -62,11 +62,11 @@ def parse_in_child(
     size: int,
     on_rows: OnRows = lambda _: None,
 ) -> Iterator[PendingWorkbook]:
-    """Parse a file in a process of its own, which begins at once and ends with the block.
+    """Parse a file in a child process, which starts at once and ends with the block.
 
-    ``kind`` is None for a zip archive, which tells its own; ``size`` is that of the unpacked
-    content. What is yielded waits for the workbook; it raises what the parsing raised, or
-    ``WorkbookRefused`` when the process did not live to tell.
+    ``kind`` is None for a zip archive, whose kind the child detects; ``size`` is the size of the
+    unpacked content. Calling the yielded workbook waits for it, and raises what the parsing
+    raised, or ``WorkbookRefused`` if the process died.
     """
     seconds = limits.seconds_for(size)
     task = {
@@ -76,34 +76,36 @@ def parse_in_child(
         "limits": asdict(limits),
         "seconds": seconds,
     }
-    # A thread reads along, so that the process never waits for a full pipe.
+    # A thread reads the messages, so that the process never waits for a full pipe.
     with ThreadPoolExecutor(max_workers=1) as reader, parser_process(task) as process:
         watchdog = Timer(_WALL_TIME_FACTOR * seconds, process.kill)
         watchdog.daemon = True
         try:
             watchdog.start()
-            coming = reader.submit(_receive_workbook, process.stdout, on_rows)  # type: ignore[arg-type]
-            yield PendingWorkbook(partial(_result, coming, process), coming.done)
+            future = reader.submit(_receive_workbook, process.stdout, on_rows)  # type: ignore[arg-type]
+            yield PendingWorkbook(partial(_await_workbook, future, process), future.done)
         finally:
             process.kill()
             watchdog.cancel()
 
 
 def _receive_workbook(stream: BinaryIO, on_rows: OnRows) -> WorkbookCells:
-    # What ends before it has read anything of the file did not end by it.
+    # A process that ends before it is ready did not fail because of the file.
     if not wait_until_ready(stream):
         raise helper_not_started()
     try:
         return assemble_workbook(receive_messages(stream), on_rows)
-    except BrokenStream as broken:
-        raise too_demanding() from broken
+    except BrokenStream as error:
+        raise too_demanding() from error
 
 
-def _result(coming: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]") -> WorkbookCells:
+def _await_workbook(
+    future: "Future[WorkbookCells]", process: "subprocess.Popen[bytes]"
+) -> WorkbookCells:
     try:
-        return coming.result()
+        return future.result()
     except XlbridgeError as error:
-        # Ctrl-C reaches all processes of the terminal, and may end that one before it is told here.
+        # Ctrl-C reaches all processes of the terminal, and may end the child first.
         if process.wait() == -signal.SIGINT:
             raise KeyboardInterrupt from error
         raise
@@ -118,10 +120,9 @@ def read_workbook(
 ) -> WorkbookCells:
     """Read one sheet of a workbook, or all visible ones that may hold data.
 
-    ``trusted`` is the content of an archive, which is parsed in this process, whatever it is.
-    ``on_rows`` is told, from any thread, how far the reading of a large file is.
-    Raises ``UsageError`` when there is no such file or sheet, ``WorkbookRefused`` when the file is
-    no workbook that can be read safely.
+    ``trusted`` is the content of an archive to parse in this process. ``on_rows`` receives the
+    number of rows read so far of a large file, from any thread. Raises ``UsageError`` if there is
+    no such file or sheet, ``WorkbookRefused`` if the file cannot be read safely.
     """
     if trusted is not None:
         from xlbridge.workbook.read.parsing import parse_file
@@ -138,54 +139,55 @@ def start_reading(
     sheet: str | None = None,
     on_rows: OnRows = lambda _: None,
 ) -> Iterator[PendingWorkbook]:
-    """Begin to read a workbook, and go on while the block does something else.
+    """Start reading a workbook while the block does something else.
 
-    What is yielded waits for the workbook. Both raise as ``read_workbook`` does. Only a small file
-    that is known to be harmless is parsed in this process, any other in one of its own.
+    Calling the yielded workbook waits for it. Both raise what ``read_workbook`` raises.
     """
-    kind, size, harmless = _looked_at(path, limits)
-    if kind is not None and harmless is not None:
+    kind, size, safe_content = _inspect(path, limits)
+    if kind is not None and safe_content is not None:
         from xlbridge.workbook.read.parsing import parse_file
 
         yield PendingWorkbook(
-            lambda: assemble_workbook(parse_file(harmless, kind, path.stem, sheet, limits)),
-            is_here=lambda: True,
+            lambda: assemble_workbook(parse_file(safe_content, kind, path.stem, sheet, limits)),
+            is_ready=lambda: True,
         )
         return
     with parse_in_child(path, kind, sheet, limits, size, on_rows) as workbook:
         yield workbook
 
 
-def _looked_at(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int, bytes | None]:
-    """Return the kind of a file, None where an archive is still to tell; the size of its unpacked
-    content; and its content where that may be parsed here: any other is for the process alone."""
+def _inspect(path: Path, limits: WorkbookLimits) -> tuple[FileKind | None, int, bytes | None]:
+    """Return a file's kind, the size of its unpacked content, and the content if it is safe.
+
+    The kind is None for an archive that only the child process may inspect.
+    """
     content = file_content(path, limits)
     if not is_zip(content):
         kind = kind_of_plain_file(path, content)
-        is_harmless = kind is FileKind.CSV and len(content) <= READ_HERE
-        return kind, len(content), content if is_harmless else None
-    gate = WorkbookArchive(content, limits)
-    if gate.declared_size <= READ_HERE:
-        gate.unpack()
-        kind = kind_of_archive(gate)
-        # Nothing waits for these where a process beside this one parses.
+        is_safe = kind is FileKind.CSV and len(content) <= MAX_IN_PROCESS_SIZE
+        return kind, len(content), content if is_safe else None
+    archive = WorkbookArchive(content, limits)
+    if archive.declared_size <= MAX_IN_PROCESS_SIZE:
+        archive.unpack()
+        kind = kind_of_archive(archive)
+        # Imported here: not needed if a child process parses.
         from xlbridge.workbook.read.parsing import is_safe_to_parse
 
-        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(gate):
-            return kind, gate.declared_size, content
+        if kind in {FileKind.XLSX, FileKind.XLSM} and is_safe_to_parse(archive):
+            return kind, archive.declared_size, content
     if not MEMORY_LIMITS_ENFORCED:
-        gate.unpack()
-    return None, gate.declared_size, None
+        archive.unpack()
+    return None, archive.declared_size, None
 
 
 _MEMORY_SHARE = 0.75
-"""This process gets less memory than the parser's own, so that nothing passes here only."""
+"""Share of the parser process's memory that this process gets, so that it refuses no less."""
 
 
 def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> WorkbookCells:
-    """Read a workbook as ``read_workbook`` does, under the same limits of memory and time.
+    """Read a workbook in this process, which may die of it, under limits of memory and time.
 
-    The process may end over it; where memory cannot be limited, another one reads. Raises what
+    If memory cannot be limited, or parsing fails, a child process reads it. Raises what
     ``read_workbook`` raises.
     """
     if not MEMORY_LIMITS_ENFORCED:
@@ -193,7 +195,7 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
     content = file_content(path, limits)
     if not is_zip(content):
         return read_workbook(path, limits, sheet)
-    gate = WorkbookArchive(content, limits)
+    archive = WorkbookArchive(content, limits)
     pages = Path("/proc/self/statm").read_text("ascii").split()[0]
     memory = (int(pages) * mmap.PAGESIZE) + int(_MEMORY_SHARE * limits.memory)
     try:
@@ -202,39 +204,39 @@ def read_in_process(path: Path, limits: WorkbookLimits, sheet: str | None) -> Wo
             _resource_limit(resource.RLIMIT_AS, memory),
             _resource_limit(
                 resource.RLIMIT_CPU,
-                int(used.ru_utime + used.ru_stime) + limits.seconds_for(gate.declared_size),
+                int(used.ru_utime + used.ru_stime) + limits.seconds_for(archive.declared_size),
             ),
         ):
-            return read_workbook(path, limits, sheet, trusted=gate.content)
+            return read_workbook(path, limits, sheet, trusted=archive.content)
     except XlbridgeError:
         raise
-    except BaseException:  # the parser's panics are no ``Exception``
+    except BaseException:  # the parser's panics do not derive from Exception
         return read_workbook(path, limits, sheet)
 
 
 @contextmanager
-def _resource_limit(what: int, most: int) -> Iterator[None]:
-    before, hard = resource.getrlimit(what)
-    resource.setrlimit(what, (most, hard))
+def _resource_limit(kind: int, limit: int) -> Iterator[None]:
+    before, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (limit, hard))
     try:
         yield
     finally:
-        resource.setrlimit(what, (before, hard))
+        resource.setrlimit(kind, (before, hard))
 
 
 @contextmanager
 def prefetch_workbook(
     path: Path, limits: WorkbookLimits, sheet: str | None
 ) -> Iterator[PendingWorkbook | None]:
-    """Begin to read a workbook ahead of its turn; None where it is refused at once.
+    """Start reading a workbook in advance; yields None if it is refused at once.
 
-    Reading it again in its turn raises the reason.
+    Reading it again raises the reason.
     """
     with ExitStack() as stack:
-        source: PendingWorkbook | None = None
+        workbook: PendingWorkbook | None = None
         with suppress(XlbridgeError):
-            source = stack.enter_context(start_reading(path, limits, sheet))
-        yield source
+            workbook = stack.enter_context(start_reading(path, limits, sheet))
+        yield workbook
 
 
 _CHUNK = 1 << 20
@@ -245,10 +247,9 @@ _STYLE_ATTRIBUTE = re.compile(rb"""\ss=["'](\d+)["']""")
 def cell_number_formats(
     path: Path, raw: RawSheet, formats: Mapping[int, str], columns: Collection[int]
 ) -> dict[CellPosition, str]:
-    """Return the formats of the cells in some columns of a sheet.
+    """Return the number formats of cells in the given zero-based columns of a sheet.
 
-    ``raw`` are the sheet's facts, ``formats`` are those that are looked for, by the style that has
-    them, ``columns`` are zero-based. Cells without an address are skipped.
+    ``formats`` are the formats to find, by style. Cells without an address are skipped.
     """
     if not formats or not columns:
         return {}
@@ -266,7 +267,7 @@ def cell_number_formats(
     exact = re.compile(rb"""<(?:\w+:)?c\s([^<>]*?\br=["'](%s)(\d{1,7})["'][^<>]*)>""" % letters)
     found = {}
     for block in _part_blocks(path, raw.part):
-        cells = quick.findall(block) if _is_usual_markup(block) else _styled_cells(exact, block)
+        cells = quick.findall(block) if _is_common_markup(block) else _styled_cells(exact, block)
         for column, row, style in cells:
             code = formats.get(int(style))
             if code is not None:
@@ -274,15 +275,15 @@ def cell_number_formats(
     return found
 
 
-def _is_usual_markup(block: bytes) -> bool:
-    """Return whether each cell begins with its address, in double quotes, without a prefix."""
+def _is_common_markup(block: bytes) -> bool:
+    """Return whether each cell starts with its address, in double quotes, without a prefix."""
     return (
         block.count(b"<c ") == block.count(b'<c r="') and b":c " not in block and b"='" not in block
     )
 
 
 def _styled_cells(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield column, row and style of cells, however they are written."""
+    """Yield column, row and style of cells in any notation."""
     for attributes, column, row in exact.findall(block):
         style = _STYLE_ATTRIBUTE.search(b" " + attributes)
         if style is not None:
@@ -290,7 +291,7 @@ def _styled_cells(exact: re.Pattern[bytes], block: bytes) -> Iterator[tuple[byte
 
 
 def _part_blocks(path: Path, part: str) -> Iterator[bytes]:
-    """Yield a part in pieces that end where an element begins."""
+    """Yield a part in pieces that end before an element."""
     pending = b""
     with zipfile.ZipFile(path) as archive, archive.open(part) as content:
         while piece := content.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Refusals of a file: what it is when it is no workbook, and the messages that its user reads."""
+"""Refusals of a file, with their messages."""
 
 from xlbridge.errors import WorkbookRefused
 from xlbridge.i18n import Text
@@ -15,7 +15,7 @@ _SPLIT = Text(pt="Divida-o em arquivos menores.", en="Split it into smaller file
 
 
 def damaged() -> WorkbookRefused:
-    """The archive or a part of it cannot be unpacked."""
+    """Refusal: the archive or a part of it cannot be unpacked."""
     return WorkbookRefused(
         "truncated",
         Text(
@@ -27,7 +27,7 @@ def damaged() -> WorkbookRefused:
 
 
 def unreadable() -> WorkbookRefused:
-    """The parts are whole, and make no workbook."""
+    """Refusal: the parts are intact, but are not a workbook."""
     return WorkbookRefused(
         "unreadable",
         Text(
@@ -38,22 +38,22 @@ def unreadable() -> WorkbookRefused:
     )
 
 
-def cell_irregular(sheet: str, cell: str, why: Text) -> WorkbookRefused:
-    """A cell of ``sheet`` is written in a way that readers take for different values."""
+def cell_ambiguous(sheet: str, cell: str, reason: Text) -> WorkbookRefused:
+    """Refusal: programs read a cell as different values."""
     return WorkbookRefused(
         "unreadable",
         Text(
             pt="A célula {cell} da planilha {sheet!r} está gravada de um modo que cada programa lê "
-            "de um jeito: {why}.",
+            "de um jeito: {reason}.",
             en="The cell {cell} of the sheet {sheet!r} is written in a way that each program reads "
-            "differently: {why}.",
-        ).format(cell=cell, sheet=sheet, why=why),
+            "differently: {reason}.",
+        ).format(cell=cell, sheet=sheet, reason=reason),
         _SAVE_AGAIN,
     )
 
 
 def duration_too_long() -> WorkbookRefused:
-    """A number that is shown as a time span is longer than any."""
+    """Refusal: a number is too large for its format as a time span."""
     return WorkbookRefused(
         "unreadable",
         Text(
@@ -61,14 +61,14 @@ def duration_too_long() -> WorkbookRefused:
             en="A cell that is shown as hours has a number too large to be a time.",
         ),
         Text(
-            pt="No Excel, dê a essas células o formato Geral ou Número.",
-            en="In Excel, give such cells the format General or Number.",
+            pt="No Excel, aplique a essas células o formato Geral ou Número.",
+            en="In Excel, format such cells as General or Number.",
         ),
     )
 
 
 def too_large(what: Text, limit: int) -> WorkbookRefused:
-    """``what`` exceeds ``limit`` bytes."""
+    """Refusal: ``what`` exceeds ``limit`` bytes."""
     return WorkbookRefused(
         "too-large",
         Text(
@@ -80,20 +80,20 @@ def too_large(what: Text, limit: int) -> WorkbookRefused:
 
 
 def text_too_long(sheet: str, limit: int) -> WorkbookRefused:
-    """A cell of ``sheet`` holds more than ``limit`` characters."""
+    """Refusal: a cell of ``sheet`` has more than ``limit`` characters."""
     return WorkbookRefused(
         "too-large",
         Text(
             pt="Uma célula da planilha {sheet!r} tem mais de {limit} caracteres, o máximo do "
             "Excel.",
-            en="A cell of the sheet {sheet!r} has more than {limit} characters, Excel's own limit.",
+            en="A cell of the sheet {sheet!r} has more than {limit} characters, Excel's limit.",
         ).format(sheet=sheet, limit=limit),
         Text(pt="Encurte o texto.", en="Shorten the text."),
     )
 
 
 def hostile(what: Text) -> WorkbookRefused:
-    """The file has ``what`` no program writes by itself."""
+    """Refusal: the file has ``what``, which no program writes by itself."""
     return WorkbookRefused(
         "hostile",
         Text(
@@ -105,12 +105,12 @@ def hostile(what: Text) -> WorkbookRefused:
 
 
 def too_many_sheets() -> WorkbookRefused:
-    """The workbook has more sheets than parts are allowed."""
+    """Refusal: the workbook has more sheets than parts are allowed."""
     return hostile(Text(pt="planilhas demais", en="too many sheets"))
 
 
 def too_demanding() -> WorkbookRefused:
-    """Reading the file took more memory or time than is allowed, or ended the reading process."""
+    """Refusal: reading exceeded the limits of memory or time, or killed the parser process."""
     return hostile(
         Text(
             pt="a leitura excedeu a memória ou o tempo permitidos",
@@ -120,10 +120,8 @@ def too_demanding() -> WorkbookRefused:
 
 
 def cells_too_far_apart() -> WorkbookRefused:
-    """The filled cells span more of the sheet than is read."""
-    return hostile(
-        Text(pt="células longe demais umas das outras", en="cells too far from one another")
-    )
+    """Refusal: the filled cells span too much of the sheet."""
+    return hostile(Text(pt="células longe demais umas das outras", en="cells too far apart"))
 
 
 _SAVE_AS = Text(
@@ -133,14 +131,14 @@ _SAVE_AS = Text(
 
 
 def empty_file() -> WorkbookRefused:
-    """The file has no bytes."""
+    """Refusal: the file has no bytes."""
     return WorkbookRefused(
         "not-xlsx", Text(pt="O arquivo está vazio.", en="The file is empty."), _SAVE_AS
     )
 
 
 def web_page() -> WorkbookRefused:
-    """The file is an HTML page, as some programs write in place of a workbook."""
+    """Refusal: the file is an HTML page, which some programs write as a workbook."""
     return WorkbookRefused(
         "html",
         Text(
@@ -152,7 +150,7 @@ def web_page() -> WorkbookRefused:
 
 
 def no_workbook() -> WorkbookRefused:
-    """The file is of no kind that is read."""
+    """Refusal: the file is of an unknown kind."""
     return WorkbookRefused(
         "not-xlsx",
         Text(
@@ -164,13 +162,13 @@ def no_workbook() -> WorkbookRefused:
 
 
 def lock_file() -> WorkbookRefused:
-    """The file is what Excel or LibreOffice leaves beside a workbook while it is open there."""
+    """Refusal: the file is the lock of a workbook that is open in Excel or LibreOffice."""
     return WorkbookRefused(
         "not-xlsx",
         Text(
-            pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o deixa ao lado da que está "
-            "aberta.",
-            en="The file is not a workbook: Excel or LibreOffice leaves it beside one that is "
+            pt="O arquivo não é uma planilha: o Excel ou o LibreOffice o cria enquanto uma "
+            "planilha está aberta.",
+            en="The file is not a workbook: Excel or LibreOffice creates it while a workbook is "
             "open.",
         ),
         Text(
@@ -181,7 +179,7 @@ def lock_file() -> WorkbookRefused:
 
 
 def no_xlsx() -> WorkbookRefused:
-    """The file is a workbook of another kind where only .xlsx is taken."""
+    """Refusal: the file is a workbook, but not an .xlsx."""
     return WorkbookRefused(
         "not-xlsx",
         Text(
@@ -193,22 +191,22 @@ def no_xlsx() -> WorkbookRefused:
 
 
 def text_with_other_name() -> WorkbookRefused:
-    """The file is a text, and its name does not say that it is a .csv."""
+    """Refusal: the file is text, but its extension is not that of a .csv."""
     return WorkbookRefused(
         "not-xlsx",
         Text(
             pt="O arquivo não é uma planilha do Excel: é um texto.",
-            en="The file is not an Excel workbook: it is a text.",
+            en="The file is not an Excel workbook: it is text.",
         ),
         Text(
-            pt="Se são colunas separadas por um sinal, dê a ele um nome que termine em .csv.",
-            en="If it has columns separated by a sign, give it a name that ends in .csv.",
+            pt="Se as colunas são separadas por um caractere, mude a extensão do nome para .csv.",
+            en="If its columns are separated by a character, change the extension to .csv.",
         ),
     )
 
 
 def other_archive() -> WorkbookRefused:
-    """The file is a zip archive of something else."""
+    """Refusal: the file is a zip archive of something else."""
     return WorkbookRefused(
         "not-xlsx",
         Text(
@@ -220,7 +218,7 @@ def other_archive() -> WorkbookRefused:
 
 
 def other_ole_file() -> WorkbookRefused:
-    """The file is of the old Office formats, and no workbook of Excel 97 or later."""
+    """Refusal: the file is of an old Office format, but not a workbook of Excel 97 or later."""
     return WorkbookRefused(
         "legacy-xls",
         Text(
@@ -234,7 +232,7 @@ def other_ole_file() -> WorkbookRefused:
 
 
 def encrypted() -> WorkbookRefused:
-    """The workbook cannot be read without its password."""
+    """Refusal: the workbook needs a password."""
     return WorkbookRefused(
         "encrypted",
         Text(
@@ -249,25 +247,25 @@ def encrypted() -> WorkbookRefused:
 
 
 def part_encrypted() -> WorkbookRefused:
-    """A part of the archive itself needs a password."""
+    """Refusal: a part of the archive needs a password."""
     return WorkbookRefused(
         "encrypted",
         Text(pt="O arquivo está protegido por senha.", en="The file has a password."),
     )
 
 
-def csv_unreadable(line: int, why: Text, hint: Text) -> WorkbookRefused:
-    """A line of a .csv file cannot be read."""
+def csv_unreadable(line: int, reason: Text, hint: Text) -> WorkbookRefused:
+    """Refusal: a line of a .csv file cannot be read."""
     return WorkbookRefused(
         "unreadable",
         Text(
-            pt="A linha {line} do .csv não pôde ser lida: {why}.",
-            en="Line {line} of the .csv file cannot be read: {why}.",
-        ).format(line=line, why=why),
+            pt="A linha {line} do .csv não pôde ser lida: {reason}.",
+            en="Line {line} of the .csv file cannot be read: {reason}.",
+        ).format(line=line, reason=reason),
         hint,
     )
 
 
-def csv_unclear(what: Text, hint: Text) -> WorkbookRefused:
-    """A .csv file does not show how it is written."""
-    return WorkbookRefused("csv-unclear", what, hint)
+def csv_unclear(message: Text, hint: Text) -> WorkbookRefused:
+    """Refusal: a .csv file does not show its delimiter or encoding."""
+    return WorkbookRefused("csv-unclear", message, hint)

@@ -1,4 +1,4 @@
-"""Encoder of a sheet's rows, and the budget of cells and text that a workbook's sheets share."""
+"""Encoder of a sheet's rows, and the limits of cells and text for a workbook's sheets together."""
 
 import re
 from collections import defaultdict
@@ -14,8 +14,8 @@ from xlbridge.workbook.read.cells import CellEncoder
 from xlbridge.workbook.read.messages import RowsRead
 from xlbridge.workbook.read.refusals import cells_too_far_apart, text_too_long, too_large
 
-_LONG = 256
-"""Bytes of a shared text with its markup up to which it is a short one."""
+_MAX_SHORT_TEXT = 256
+"""Maximum size, in bytes with markup, of a short shared text."""
 
 _END_OF_TEXT = re.compile(rb"</(?:\w+:)?si\s*>|<(?:\w+:)?si\s*/>")
 _MARKUP = re.compile(rb"<[^>]*>")
@@ -30,41 +30,40 @@ _LONGEST_REFERENCE = 4096
 
 @dataclass(frozen=True, slots=True)
 class SharedTexts:
-    """The shared texts of a workbook that are told apart, by their index: how many letters the long
-    ones have, and which are struck through as a whole.
+    """Shared texts of a workbook: lengths of the long ones, indexes of those struck through.
 
-    A text stands in the file once, however many cells refer to it: a few kilobytes can stand for
-    gigabytes. So the long ones are summed before a parser copies each of them; short ones cannot
-    grow a sheet much beyond its own XML.
+    However many cells refer to a text, it is in the file once: a few kilobytes can become
+    gigabytes. So the lengths of long texts are summed before a parser copies them for each cell;
+    short ones cannot exceed a sheet's own XML by much.
     """
 
-    letters: Mapping[int, int]
+    lengths: Mapping[int, int]
     struck: Collection[int]
 
     @classmethod
     def of(cls, content: bytes) -> "SharedTexts":
-        """Look at the texts of a part."""
+        """Scan the part of the shared texts."""
         *texts, _ = _END_OF_TEXT.split(content)
-        letters = {
+        lengths = {
             index: len(_MARKUP.sub(b"", text).decode("utf-8", "replace"))
             for index, text in enumerate(texts)
-            if len(text) > _LONG
+            if len(text) > _MAX_SHORT_TEXT
         }
-        return cls(letters, {index for index, text in enumerate(texts) if _is_struck(text)})
+        return cls(lengths, {index for index, text in enumerate(texts) if _is_struck(text)})
 
-    def letters_in(self, pieces: Iterable[bytes]) -> tuple[int, int]:
-        """Return how many letters of long texts the cells of a sheet have, and its rows."""
-        letters, rows, rest = 0, 0, b""
-        for piece in pieces if self.letters else ():
+    def text_length(self, pieces: Iterable[bytes]) -> tuple[int, int]:
+        """Return the total length of long texts in a sheet, and its number of rows."""
+        length, rows, rest = 0, 0, b""
+        for piece in pieces if self.lengths else ():
             block, end = rest + piece, 0
             rows += piece.count(b"row>")
             for found in _REFERENCE.finditer(block):
                 if found.end() == len(block):
                     break
                 end = found.end()
-                letters += self.letters.get(int(found[1]), 0)
+                length += self.lengths.get(int(found[1]), 0)
             rest = block[max(end, len(block) - _LONGEST_REFERENCE) :]
-        return letters, min(rows, MAX_ROWS)
+        return length, min(rows, MAX_ROWS)
 
 
 def _is_struck(text: bytes) -> bool:
@@ -74,69 +73,66 @@ def _is_struck(text: bytes) -> bool:
 
 
 _CELL_TEXT = Text(pt="o texto das células", en="the cells' text")
-_ROWS_AT_ONCE = 4096
+_ROWS_PER_BATCH = 4096
 
 
 class Budget:
-    """Budget of cells and text that all sheets of a workbook share, whatever its format."""
+    """Budget of cells and text for all sheets of a workbook together."""
 
     def __init__(self, limits: WorkbookLimits) -> None:
         self._limits = limits
         self._cells = 0
-        self._letters = 0
+        self._text_length = 0
 
     def check_cells(self, cells: int) -> None:
-        """Raise ``WorkbookRefused`` when a sheet has more cells than are left."""
+        """Raise ``WorkbookRefused`` if a sheet has more cells than are left."""
         if self._cells + cells > self._limits.cells:
             raise cells_too_far_apart()
 
     def check_texts(self, sheet: str, encoders: Collection[CellEncoder]) -> None:
-        """Raise ``WorkbookRefused`` when a sheet's texts are too long, one of them or all."""
+        """Raise ``WorkbookRefused`` if one of a sheet's texts is too long, or all together."""
         if max(encoder.longest for encoder in encoders) > self._limits.text_length:
             raise text_too_long(sheet, self._limits.text_length)
-        self.check_letters(_text_length(encoders), max(encoder.filled for encoder in encoders))
+        length = sum(encoder.text_length for encoder in encoders)
+        self.check_text_length(length, max(encoder.filled for encoder in encoders))
 
-    def check_letters(self, letters: int, rows: int) -> None:
-        """Raise ``WorkbookRefused`` when a sheet of so many rows has more letters than are left."""
-        most = self._limits.text_size + rows * self._limits.text_per_row
-        if self._letters + letters > most:
-            raise too_large(_CELL_TEXT, most)
+    def check_text_length(self, length: int, rows: int) -> None:
+        """Raise ``WorkbookRefused`` if a sheet of ``rows`` has more text than is left."""
+        limit = self._limits.text_size + rows * self._limits.text_per_row
+        if self._text_length + length > limit:
+            raise too_large(_CELL_TEXT, limit)
 
     def end_sheet(self, cells: int, encoders: Iterable[CellEncoder]) -> None:
-        """Take the cells and the texts of a whole sheet off the budget."""
+        """Deduct the cells and texts of a sheet."""
         self._cells += cells
-        self._letters += _text_length(encoders)
-
-
-def _text_length(encoders: Iterable[CellEncoder]) -> int:
-    return sum(encoder.letters for encoder in encoders)
+        self._text_length += sum(encoder.text_length for encoder in encoders)
 
 
 class SheetEncoder:
-    """Encoder of one sheet: turns the rows that a parser gives into messages, under the budget.
+    """Encoder of one sheet: converts the parser's rows into messages, within the budget.
 
-    ``shared`` are the shared texts by their index, where the rows hold references to them.
+    ``shared_texts`` are needed if the rows hold indexes of them.
     """
 
-    def __init__(self, name: str, budget: Budget, shared: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, budget: Budget, shared_texts: Sequence[str] = ()) -> None:
         self._name = name
         self._budget = budget
-        self._encoders = defaultdict[int, CellEncoder](lambda: CellEncoder(shared))
+        self._encoders = defaultdict[int, CellEncoder](lambda: CellEncoder(shared_texts))
         self._height = 0
         self._columns = range(0)
 
     def reserve(self, bottom: int, left: int, right: int) -> None:
-        """Make room for cells down to the zero-based row ``bottom``; raise ``WorkbookRefused``."""
+        """Reserve cells down to the zero-based row ``bottom``. Raises ``WorkbookRefused``."""
         known = self._columns or range(left, right + 1)
         self._columns = range(min(known.start, left), max(known.stop, right + 1))
         self._height = max(self._height, bottom + 1)
         self._budget.check_cells(self._height * len(self._columns))
 
     def encode(self, top: int, left: int, rows: Iterable[list[Any]]) -> Iterator[RowsRead]:
-        """Yield rows that begin in the zero-based row ``top`` and column ``left``."""
+        """Yield rows that start in the zero-based row ``top`` and column ``left``."""
         remaining = iter(rows)
-        while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            encoders = [self._encoders[left + place] for place in range(len(batch[0]))]
+        while batch := list(islice(remaining, _ROWS_PER_BATCH)):
+            encoders = [self._encoders[left + index] for index in range(len(batch[0]))]
             columns = [
                 encoder.encode(values)
                 for encoder, values in zip(encoders, zip(*batch, strict=True), strict=True)
@@ -147,5 +143,5 @@ class SheetEncoder:
             top += len(batch)
 
     def end(self) -> None:
-        """Take the sheet off the budget."""
+        """Deduct the sheet from the budget."""
         self._budget.end_sheet(self._height * len(self._columns), self._encoders.values())

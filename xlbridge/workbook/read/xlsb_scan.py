@@ -1,6 +1,6 @@
-"""Scan of an .xlsb workbook's records for what the parser does not tell ([MS-XLSB]).
+"""Scan of an .xlsb workbook's records for facts that the parser does not return ([MS-XLSB]).
 
-Runs only where memory and time are limited.
+Runs only with limited memory and time.
 """
 
 import struct
@@ -10,7 +10,7 @@ from io import BytesIO
 
 from xlbridge.workbook.read.binary_cells import BookStyles, SheetFacts
 from xlbridge.workbook.read.cells import RawSheet
-from xlbridge.workbook.read.package import document_properties, parsed_part, part_name
+from xlbridge.workbook.read.package import document_properties, parse_part, part_name
 from xlbridge.workbook.read.refusals import damaged
 from xlbridge.workbook.signature import TEMPLATE_PROPERTY
 
@@ -23,35 +23,35 @@ _ERROR, _FORMULA_TEXT, _FORMULA_NUMBER, _FORMULA_BOOLEAN, _FORMULA_ERROR = 3, 8,
 _CELLS = range(1, 12)
 _FORMULA_VALUE = {_FORMULA_NUMBER: 8, _FORMULA_BOOLEAN: 1, _FORMULA_ERROR: 1}
 _STRUCK, _HIDDEN_ROW = 0x8, 0x10
-_MOST_BYTES = 4
+_MAX_SIZE_BYTES = 4
 
 _Record = tuple[int, bytes]
 
 
 class XlsbScan:
-    """The records of an .xlsb workbook that passed the gate."""
+    """Scan of an .xlsb workbook that passed the safety checks."""
 
     def __init__(self, content: bytes) -> None:
-        """Raise ``WorkbookRefused`` or ``struct.error`` when the records are damaged."""
+        """Raise ``WorkbookRefused`` or ``struct.error`` if the records are damaged."""
         self._archive = zipfile.ZipFile(BytesIO(content))
         self._names = {entry.filename.lower(): entry.filename for entry in self._archive.infolist()}
         self._from_1904 = False
         self._parts: dict[str, str] = {}
-        relations = parsed_part(self._read(_RELATIONS))
+        relations = parse_part(self._read(_RELATIONS))
         targets = {e.get("Id", ""): e.get("Target", "") for e in relations}
         for kind, data in self._records(_WORKBOOK):
             if kind == _PROPERTIES:
                 self._from_1904 = bool(struct.unpack_from("<I", data)[0] & 1)
             elif kind == _SHEET:
-                relation, at = _text(data, 8)
-                name, _ = _text(data, at)
+                relation, offset = _text(data, 8)
+                name, _ = _text(data, offset)
                 self._parts[name] = part_name(targets.get(relation, ""))
         self._styles = self._read_styles()
         self.fingerprint = document_properties(self._read(_CUSTOM)).get(TEMPLATE_PROPERTY)
 
     def sheet(self, name: str) -> RawSheet:
         """Return the facts of a sheet."""
-        facts = SheetFacts(self._styles, counts_from_1904=self._from_1904)
+        facts = SheetFacts(self._styles, uses_1904_dates=self._from_1904)
         row = 0
         for kind, data in self._records(self._parts.get(name, "")):
             if kind == _ROW:
@@ -59,7 +59,7 @@ class XlsbScan:
                 if flags & _HIDDEN_ROW or not height:
                     facts.raw.layout.hidden_rows.add(row + 1)
             else:
-                _note_record(facts, row, kind, data)
+                _add_record(facts, row, kind, data)
         return facts.raw
 
     def _read(self, name: str) -> bytes:
@@ -67,12 +67,12 @@ class XlsbScan:
 
     def _records(self, part: str) -> Iterator[_Record]:
         content = self._read(part)
-        at = 0
-        while at < len(content):
-            kind, at = _variable(content, at, 2)
-            size, at = _variable(content, at, _MOST_BYTES)
-            yield kind, content[at : at + size]
-            at += size
+        offset = 0
+        while offset < len(content):
+            kind, offset = _variable_integer(content, offset, 2)
+            size, offset = _variable_integer(content, offset, _MAX_SIZE_BYTES)
+            yield kind, content[offset : offset + size]
+            offset += size
 
     def _read_styles(self) -> BookStyles:
         codes: dict[int, str] = {}
@@ -94,37 +94,37 @@ class XlsbScan:
         return BookStyles.of(formats, codes, fonts, struck)
 
 
-def _variable(content: bytes, at: int, most: int) -> tuple[int, int]:
-    """Return a number of seven bits in each byte, and the place of what follows."""
+def _variable_integer(content: bytes, offset: int, max_bytes: int) -> tuple[int, int]:
+    """Return an integer of seven bits per byte, and the offset after it."""
     number = 0
-    for place in range(most):
-        if at >= len(content):
+    for index in range(max_bytes):
+        if offset >= len(content):
             raise damaged()
-        byte = content[at]
-        at += 1
-        number |= (byte & 0x7F) << 7 * place
+        byte = content[offset]
+        offset += 1
+        number |= (byte & 0x7F) << 7 * index
         if not byte & 0x80:
             break
-    return number, at
+    return number, offset
 
 
-def _text(data: bytes, at: int) -> tuple[str, int]:
-    (length,) = struct.unpack_from("<I", data, at)
-    end = at + 4 + 2 * length
-    return data[at + 4 : end].decode("utf-16-le", "replace"), end
+def _text(data: bytes, offset: int) -> tuple[str, int]:
+    (length,) = struct.unpack_from("<I", data, offset)
+    end = offset + 4 + 2 * length
+    return data[offset + 4 : end].decode("utf-16-le", "replace"), end
 
 
-def _note_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
+def _add_record(facts: SheetFacts, row: int, kind: int, data: bytes) -> None:
     if kind in _CELLS:
         column, style = struct.unpack_from("<II", data)
-        facts.note_style(row, column, style & 0xFFFFFF)
+        facts.add_style(row, column, style & 0xFFFFFF)
         if kind in (_ERROR, _FORMULA_ERROR):
-            facts.note_error(row, column, struct.unpack_from("<B", data, 8)[0])
+            facts.add_error(row, column, struct.unpack_from("<B", data, 8)[0])
         if kind >= _FORMULA_TEXT:
             value = 4 + 2 * struct.unpack_from("<I", data, 8)[0] if kind == _FORMULA_TEXT else 0
-            at = 8 + (value or _FORMULA_VALUE[kind]) + 2
-            (size,) = struct.unpack_from("<I", data, at)
-            facts.note_formula(row, column, data[at + 4 : at + 4 + size], "I")
+            offset = 8 + (value or _FORMULA_VALUE[kind]) + 2
+            (size,) = struct.unpack_from("<I", data, offset)
+            facts.add_formula(row, column, data[offset + 4 : offset + 4 + size], "I")
     elif kind == _COLUMNS:
         first, last, width, flags = struct.unpack_from("<III4xH", data)
         if flags & 1 or not width:

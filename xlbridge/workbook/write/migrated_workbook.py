@@ -57,7 +57,7 @@ class OlderWorkbook:
         with edit_package(source) as package:
             sheets = SheetList(package)
             self.notes = read_comments(package, sheets.part(sheet))
-        own = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).own_sheets()
+        own = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).added_sheets()
         self.other_sheets = [name for name in sheets.names if name not in own]
 
     def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellLook]]:

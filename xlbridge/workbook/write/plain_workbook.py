@@ -94,7 +94,7 @@ class _SheetWriter:
     def _write_cell(self, position: int, column: int, value: object) -> None:
         place = position + 1, column
         raw = self._cells.raw
-        if place in raw.errors or place in raw.unvalued:
+        if place in raw.errors or place in raw.without_result:
             self._sheet.write_string(position, column, raw.errors.get(place, _UNVALUED))
             return
         form = self._format_of(place, value)

@@ -76,7 +76,7 @@ class RegistryList:
     total: int
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """True where the registry has more records than the template offers."""
         return len(self.records) < self.total
 
@@ -328,7 +328,7 @@ def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> Non
         sheet.set_column(gap, gap, _GAP_WIDTH)
     sheet.write_string(0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
     for one, place in lists.places():
-        cut = f"; aqui {len(one.records)}, os outros por código ou nome" if one.is_cut else ""
+        cut = f"; aqui {len(one.records)}, os outros por código ou nome" if one.is_truncated else ""
         sheet.write_string(1, place, f"{one.title}: {one.total}{cut}", quiet)
     for one, place in lists.places():
         for index, name in enumerate((_OFFERED, *one.headers)):
