@@ -194,7 +194,7 @@ class OdsScan:
     """Scan of an .ods workbook that passed the safety checks."""
 
     def __init__(self, content: bytes, max_cells: int) -> None:
-        """Raise ``WorkbookRefused`` for malformed XML, or filled cells that span over ``max_cells``."""
+        """Raise ``WorkbookRefused`` for malformed XML, or if cells span over ``max_cells``."""
         self._archive = zipfile.ZipFile(BytesIO(content))
         self.fingerprint = self._read_fingerprint()
         handler = _ContentHandler(OdsStyles(), max_cells)

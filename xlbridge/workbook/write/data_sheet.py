@@ -1,8 +1,7 @@
-"""Data sheet that analysts fill in: header, descriptions, formats, input checks.
+"""Data sheet for analysts to fill in: header, descriptions, formats, input checks.
 
-The blank template and the workbook of rejected rows share it. Everything is written row by row,
-so that it serves workbooks in constant memory too. Templates speak Portuguese whatever the
-language of the command is, as their readers do.
+Shared by the template and the rejects workbook. Everything is written row by row, for workbooks in
+constant memory. Templates are always in Portuguese, the language of their readers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ _KIND_NAMES: Mapping[Kind, str] = {
 
 
 def kind_name(column: Column) -> str:
-    """Return what the column's values are, such as ``número inteiro``."""
+    """Return the kind of a column's values, such as ``número inteiro``."""
     return "da lista, ou código, nome ou documento" if column.link else _KIND_NAMES[column.kind]
 
 
@@ -47,7 +46,7 @@ def obligation(column: Column) -> str:
 
 
 def rules_in_words(column: Column) -> str:
-    """Return the rules of the column's own values, separated by semicolons."""
+    """Return the rules of a column's values, separated by semicolons."""
     checks = [RULES[name].wording(statistics).pt for name, statistics in column.checks.items()]
     return "; ".join(["dd/mm/aaaa", *checks] if column.kind is Kind.DATE else checks)
 
@@ -58,7 +57,7 @@ def row_rules_in_words(resource: Resource) -> list[str]:
 
 
 def example_in_words(column: Column) -> str:
-    """Return the column's example as an analyst would type it, empty where there is none."""
+    """Return a column's example as an analyst would type it, empty if there is none."""
     example = column.example
     if example is None:
         return ""
@@ -77,7 +76,7 @@ def _with_decimal_comma(number: str) -> str:
     return number.translate(str.maketrans(",.", ".,"))
 
 
-_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's own
+_TITLE_LIMIT, _PROMPT_LIMIT, _ERROR_LIMIT, _FORMULA_LIMIT = 32, 255, 225, 255  # Excel's
 
 _BOUNDS: Mapping[str, str] = {
     "greater_than": ">",
@@ -91,18 +90,17 @@ _FIRST_DAY = date(1900, 1, 1)
 
 
 def input_check(column: Column, index: int, choices: str | None) -> dict[str, Any]:
-    """Return the validation of a column's cells, as xlsxwriter takes it.
+    """Return the options of xlsxwriter for the input check of a column's cells.
 
-    ``index`` is the column's zero-based place in the sheet; ``choices`` is the range that holds
-    its allowed values, where it has any. A check that can be mistaken only warns: the validator
-    has the last word.
+    ``index`` is the zero-based column; ``choices`` is the range of its allowed values, if any. A
+    check that may be wrong only warns: the validator decides.
     """
     check = _check_of_kind(column, index)
     if choices:
-        # A record that the list lacks may be typed.
-        stops = "warning" if column.link else "stop"
-        check = {"validate": "list", "source": f"={choices}", "error_type": stops}
-    asked = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
+        # Records that the list lacks may be typed.
+        error_type = "warning" if column.link else "stop"
+        check = {"validate": "list", "source": f"={choices}", "error_type": error_type}
+    expected = "; ".join(filter(None, (kind_name(column), rules_in_words(column))))
     example = example_in_words(column)
     return {
         "error_type": "stop",
@@ -110,18 +108,18 @@ def input_check(column: Column, index: int, choices: str | None) -> dict[str, An
         "ignore_blank": True,
         "input_title": _shorten(column.title.pt, _TITLE_LIMIT),
         "input_message": _shorten(
-            f"{column.description} Aqui cabe: {asked}."
+            f"{column.description} Aqui cabe: {expected}."
             + (f" Exemplo: {example}" if example else ""),
             _PROMPT_LIMIT,
         ),
         "error_title": _shorten(column.title.pt, _TITLE_LIMIT),
-        "error_message": _shorten(_ERROR.format(asked=asked), _ERROR_LIMIT)
+        "error_message": _shorten(_ERROR.format(expected=expected), _ERROR_LIMIT)
         if column.link is None
         else _NOT_OFFERED,
     }
 
 
-_ERROR = "O valor não serve. Aqui cabe: {asked}."
+_ERROR = "O valor não serve. Aqui cabe: {expected}."
 _NOT_OFFERED = "Não está na lista. Código, nome ou documento de outro registro do sistema serve."
 
 
@@ -179,63 +177,63 @@ def _exact_length(column: Column, index: int, separators: str) -> dict[str, Any]
 
 _LAST_ROW = 100_000
 _HEADER_HEIGHT = 24
-_KEY_WIDTH, _FREE_TEXT_WIDTH, _WIDEST = 16, 40, 48
-_NARROWEST: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
+_KEY_WIDTH, _FREE_TEXT_WIDTH, _MAX_WIDTH = 16, 40, 48
+_MIN_WIDTHS: Mapping[Kind, int] = {Kind.DATE: 12, Kind.MONEY: 14}
 _COMMENT_WIDTH, _COMMENT_LINE, _COMMENT_SYMBOLS = 320, 18, 46
 
 _HEADER = {"bold": True, "indent": 1, "valign": "vcenter", "border": 1, "border_color": style.RULE}
 REQUIRED_HEADER = {**_HEADER, "bg_color": style.STRONG, "font_color": "FFFFFF"}
 OPTIONAL_HEADER = {**_HEADER, "bg_color": style.SOFT, "font_color": style.STRONG}
 REMARK_HEADER = {**_HEADER, "italic": True, "bg_color": style.REMARK, "font_color": style.QUIET}
-"""Formats of the headers of required, optional and added columns, as in the legend."""
+"""Formats of the headers of required, optional and added columns."""
 
 
 def add_data_sheets(
     book: xlsxwriter.Workbook,
     resource: Resource,
     remarks: Mapping[str, int],
-    offers: Mapping[str, str],
+    list_ranges: Mapping[str, str],
 ) -> dict[str, Worksheet]:
-    """Add the main sheet of a resource and its child sheets; return them by their names."""
+    """Add the main sheet of a resource and its child sheets; return them by name."""
     sheets, first_list = {}, 1
-    for one in (resource, *resource.children):
-        own = remarks if one is resource else {}
-        sheet: Worksheet = book.add_worksheet(one.sheet)
-        choices = _choice_ranges(one, first_list)
+    for part in (resource, *resource.children):
+        added = remarks if part is resource else {}
+        sheet: Worksheet = book.add_worksheet(part.sheet)
+        choices = _choice_ranges(part, first_list)
         choices |= {
-            column.name: offers[column.link.registry]
-            for column in one.columns
-            if column.link is not None and column.link.registry in offers
+            column.name: list_ranges[column.link.registry]
+            for column in part.columns
+            if column.link is not None and column.link.registry in list_ranges
         }
         required, optional, remark = map(
             book.add_format, (REQUIRED_HEADER, OPTIONAL_HEADER, REMARK_HEADER)
         )
         sheet.set_row_pixels(0, _HEADER_HEIGHT)
-        for index, column in enumerate(one.columns):
+        for index, column in enumerate(part.columns):
             sheet.set_column(index, index, _width(column), cell_format(book, column))
             sheet.write_string(0, index, column.name, required if column.required else optional)
             sheet.write_comment(0, index, *_comment(column))
             check = input_check(column, index, choices.get(column.name))
             sheet.data_validation(1, index, _LAST_ROW, index, check)
-        if texts := [i for i, column in enumerate(one.columns) if column.kind.is_text]:
+        if texts := [i for i, column in enumerate(part.columns) if column.kind.is_text]:
             ranges = (f"{cell_address(2, i)}:{cell_address(_LAST_ROW + 1, i)}" for i in texts)
             sheet.ignore_errors({"number_stored_as_text": " ".join(ranges)})
-        for index, (name, width) in enumerate(own.items(), start=len(one.columns)):
+        for index, (name, width) in enumerate(added.items(), start=len(part.columns)):
             sheet.set_column(index, index, width)
             sheet.write_string(0, index, name, remark)
-        widths = [*map(_width, one.columns), *own.values()]
-        _set_up_view_and_print(sheet, one, widths)
-        sheets[one.sheet] = sheet
-        first_list += len(_limited_columns(one))
+        widths = [*map(_width, part.columns), *added.values()]
+        _set_up_view_and_print(sheet, part, widths)
+        sheets[part.sheet] = sheet
+        first_list += len(_limited_columns(part))
     return sheets
 
 
 def add_lists_sheet(book: xlsxwriter.Workbook, resource: Resource) -> None:
-    """Add the hidden sheet that the dropdowns read, one row per column with allowed values.
+    """Add the hidden sheet of the dropdowns, one row per column with allowed values.
 
-    A range has neither the 255 symbols that Excel grants a list in place nor its commas.
+    Unlike a list in the check itself, a range may exceed 255 characters and contain commas.
     """
-    limited = [c for one in (resource, *resource.children) for c in _limited_columns(one)]
+    limited = [c for part in (resource, *resource.children) for c in _limited_columns(part)]
     if not limited:
         return
     sheet: Worksheet = book.add_worksheet(LISTS_SHEET)
@@ -270,11 +268,11 @@ def _width(column: Column) -> int:
     if column.name == KEY:
         content = _KEY_WIDTH
     return min(
-        _WIDEST,
+        _MAX_WIDTH,
         max(
-            len(column.name) + 6,  # bold letters, and the filter's button
+            len(column.name) + 6,  # bold text, and the filter button
             len(example_in_words(column)) + 2,
-            _NARROWEST.get(column.kind, 0),
+            _MIN_WIDTHS.get(column.kind, 0),
             content,
         ),
     )

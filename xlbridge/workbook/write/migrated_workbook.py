@@ -30,25 +30,28 @@ from xlbridge.workbook.write.template import template_sheets
 _EXTRA_COLUMN_WIDTH = 20
 _NEUTRAL_FORMATS = frozenset({"General", "@"})
 
-CellLook = Mapping[str, Any]
-"""The properties of a cell's format, as xlsxwriter calls them; ``num_format`` of filled cells."""
+CellFormat = Mapping[str, Any]
+"""Properties of a cell's format, by xlsxwriter's names; only filled cells have ``num_format``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigratedColumn:
-    """A column of the older workbook: its zero-based place there, and its name in the resource,
-    None where it is the analyst's own."""
+    """Column of the older workbook, with its zero-based index there.
+
+    ``name`` is that of the resource's column, None for a column of the analyst.
+    """
 
     name: str | None
     header: str
     cells: CellColumn
-    place: int
+    index: int
 
 
 class OlderWorkbook:
-    """Workbook of an earlier layout: the look of its cells, and the comments on them.
+    """Workbook of an earlier layout, with its cell formats and comments.
 
-    ``formulas`` counts the formulas that were seen, ``other_sheets`` are all but ours.
+    ``formulas`` counts the formulas read so far; ``other_sheets`` are those that xlbridge did not
+    add.
     """
 
     def __init__(self, source: Path, sheet: str) -> None:
@@ -56,14 +59,14 @@ class OlderWorkbook:
         self._source, self._sheet = source, sheet
         with edit_package(source) as package:
             sheets = SheetList(package)
-            self.notes = read_comments(package, sheets.part(sheet))
-        own = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).added_sheets()
-        self.other_sheets = [name for name in sheets.names if name not in own]
+            self.comments = read_comments(package, sheets.part(sheet))
+        added = Package(WorkbookArchive(source.read_bytes(), WorkbookLimits())).added_sheets()
+        self.other_sheets = [name for name in sheets.names if name not in added]
 
-    def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellLook]]:
-        """Yield the looks of each row's cells by their zero-based columns; rows count from 1."""
+    def rows(self, first: int, last: int) -> Iterator[Mapping[int, CellFormat]]:
+        """Yield the cell formats of each of Excel's rows, by zero-based column."""
         with warnings.catch_warnings():
-            # What openpyxl does not know it says in English, to developers.
+            # openpyxl warns of features that it does not support.
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(self._source, read_only=True)
             sheet: Any = book[self._sheet]
@@ -71,9 +74,9 @@ class OlderWorkbook:
             for row in sheet.iter_rows(min_row=first, max_row=last):
                 self.formulas += sum(cell.data_type == "f" for cell in row)
                 yield {
-                    cell.column - 1: look
+                    cell.column - 1: cell_format
                     for cell in row
-                    if isinstance(cell, ReadOnlyCell) and (look := _cell_look(cell))
+                    if isinstance(cell, ReadOnlyCell) and (cell_format := _cell_format(cell))
                 }
             book.close()
 
@@ -88,86 +91,88 @@ class OlderWorkbook:
     ) -> None:
         """Write its rows below Excel's ``header_row`` into a workbook of the resource's template.
 
-        ``hidden`` are the Excel numbers of the rows that are hidden, and stay so. Raises
-        ``UsageError`` when it cannot be written.
+        ``hidden`` are the Excel numbers of rows to hide. Raises ``UsageError`` if the workbook
+        cannot be written.
         """
-        own = [column for column in columns if column.name is None]
-        extra = {column.header: _EXTRA_COLUMN_WIDTH for column in own}
+        extra = [column for column in columns if column.name is None]
+        widths = {column.header: _EXTRA_COLUMN_WIDTH for column in extra}
         order = [column.name for column in resource.columns]
-        places = {
-            one.place: order.index(one.name) if one.name else len(order) + own.index(one)
-            for one in columns
+        targets = {
+            column.index: order.index(column.name)
+            if column.name
+            else len(order) + extra.index(column)
+            for column in columns
         }
-        with template_sheets(target, resource, extra) as (book, sheets):
+        with template_sheets(target, resource, widths) as (book, sheets):
             sheet = sheets[resource.sheet]
             writer = _CellWriter(book, sheet, resource)
             old_rows = self.rows(header_row + 1, last_row)
             for row in range(header_row, last_row):
-                look = next(old_rows, {})
+                formats = next(old_rows, {})
                 if row + 1 in hidden:
                     sheet.set_row(row - header_row + 1, None, None, {"hidden": True})
-                for column in sorted(columns, key=lambda column: places[column.place]):
-                    at = row - header_row + 1, places[column.place]
-                    writer.write(*at, column.cells.value(row), look.get(column.place, {}))
-                    note = self.notes.get(cell_address(row + 1, column.place))
-                    if note:
-                        sheet.write_comment(*at, note)
+                for column in sorted(columns, key=lambda column: targets[column.index]):
+                    cell = row - header_row + 1, targets[column.index]
+                    writer.write(*cell, column.cells.value(row), formats.get(column.index, {}))
+                    comment = self.comments.get(cell_address(row + 1, column.index))
+                    if comment:
+                        sheet.write_comment(*cell, comment)
             for _ in old_rows:
                 pass
 
 
 class _CellWriter:
-    """Writes values as the type that they have, in formats that are made once."""
+    """Writes values by their type, in cached formats."""
 
     def __init__(self, book: xlsxwriter.Workbook, sheet: Worksheet, resource: Resource) -> None:
         self._book, self._sheet = book, sheet
         self._kinds = [column.kind for column in resource.columns]
         self._formats: dict[tuple[object, ...], Format] = {}
 
-    def write(self, row: int, column: int, value: Any, look: CellLook) -> None:
-        if value == "" and look.keys() <= {"num_format"}:
+    def write(self, row: int, column: int, value: Any, cell_format: CellFormat) -> None:
+        if value == "" and cell_format.keys() <= {"num_format"}:
             return
         kind = self._kinds[column] if column < len(self._kinds) else None
-        number_format = _number_format(kind, value, look.get("num_format", "General"))
+        number_format = _number_format(kind, value, cell_format.get("num_format", "General"))
         if isinstance(value, str) and number_format != "@" and looks_like_formula(value):
-            look = {**look, "quote_prefix": True}
-        # What a built-in format shows depends on the reader's language, its code does not.
-        identity = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
-        properties = {**look, "num_format": identity}
+            cell_format = {**cell_format, "quote_prefix": True}
+        # A built-in format depends on the reader's language only if it is stored by number.
+        format_id = BUILTIN_FORMATS_REVERSE.get(number_format, number_format)
+        properties = {**cell_format, "num_format": format_id}
         key = tuple(sorted(properties.items()))
         if key not in self._formats:
             self._formats[key] = self._book.add_format(properties)
         self._sheet.write(row, column, value, self._formats[key])
 
 
-def _number_format(kind: Kind | None, value: object, own: str) -> str:
-    """Return the template's number format, unless the cell's ``own`` tells what its value means.
+def _number_format(kind: Kind | None, value: object, original: str) -> str:
+    """Return the template's number format, or the original one if it matters for the value.
 
-    A percentage stays one, and so do zeros that only the format puts before a code.
+    Percentages are kept, and so are leading zeros of codes that only the format displays.
     """
-    if kind is None and value != "" and own != "General":
-        return own
+    if kind is None and value != "" and original != "General":
+        return original
     if type(value) in {int, float}:
-        if own not in _NEUTRAL_FORMATS:
-            return own
-        # In the template's format the number would turn into a date.
+        if original not in _NEUTRAL_FORMATS:
+            return original
+        # The template's date format would turn the number into a date.
         return "General" if kind in {None, Kind.DATE} else style.NUMBER_FORMATS[kind]
     if type(value) in style.TIME_FORMATS and not (kind is Kind.DATE and type(value) is dt.date):
         return style.TIME_FORMATS[type(value)]
     return "General" if kind is None else style.NUMBER_FORMATS[kind]
 
 
-def _cell_look(cell: Any) -> CellLook:
-    look: dict[str, Any] = {}
+def _cell_format(cell: Any) -> CellFormat:
+    properties: dict[str, Any] = {}
     if cell.value is not None and cell.number_format != "General":
-        look["num_format"] = cell.number_format
+        properties["num_format"] = cell.number_format
     if cell.fill.fill_type == "solid" and cell.fill.fgColor.type == "rgb":
-        look["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
+        properties["bg_color"] = f"#{cell.fill.fgColor.rgb[-6:]}"
     font = cell.font
     if font.bold:
-        look["bold"] = True
+        properties["bold"] = True
     if font.italic:
-        look["italic"] = True
+        properties["italic"] = True
     if font.color is not None and font.color.type == "rgb" and font.color.rgb[-6:] != "000000":
-        look["font_color"] = f"#{font.color.rgb[-6:]}"
-    return look
+        properties["font_color"] = f"#{font.color.rgb[-6:]}"
+    return properties

@@ -1,4 +1,4 @@
-"""New workbooks: open one for writing, write text as nothing but text, set up printing."""
+"""New workbooks: opening for writing, texts that are never formulas, printing."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ from xlbridge.i18n import Text
 from xlbridge.workbook.address import escape_text
 from xlbridge.workbook.style import FONT, FONT_SIZE
 
-_PAGE_WIDTH = 215  # letters beside each other that can still be read on A4 in landscape
+_PAGE_WIDTH = 215  # readable characters across A4 in landscape
 _MARGIN = 0.4  # inches
 _MAX_FOOTER_LENGTH = 100
 
 
 _PAGE_OF = Text(pt="&P de &N", en="&P of &N")
-"""Page number of a footer."""
+"""Page number in a footer."""
 
 
 def print_across_pages(
@@ -36,11 +36,10 @@ def print_across_pages(
     *,
     translated: bool = False,
 ) -> None:
-    """Print the sheet in landscape, with page numbers: as wide as ``widths`` of columns need.
+    """Print a sheet in landscape, with page numbers, across as many pages as ``widths`` need.
 
-    ``key`` are the first and the last column that every page repeats, where they leave it room.
-    Import workbooks are Portuguese whatever the language of the messages is, other ones are
-    ``translated``.
+    ``key`` are the first and last column to repeat on every page, unless they are too wide. Import
+    workbooks are always in Portuguese, other ones ``translated``.
     """
     repeated = sum(widths[key[0] : key[1] + 1]) if key else 0
     if key and 0 < repeated <= _PAGE_WIDTH // 2:
@@ -60,30 +59,30 @@ def print_across_pages(
 
 
 class _EscapedWorksheet(Worksheet):
-    """Worksheet whose texts come back as they were written.
+    """Worksheet whose texts Excel reads unchanged.
 
-    xlsxwriter leaves the second of two overlapping escapes, as in ``_x0041_x0042_``, and what
-    becomes one before a control character; Excel would read letters there.
+    xlsxwriter does not escape the second of two overlapping escapes, as in ``_x0041_x0042_``, nor
+    one that is completed by an escaped control character.
     """
 
     @staticmethod
     def _escape_control_characters(data: object) -> object:
         if not isinstance(data, str):
             return data
-        # The parts of a text in several formats are escaped before they are put together.
+        # The parts of a rich text are escaped before they are joined.
         is_rich = data.startswith("<r>") and data.endswith("</r>")
         return data if is_rich else escape_text(data)
 
     def _write_string(self, row: int, col: int, string: str, cell_format: Any = None) -> Any:
         if not (string.startswith("<r>") and string.endswith("</r>")):
             return super()._write_string(row, col, string, cell_format)
-        # xlsxwriter takes such a text for markup of its own, and would copy it unescaped.
+        # xlsxwriter would write such a text as markup, unescaped.
         runs = string[:1], cell_format or Format(), string[1:]
-        form = [] if cell_format is None else [cell_format]
-        return self._write_rich_string(row, col, *runs, *form)
+        formats = [] if cell_format is None else [cell_format]
+        return self._write_rich_string(row, col, *runs, *formats)
 
 
-_CREATED = datetime(2026, 1, 1)  # fixed, so that the same content gives the same bytes
+_CREATED = datetime(2026, 1, 1)  # fixed, for reproducible files
 _OPTIONS = {
     "strings_to_formulas": False,
     "strings_to_urls": False,
@@ -101,15 +100,12 @@ def new_workbook(
     signature: tuple[str, str] | None = None,
     shared: bool = False,
 ) -> Iterator[xlsxwriter.Workbook]:
-    """Yield a workbook that is in ``target`` at the end.
+    """Yield a workbook that is written to ``target`` on exit.
 
-    A file is replaced as a whole; its cells must be written row by row, so that memory does not
-    grow with them. For a stream the workbook is built in memory, in any order. Text stays text:
-    what begins with ``=`` or ``http`` is no formula and no link, what looks like an escape is none.
-    ``signature`` is the name and value of a custom property, ``shared`` says that the file is not
-    for its owner only.
-
-    Raises ``UsageError`` when the file cannot be written.
+    A file is replaced atomically; its cells must be written row by row, for constant memory. For
+    a stream the workbook is built in memory, in any order. Text is never a formula, link or escape.
+    ``signature`` is the name and value of a custom property; a ``shared`` file is readable by
+    others than its owner. Raises ``UsageError`` if the file cannot be written.
     """
     properties = {"created": created, "author": author} | ({"title": title} if title else {})
     with _storage(target, shared) as (file, options):
@@ -129,7 +125,7 @@ def new_workbook(
 def _storage(
     target: Path | BinaryIO, shared: bool
 ) -> Iterator[tuple[str | BinaryIO, dict[str, Any]]]:
-    """Yield the file for xlsxwriter to write, and the options for building it."""
+    """Yield the file and the options for xlsxwriter."""
     if not isinstance(target, Path):
         yield target, {"in_memory": True}
         return
@@ -141,8 +137,8 @@ def _storage(
 
 
 def looks_like_formula(text: str) -> bool:
-    """Tell whether a program takes a text for a formula once somebody has edited its cell.
+    """Return whether programs evaluate a text as a formula once its cell is edited.
 
-    Unless its format is that of texts, such a cell is to have ``quote_prefix`` in it.
+    Unless it has the text format, such a cell needs a ``quote_prefix``.
     """
     return text.lstrip().startswith(("=", "+", "-", "@"))

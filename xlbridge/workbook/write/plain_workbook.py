@@ -1,8 +1,7 @@
-"""Plain .xlsx workbook of a file of another kind: the same cells at the same addresses.
+"""Conversion of a file of another kind into .xlsx, with the same cells at the same addresses.
 
-Copies are made of it, marked, corrected or with the state of each row: only .xlsx files can be
-changed in place. It has values, number formats, hidden rows and columns; formulas become their
-results.
+Annotated, corrected and status copies are made from it, as only .xlsx files can be changed in
+place. It has values, number formats, hidden rows and columns; formulas become their results.
 """
 
 import datetime as dt
@@ -19,12 +18,12 @@ from xlbridge.workbook.read.archive import FileKind, kind_of_file
 from xlbridge.workbook.style import TIME_FORMATS
 from xlbridge.workbook.write.new_workbook import new_workbook
 
-_UNVALUED = "#N/A"
-"""Error that stands for a formula without a result: nobody takes it for an empty cell."""
+_NO_RESULT = "#N/A"
+"""Value of a formula without a result, which must not look like an empty cell."""
 
 _WIDTH = 18
 _FIRST_YEAR = 1900
-"""The first year that a workbook can show as a date."""
+"""First year of dates in a workbook."""
 
 
 @contextmanager
@@ -34,38 +33,37 @@ def as_xlsx(
     limits: WorkbookLimits,
     known: WorkbookCells | None = None,
 ) -> Iterator[Path]:
-    """Give an .xlsx workbook with the content of a file: the file itself where it is one.
+    """Yield an .xlsx workbook with the content of a file, which is the file itself if it is one.
 
-    ``sheets`` are names that are needed besides those of the visible sheets, ``known`` are the
-    visible ones where they were read before. What is made is gone when the block ends. Raises what
-    ``read_workbook`` raises.
+    ``sheets`` are the names of hidden sheets to include, ``known`` the visible sheets if they were
+    read before. A conversion is removed on exit. Raises what ``read_workbook`` raises.
     """
     if not path.is_file() or kind_of_file(path) is FileKind.XLSX:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
-        made = Path(folder, f"{path.stem}.xlsx")
+        converted = Path(folder, f"{path.stem}.xlsx")
         visible = known or read_workbook(path, limits)
         content = [*visible.sheets, *_hidden_cells(path, sheets, visible, limits)]
-        with new_workbook(made) as book:
+        with new_workbook(converted) as book:
             for cells in content:
                 _SheetWriter(book, cells).write()
             if not content:
                 book.add_worksheet()
-        yield made
+        yield converted
 
 
 def _hidden_cells(
     path: Path, sheets: Collection[str], visible: WorkbookCells, limits: WorkbookLimits
 ) -> Iterator[SheetCells]:
-    seen = {cells.name for cells in visible.sheets}
+    visible_names = {cells.name for cells in visible.sheets}
     for name in sheets:
-        if name not in seen:
+        if name not in visible_names:
             yield from read_workbook(path, limits, name).sheets
 
 
 class _SheetWriter:
-    """Writer of one sheet, row by row."""
+    """Writer of one sheet."""
 
     def __init__(self, book: Any, cells: SheetCells) -> None:
         self._book = book
@@ -88,26 +86,25 @@ class _SheetWriter:
         for position in range(cells.height):
             if position + 1 in cells.raw.layout.hidden_rows:
                 self._sheet.set_row(position, None, None, {"hidden": True})
-            for place, column in enumerate(cells.columns):
-                self._write_cell(position, left + place, column.value(position))
+            for index, column in enumerate(cells.columns, left):
+                self._write_cell(position, index, column.value(position))
 
     def _write_cell(self, position: int, column: int, value: object) -> None:
-        place = position + 1, column
+        cell = position + 1, column
         raw = self._cells.raw
-        if place in raw.errors or place in raw.without_result:
-            self._sheet.write_string(position, column, raw.errors.get(place, _UNVALUED))
+        if cell in raw.errors or cell in raw.without_result:
+            self._sheet.write_string(position, column, raw.errors.get(cell, _NO_RESULT))
             return
-        form = self._format_of(place, value)
         match value:
             case "":
                 pass
             case dt.date() if value.year < _FIRST_YEAR:
                 self._sheet.write_string(position, column, value.isoformat())
             case _:
-                self._sheet.write(position, column, value, form)
+                self._sheet.write(position, column, value, self._format(cell, value))
 
-    def _format_of(self, place: CellPosition, value: object) -> Any:
-        style = self._styles.get(place, -1)
+    def _format(self, cell: CellPosition, value: object) -> Any:
+        style = self._styles.get(cell, -1)
         code = TIME_FORMATS.get(type(value)) or self._cells.raw.formats.get(style, "")
         struck = style in self._cells.raw.struck
         if not code and not struck:

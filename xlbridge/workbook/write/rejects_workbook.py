@@ -1,4 +1,4 @@
-"""Rejects workbooks: the rejected rows in the layout of the template, with the reasons."""
+"""Rejects workbooks: rejected rows in the layout of the template, with the reasons."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,20 +21,20 @@ from xlbridge.workbook.write.new_workbook import looks_like_formula
 from xlbridge.workbook.write.template import template_sheets
 
 _REMARK_WIDTHS = dict(zip(REJECTS_COLUMNS, (18, 70), strict=True))
-_NO_CELLS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
-_NONE_WRONG: Mapping[int, Collection[str]] = MappingProxyType({})
+_NO_CONTENTS: Mapping[int, Mapping[str, str | float]] = MappingProxyType({})
+_NO_COLUMNS: Mapping[int, Collection[str]] = MappingProxyType({})
 _COMMENT = {"author": "xlbridge", "x_scale": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedItems:
-    """Rows of a list of rejected records, as ``write_rejects`` takes the records themselves."""
+    """Rows of a resource in a rejects workbook; the fields are those of ``write_rejects``."""
 
     resource: Resource
     frame: pd.DataFrame
     reasons: Sequence[str]
-    own: Mapping[int, Mapping[str, str | float]]
-    wrong: Mapping[int, Collection[str]]
+    contents: Mapping[int, Mapping[str, str | float]]
+    wrong_columns: Mapping[int, Collection[str]]
 
 
 def write_rejects(
@@ -43,65 +43,65 @@ def write_rejects(
     frame: pd.DataFrame,
     rows: Sequence[int],
     reasons: Sequence[str],
-    own: Mapping[int, Mapping[str, str | float]] = _NO_CELLS,
-    wrong: Mapping[int, Collection[str]] = _NONE_WRONG,
+    contents: Mapping[int, Mapping[str, str | float]] = _NO_CONTENTS,
+    wrong_columns: Mapping[int, Collection[str]] = _NO_COLUMNS,
     children: Sequence[RejectedItems] = (),
 ) -> None:
-    """Write the rejected rows in the layout of the template, ready to be corrected and sent again.
+    """Write rejected rows in the layout of the template, to be corrected and uploaded again.
 
-    ``frame`` holds the rejected rows only; ``rows`` are their row numbers in the analyst's sheet
-    and ``reasons`` why each was rejected, shown in the columns ``REJECTS_COLUMNS``. ``own`` are the
-    contents of cells that ``frame`` has no value of, by position and column; ``wrong`` are the
-    columns of each position that it was rejected for, whose cells are coloured and have the reason
-    as a comment. ``children`` are the rows of the lists of the rejected records.
+    ``frame`` has the rejected rows only, ``rows`` their row numbers in the analyst's sheet and
+    ``reasons`` the reasons, both written in ``REJECTS_COLUMNS``. ``contents`` are the original
+    contents, by position and column, of cells without a value in ``frame``; ``wrong_columns`` are
+    the rejected columns by position, whose cells are coloured and have the reason as a comment.
+    ``children`` are the rows of the records' lists.
 
-    Raises ``UsageError`` when the file cannot be written, ``ValueError`` when Excel cannot hold
-    the rows or the three differ in length.
+    Raises ``UsageError`` if the file cannot be written, ``ValueError`` if Excel cannot hold the
+    rows or the lengths differ.
     """
     if not len(frame) == len(rows) == len(reasons):
         raise ValueError(f"{len(frame)} rows, {len(rows)} numbers, {len(reasons)} reasons")
-    records = RejectedItems(resource, frame, reasons, own, wrong)
+    records = RejectedItems(resource, frame, reasons, contents, wrong_columns)
     with template_sheets(path, resource, _REMARK_WIDTHS) as (book, sheets):
         quiet = book.add_format({"italic": True, "font_color": style.QUIET})
-        # A reason is the system's word, and the analyst edits beside it.
-        quoted = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
-        remarks = _Cells(rows, quiet, quiet), _Cells(reasons, quoted, quoted)
+        # Text format, as reasons come from the remote system and may look like formulas.
+        reason = book.add_format({"italic": True, "font_color": style.QUIET, "num_format": "@"})
+        remarks = _Cells(rows, quiet, quiet), _Cells(reasons, reason, reason)
         cells = (*_rejected_cells(book, records), *remarks)
         _write_rows(sheets[resource.sheet], cells, len(rows))
         for items in children:
-            below = sheets[items.resource.sheet]
-            _write_rows(below, _rejected_cells(book, items), len(items.frame))
+            child_sheet = sheets[items.resource.sheet]
+            _write_rows(child_sheet, _rejected_cells(book, items), len(items.frame))
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Cells of one column, by their positions; one whose value is None stays empty.
+    """Cells of one column; a value of None is an empty cell.
 
-    ``own`` are the analyst's contents of some as they are; those in ``wrong`` are coloured, also
-    where they are empty, and have the reason as a comment. ``quoted`` is for what looks like a
-    formula in a column that is not of texts.
+    ``contents`` are original contents by position; cells in ``reasons`` have the format ``marked``,
+    even if empty, and the reason as a comment. ``quoted`` is the format of a text that looks like
+    a formula in a column of another kind.
     """
 
     values: Sequence[Any]
     plain: Format
     marked: Format
     quoted: Format | None = None
-    own: Mapping[int, str | float] = field(default_factory=dict)
-    wrong: Mapping[int, str] = field(default_factory=dict)
+    contents: Mapping[int, str | float] = field(default_factory=dict)
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     def write(self, sheet: Worksheet, position: int, index: int) -> int:
-        """Write one cell. Return a negative number when Excel cannot hold it."""
-        row, value, form = position + 1, self.values[position], self.plain
-        if position in self.wrong:
-            sheet.write_comment(row, index, self.wrong[position], _COMMENT)
-            form = self.marked
-        if position in self.own:
-            value = self.own[position]
+        """Write one cell; return a negative number if Excel cannot hold it."""
+        row, value, cell_style = position + 1, self.values[position], self.plain
+        if position in self.reasons:
+            sheet.write_comment(row, index, self.reasons[position], _COMMENT)
+            cell_style = self.marked
+        if position in self.contents:
+            value = self.contents[position]
             if self.quoted and isinstance(value, str) and looks_like_formula(value):
-                form = self.quoted
-        if value is None and form is self.plain:
+                cell_style = self.quoted
+        if value is None and cell_style is self.plain:
             return 0
-        return int(sheet.write(row, index, value, form))
+        return int(sheet.write(row, index, value, cell_style))
 
 
 def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator[_Cells]:
@@ -117,8 +117,8 @@ def _rejected_cells(book: xlsxwriter.Workbook, items: RejectedItems) -> Iterator
             cell_format(book, column),
             marked,
             None if column.kind.is_text else quoted,
-            {at: cells[name] for at, cells in items.own.items() if name in cells},
-            {at: items.reasons[at] for at, names in items.wrong.items() if name in names},
+            {n: cells[name] for n, cells in items.contents.items() if name in cells},
+            {n: items.reasons[n] for n, names in items.wrong_columns.items() if name in names},
         )
 
 

@@ -1,7 +1,6 @@
 """Import template of a resource: the data sheet to fill in, instructions, lists of allowed values.
 
-Source of the columns and rules: the resource's schema file, through the catalogue. The
-instructions are in Portuguese; the examples are there only, so that none is uploaded by
+The instructions are in Portuguese; only they have the examples, so that none is uploaded by
 mistake.
 """
 
@@ -39,34 +38,34 @@ from xlbridge.workbook.write.data_sheet import (
 )
 from xlbridge.workbook.write.new_workbook import new_workbook, print_across_pages
 
-_OFFERED = "código – nome"
-_FIRST_ROW = 4  # counted from 1: the records stand below a title, the registries' and the headers
-_LONGEST_OFFER = 255  # what Excel takes from a list
+_CHOICE_HEADER = "código – nome"
+_FIRST_ROW = 4  # Excel's number: above are a title, the registries' titles and the headers
+_MAX_CHOICE_LENGTH = 255  # Excel's limit
 _LIST_WIDTHS = (44, 20)
 _GAP_WIDTH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ListedRecord:
-    """Record of a registry: its code, what it is called, and its other ``names``."""
+    """Record of a registry: its code, its label, and its other ``names``."""
 
     code: str
     label: str
     names: tuple[str, ...] = ()
 
     @property
-    def offered(self) -> str:
-        """What a dropdown offers: ``code – name``, or the code alone where Excel takes no more."""
+    def choice(self) -> str:
+        """Choice of a dropdown: ``code – label``, or the code alone if that is not possible."""
         text = f"{self.code} – {self.label}"
-        plain = self.label and text.isprintable() and len(text) <= _LONGEST_OFFER
+        plain = self.label and text.isprintable() and len(text) <= _MAX_CHOICE_LENGTH
         return text if plain else self.code
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryList:
-    """Records of a registry that a template offers, of ``total`` that may be used.
+    """Records of a registry that a template offers, out of ``total``.
 
-    ``headers`` say what their other names are.
+    ``headers`` are the headers of their other names.
     """
 
     registry: str
@@ -77,46 +76,46 @@ class RegistryList:
 
     @property
     def is_truncated(self) -> bool:
-        """True where the registry has more records than the template offers."""
+        """True if the registry has more records than the template offers."""
         return len(self.records) < self.total
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryLists:
-    """The lists of a template, and from which system they were read, and when."""
+    """Lists of a template, and their source: the system and the time of reading."""
 
     source: str
     lists: tuple[RegistryList, ...] = ()
 
     def ranges(self) -> Mapping[str, str]:
-        """Return the cells that hold what each registry's dropdown offers."""
+        """Return the range of choices of each registry's dropdown."""
         return {
-            one.registry: f"{REGISTRIES_SHEET}!${letters}${_FIRST_ROW}:"
-            f"${letters}${_FIRST_ROW + len(one.records) - 1}"
-            for one, place in self.places()
-            if one.records
-            for letters in [column_letters(place)]
+            registry.registry: f"{REGISTRIES_SHEET}!${letters}${_FIRST_ROW}:"
+            f"${letters}${_FIRST_ROW + len(registry.records) - 1}"
+            for registry, column in self.with_columns()
+            if registry.records
+            for letters in [column_letters(column)]
         }
 
-    def places(self) -> Iterator[tuple[RegistryList, int]]:
-        """Yield each list with its first column, counted from 0."""
-        place = 0
-        for one in self.lists:
-            yield one, place
-            place += len(one.headers) + 2
+    def with_columns(self) -> Iterator[tuple[RegistryList, int]]:
+        """Yield each list with its first zero-based column."""
+        column = 0
+        for registry in self.lists:
+            yield registry, column
+            column += len(registry.headers) + 2
 
 
 NO_LISTS = RegistryLists("")
-"""The lists of a template that is for any system."""
+"""Lists of a template for any system."""
 
 _TABLE_HEADERS = ("Coluna", "Título", "Preenchimento", "Tipo", "O que é", "Regras", "Exemplo")
 _WIDTHS = (32, 15, 18, 46, 36, 30)
-"""Widths of the table's columns after the first, which is as wide as its names."""
-_NARROWEST_NAME, _USUAL_NAME, _WIDEST_NAME = 32, 38, 48
+"""Widths of the table's columns after the first, whose width fits the names."""
+_MIN_NAME_WIDTH, _COMMON_NAME_WIDTH, _MAX_NAME_WIDTH = 32, 38, 48
 _DESCRIPTION = 2
-"""Place of the widest of the columns behind the titles."""
+"""Index of the description's width, the widest, after that of the titles."""
 _LINE_HEIGHT, _PADDING = 15, 5
-_HIGHEST_ROW = 409  # Excel's own
+_MAX_ROW_HEIGHT = 409  # Excel's limit
 
 _STEPS = """\
 Preencha a planilha “{sheet}”, uma linha por registro, a partir da linha 2.
@@ -165,17 +164,17 @@ _PADDED_FORMATS = frozenset({"required", "optional", "cell", "heading", "command
 def add_instructions_sheet(
     book: xlsxwriter.Workbook, resource: Resource, lists: RegistryLists
 ) -> None:
-    """Add the instructions: how to fill in, the colours, every column, and what to do next."""
+    """Add the instructions: how to fill in, colours, columns, next steps."""
     sheet: Worksheet = book.add_worksheet(INSTRUCTIONS_SHEET)
-    columns = [column for one in (resource, *resource.children) for column in one.columns]
+    columns = [c for part in (resource, *resource.children) for c in part.columns]
     longest = max(len(column.name) for column in columns) + 5
-    names = min(max(longest, _NARROWEST_NAME), _WIDEST_NAME)
+    names = min(max(longest, _MIN_NAME_WIDTH), _MAX_NAME_WIDTH)
     titles, *others = _WIDTHS
-    # What long names take beyond the usual is missing elsewhere on the page.
-    others[_DESCRIPTION] -= max(0, names - _USUAL_NAME)
+    # The description makes room for long names.
+    others[_DESCRIPTION] -= max(0, names - _COMMON_NAME_WIDTH)
     widths = (names, titles, *others)
-    looks = {name: book.add_format(dict(look)) for name, look in _FORMATS.items()}
-    page = _InstructionsWriter(sheet, looks, widths)
+    formats = {name: book.add_format(dict(properties)) for name, properties in _FORMATS.items()}
+    page = _InstructionsWriter(sheet, formats, widths)
     for index, width in enumerate(widths):
         sheet.set_column(index, index, width)
     sheet.hide_gridlines(2)
@@ -187,10 +186,9 @@ def add_instructions_sheet(
     page.heading("Cores do cabeçalho")
     page.cells([("required", "coluna obrigatória"), ("note", "Sem ela a linha não é aceita.")])
     page.cells([("optional", "coluna opcional"), ("note", "Pode ficar em branco.")])
-    for one in (resource, *resource.children):
-        _write_columns(
-            page, one, f"As colunas da planilha “{one.sheet}”" if resource.children else ""
-        )
+    for part in (resource, *resource.children):
+        heading = f"As colunas da planilha “{part.sheet}”" if resource.children else "As colunas"
+        _write_columns(page, part, heading)
     page.heading("E depois")
     for text, command in (
         ("Confira no próprio computador:", f"xlbridge validate {resource.name}.xlsx"),
@@ -204,26 +202,26 @@ def add_instructions_sheet(
 
 
 class _InstructionsWriter:
-    """Writes lines one below the other."""
+    """Writes one line after the other."""
 
     def __init__(
-        self, sheet: Worksheet, looks: Mapping[str, Format], widths: Sequence[int]
+        self, sheet: Worksheet, formats: Mapping[str, Format], widths: Sequence[int]
     ) -> None:
         self.sheet = sheet
-        self.looks = looks
+        self.formats = formats
         self.widths = widths
         self.row = 0
 
-    def line(self, look: str, *texts: str) -> None:
-        self.cells([(look, text) for text in texts])
+    def line(self, name: str, *texts: str) -> None:
+        self.cells([(name, text) for text in texts])
 
     def cells(self, cells: Sequence[tuple[str, str]]) -> None:
-        if any(look in _PADDED_FORMATS for look, _ in cells):
+        if any(name in _PADDED_FORMATS for name, _ in cells):
             lines = max(map(_line_count, cells, self.widths))
             height = _PADDING + _LINE_HEIGHT * lines
-            self.sheet.set_row(self.row, min(height, _HIGHEST_ROW))
-        for index, (look, text) in enumerate(cells):
-            self.sheet.write_string(self.row, index, text, self.looks[look])
+            self.sheet.set_row(self.row, min(height, _MAX_ROW_HEIGHT))
+        for index, (name, text) in enumerate(cells):
+            self.sheet.write_string(self.row, index, text, self.formats[name])
         self.row += 1
 
     def heading(self, text: str) -> None:
@@ -232,9 +230,9 @@ class _InstructionsWriter:
 
 
 def _line_count(cell: tuple[str, str], width: int) -> int:
-    """Return the number of lines of a cell's text; no program computes it on opening a file."""
-    look, text = cell
-    return len(wrap(text, width - 3)) if look == "cell" else 1
+    """Return the number of lines of a cell's text: programs do not compute it on opening."""
+    name, text = cell
+    return len(wrap(text, width - 3)) if name == "cell" else 1
 
 
 def _write_steps(page: _InstructionsWriter, resource: Resource, lists: RegistryLists) -> None:
@@ -251,7 +249,7 @@ def _write_steps(page: _InstructionsWriter, resource: Resource, lists: RegistryL
 
 
 def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) -> None:
-    page.heading(heading or "As colunas")
+    page.heading(heading)
     page.line("required", *_TABLE_HEADERS)
     for column in resource.columns:
         texts = (
@@ -274,8 +272,8 @@ def _write_columns(page: _InstructionsWriter, resource: Resource, heading: str) 
 def write_template(path: Path, resource: Resource, lists: RegistryLists = NO_LISTS) -> None:
     """Write the blank workbook: the sheet to fill in and the instructions, in Portuguese.
 
-    ``lists`` are the records of registries that the linked columns of ``resource`` offer. The same
-    schema and lists give the same bytes. Raises ``UsageError`` when the file cannot be written.
+    ``lists`` are the records of registries that the linked columns of ``resource`` offer. Files
+    are reproducible. Raises ``UsageError`` if the file cannot be written.
     """
     with template_sheets(path, resource, shared=not lists.lists, lists=lists):
         pass
@@ -290,55 +288,56 @@ def template_sheets(
     shared: bool = False,
     lists: RegistryLists = NO_LISTS,
 ) -> Iterator[tuple[xlsxwriter.Workbook, Mapping[str, Worksheet]]]:
-    """Give a workbook laid out as the template, and its data sheets by name.
+    """Yield a workbook in the layout of the template, and its data sheets by name.
 
-    ``remarks`` are the names and widths of columns to add after the resource's own. Rows of a
-    sheet must be written in their order. Raises ``UsageError`` when the file cannot be written.
+    ``remarks`` are the names and widths of columns to add after the resource's. Rows of a sheet
+    must be written in order. Raises ``UsageError`` if the file cannot be written.
     """
-    offers = lists.ranges()
-    mark = Fingerprint.parse(resource.fingerprint)
+    list_ranges = lists.ranges()
+    fingerprint = Fingerprint.parse(resource.fingerprint)
     linked = tuple(
-        c.name if one is resource else f"{one.sheet}.{c.name}"
-        for one in (resource, *resource.children)
-        for c in one.columns
-        if c.link and c.link.registry in offers
+        c.name if part is resource else f"{part.sheet}.{c.name}"
+        for part in (resource, *resource.children)
+        for c in part.columns
+        if c.link and c.link.registry in list_ranges
     )
-    signature = (TEMPLATE_PROPERTY, str(mark and replace(mark, listed=linked)))
+    signature = (TEMPLATE_PROPERTY, str(fingerprint and replace(fingerprint, listed=linked)))
     with new_workbook(path, signature=signature, shared=shared) as book:
-        yield book, add_data_sheets(book, resource, remarks or {}, offers)
+        yield book, add_data_sheets(book, resource, remarks or {}, list_ranges)
         add_instructions_sheet(book, resource, lists)
         add_lists_sheet(book, resource)
         add_registries_sheet(book, lists)
 
 
 def add_registries_sheet(book: xlsxwriter.Workbook, lists: RegistryLists) -> None:
-    """Add the sheet of the registries, if there are any."""
+    """Add the sheet of the registries' lists, if there are any."""
     if not lists.lists:
         return
     sheet: Worksheet = book.add_worksheet(REGISTRIES_SHEET)
     title = book.add_format({"bold": True, "font_size": 13, "font_color": style.STRONG})
     quiet = book.add_format({"font_color": style.QUIET})
     header = book.add_format({"bold": True, "bg_color": style.SOFT, "font_color": style.STRONG})
-    # A text format, so that no program takes an edited code for a number or a formula.
+    # Text format, so that edited codes do not become numbers or formulas.
     text = book.add_format({"num_format": "@"})
-    for one, place in lists.places():
-        sheet.set_column(place, place, _LIST_WIDTHS[0], text)
-        sheet.set_column(place + 1, place + len(one.headers), _LIST_WIDTHS[1], text)
-        gap = place + len(one.headers) + 1
+    for registry, column in lists.with_columns():
+        sheet.set_column(column, column, _LIST_WIDTHS[0], text)
+        sheet.set_column(column + 1, column + len(registry.headers), _LIST_WIDTHS[1], text)
+        gap = column + len(registry.headers) + 1
         sheet.set_column(gap, gap, _GAP_WIDTH)
     sheet.write_string(0, 0, f"{REGISTRIES_TITLE}{lists.source}", title)
-    for one, place in lists.places():
-        cut = f"; aqui {len(one.records)}, os outros por código ou nome" if one.is_truncated else ""
-        sheet.write_string(1, place, f"{one.title}: {one.total}{cut}", quiet)
-    for one, place in lists.places():
-        for index, name in enumerate((_OFFERED, *one.headers)):
-            sheet.write_string(2, place + index, name, header)
-    for row in range(max(len(one.records) for one in lists.lists)):
-        for one, place in lists.places():
-            if row < len(one.records):
-                record = one.records[row]
-                for index, value in enumerate((record.offered, *record.names)):
-                    sheet.write_string(_FIRST_ROW - 1 + row, place + index, value, text)
+    for registry, column in lists.with_columns():
+        shown = f"; aqui {len(registry.records)}, os outros por código ou nome"
+        suffix = shown if registry.is_truncated else ""
+        sheet.write_string(1, column, f"{registry.title}: {registry.total}{suffix}", quiet)
+    for registry, column in lists.with_columns():
+        for index, name in enumerate((_CHOICE_HEADER, *registry.headers)):
+            sheet.write_string(2, column + index, name, header)
+    for row in range(max(len(registry.records) for registry in lists.lists)):
+        for registry, column in lists.with_columns():
+            if row < len(registry.records):
+                record = registry.records[row]
+                for index, value in enumerate((record.choice, *record.names)):
+                    sheet.write_string(_FIRST_ROW - 1 + row, column + index, value, text)
     sheet.freeze_panes(_FIRST_ROW - 1, 0)
     sheet.set_tab_color(style.RULE)
     print_across_pages(sheet, REGISTRIES_SHEET)
