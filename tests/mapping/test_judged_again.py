@@ -31,7 +31,7 @@ def edit(cells: WorkbookCells, header: int, order: random.Random) -> None:
         column.pad_to(sheet.height)
         others = [column.value(order.randrange(header, sheet.height)) for _ in rows]
         values = [order.choice((other, other, other, order.choice(TYPED))) for other in others]
-        column.put(rows, CellEncoder().encode(values))
+        column.replace(rows, CellEncoder().encode(values))
 
 
 def require_same(found: ValidatedSheet, fresh: ValidatedSheet) -> None:
