@@ -76,7 +76,7 @@ class Oracle:
         self._decided.add(name)
         if job.spec.mode.is_by_record:
             changed = {change.record for change in self._changes.get(name, ())}
-            writes = context.journal.writes.of(job.id)
+            writes = context.journal.writes.load(job.id)
             unproven = [one for one in writes if one.state is WriteState.UNPROVEN]
             return all(one.task.record in changed for one in unproven)
         created = self._created.get(name, [])
@@ -106,7 +106,7 @@ class Oracle:
         journal = context.journal
         for job in journal.jobs():
             for one in [job, *journal.parts_of(job)]:
-                writes = journal.writes.of(one.id)
+                writes = journal.writes.load(one.id)
                 now = (len(one.events), *((w.state, w.attempts) for w in writes))
                 if self._seen.get((home, one.id)) != now:
                     self._seen[home, one.id] = now
@@ -132,7 +132,7 @@ class Oracle:
     ) -> None:
         """A record was changed or removed: a job was to do it, of a record that was as it was."""
         for job in jobs:
-            for write in context.journal.writes.of(job.id):
+            for write in context.journal.writes.load(job.id):
                 if _is_task(write, change):
                     self._changes.setdefault((home, job.id), []).append(change)
                     if write.task.claim is not None:
@@ -151,7 +151,7 @@ class Oracle:
     def _hold_writes(self, home: int, context: UploadContext, job: Job) -> None:
         """A record that a job says was written now is as it was wanted; a refused one untouched."""
         name = home, job.id
-        writes = context.journal.writes.of(job.id)
+        writes = context.journal.writes.load(job.id)
         known = self._writes.get(name, [])
         self._writes[name] = [write.state for write in writes]
         changed = {change.record for change in self._changes.get(name, ())}

@@ -55,8 +55,10 @@ class DyingJournal(Journal):
     def create(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(DyingJournal, self).create(*arguments, **options))
 
-    def create_of_tasks(self, *arguments: Any, **options: Any) -> Any:
-        return self.write(lambda: super(DyingJournal, self).create_of_tasks(*arguments, **options))
+    def create_from_tasks(self, *arguments: Any, **options: Any) -> Any:
+        return self.write(
+            lambda: super(DyingJournal, self).create_from_tasks(*arguments, **options)
+        )
 
     def record(self, *arguments: Any, **options: Any) -> Any:
         return self.write(lambda: super(DyingJournal, self).record(*arguments, **options))

@@ -148,7 +148,7 @@ def test_without_consent_nothing_is_sent_and_resume_asks_again(
     assert "not sent: 1; in doubt: 0" in told
     earlier, (_, report) = report["job"], run("process", "pedidos", "--id", number)
     told = xlbridge("jobs", earlier, **toward_proxy).stdout
-    assert f"the upload {report['job']} took its place" in told
+    assert f"replaced by the upload {report['job']}" in told
     code, report = run("resume", report["job"], "--yes")
     assert (code, report["rows"]) == (0, counts(read=1, processed=1))
 

@@ -129,5 +129,5 @@ def test_a_mode_that_takes_no_splits_says_what_does(
     )
     refused = xlbridge("upload", path, "--yes", "--mode", mode, **toward_proxy)
     assert refused.returncode == 2
-    assert f"The mode {mode} does not take the sheets rateio." in refused.stderr
+    assert f"The mode {mode} does not accept the sheets rateio." in refused.stderr
     assert "--mode records" in refused.stderr

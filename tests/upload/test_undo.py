@@ -68,7 +68,7 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
         0,
         [
             f"Nothing to reverse: the upload {job} has no row written.",
-            f"  3 rows were undone before, by {undo}",
+            f"  3 rows were already undone by {undo}",
         ],
     )
     code, report = run("upload", payables, "--yes")

@@ -187,7 +187,7 @@ class WorkbookSender:
             self.options,
             mode=sending.mode,
             chunk_rows=sending.chunk_rows,
-            rest_seconds=sending.rest,
+            pause_seconds=sending.rest,
             update=self.options.update or sending.update,
             foreign_numbers=sending.foreign_numbers,
         )

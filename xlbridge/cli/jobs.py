@@ -123,7 +123,7 @@ def _print_table(jobs: Sequence[Job]) -> None:
 
 
 def _cells(job: Job) -> list[str]:
-    spec, counted = job.spec, job.counted
+    spec, counted = job.spec, job.row_counts
     return [
         job.id if job.parent is None else f"  {job.id}",
         f"{job.created_at:%d/%m/%Y %H:%M}",

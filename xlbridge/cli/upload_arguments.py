@@ -57,7 +57,7 @@ class _UploadOption(click.Option):
 def field_options(command: str) -> Decorator:
     """Declare the options of a command that set fields of ``UploadOptions``."""
     declared = []
-    for one, offered in UploadOptions.offered_by(command):
+    for one, offered in UploadOptions.command_fields(command):
         flag, choices = f"--{offered.name or one.name.replace('_', '-')}", get_args(one.type)
         if one.type is bool:
             kind: click.ParamType[Any] | type[bool] = bool

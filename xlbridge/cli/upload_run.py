@@ -136,7 +136,7 @@ def run_upload(
                 options,
                 consent=partial(_show_plan, display, arguments),
                 progress=display.tell,
-                counted=display.count,
+                on_count=display.count,
             )
             job = Uploads(context, client).run(job, shown)
     except XlbridgeError as error:
@@ -263,7 +263,7 @@ def _invalid_sheet_json(sheet: "ValidatedSheet", mode: str) -> dict[str, Any]:
         "mode": mode,
         "resource": sheet.resource.name if sheet.resource else None,
         "log_id": None,
-        "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).counted,
+        "rows": Verdict(read=len(sheet.rows), accepted=0, unknown=0).row_counts,
         "rejected": [
             {
                 "row": f.row,

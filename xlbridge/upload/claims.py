@@ -13,25 +13,25 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from xlbridge.files import LocalDatabase
-from xlbridge.upload.lookup.row_table import MadeItems, pieces_of
+from xlbridge.upload.lookup.row_table import LazySequence, batched
 
 Claimants = Mapping[str, Sequence[str]]
-"""Ids of the jobs that claim something, by its digest; the newest first, one for each row."""
+"""Ids of the claiming jobs by the digest of a row or key: newest first, one for each claim."""
 
 _BYTES = 16
 _LENGTH = 2 * _BYTES
 
 _PIECE = 20_000
-"""Digests that are looked for, or added, at once."""
+"""Digests in one query or insertion."""
 
 
 def claim_digest(text: str) -> str:
-    """Return the digest of what a row or a key says, by which it is claimed."""
+    """Return the digest by which a row or a key is claimed."""
     return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
 
 
-class Digests(MadeItems[str]):
-    """Digests in order, kept as one text."""
+class Digests(LazySequence[str]):
+    """Digests in order, stored as one string."""
 
     def __init__(self, digests: Iterable[str]) -> None:
         self._text = "".join(digests)
@@ -43,16 +43,16 @@ class Digests(MadeItems[str]):
         text = self._text
         return (text[at : at + _LENGTH] for at in range(0, len(text), _LENGTH))
 
-    def _made(self, at: int) -> str:
+    def _item(self, at: int) -> str:
         return self._text[at * _LENGTH : (at + 1) * _LENGTH]
 
 
-class KeyDigests(MadeItems[tuple[str, ...]]):
-    """Digests of the keys of each row, kept as one text."""
+class KeyDigests(LazySequence[tuple[str, ...]]):
+    """Digests of the keys of each row, stored as one string."""
 
     def __init__(self, keys: Iterable[Sequence[str]]) -> None:
         self._ends = array("L", [0])
-        self._digests = Digests(self._each(keys))
+        self._digests = Digests(self._flatten(keys))
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -61,17 +61,17 @@ class KeyDigests(MadeItems[tuple[str, ...]]):
         left = iter(self._digests)
         return (tuple(islice(left, end - begin)) for begin, end in pairwise(self._ends))
 
-    def _each(self, keys: Iterable[Sequence[str]]) -> Iterator[str]:
-        for of_row in keys:
-            self._ends.append(self._ends[-1] + len(of_row))
-            yield from of_row
+    def _flatten(self, keys: Iterable[Sequence[str]]) -> Iterator[str]:
+        for row_keys in keys:
+            self._ends.append(self._ends[-1] + len(row_keys))
+            yield from row_keys
 
-    def _made(self, at: int) -> tuple[str, ...]:
+    def _item(self, at: int) -> tuple[str, ...]:
         return tuple(map(self._digests.__getitem__, range(self._ends[at], self._ends[at + 1])))
 
 
 class ClaimScope(NamedTuple):
-    """Scope of claims: the remote system, its profile's name for older jobs, the resource."""
+    """Scope of claims: remote system, profile name (for jobs of version 0.1) and resource."""
 
     system: str
     profile: str
@@ -79,7 +79,7 @@ class ClaimScope(NamedTuple):
 
 
 class RowClaims(NamedTuple):
-    """Digests of the values of some rows, in order, and the keys of each."""
+    """Digests of the values of rows, in order, and the key digests of each."""
 
     digests: Sequence[str]
     keys: Sequence[Sequence[str]]
@@ -87,9 +87,9 @@ class RowClaims(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRows:
-    """Jobs that claim rows: ``accepted`` ones are over, the outcome of ``unfinished`` ones is open.
+    """Jobs that claim rows, by the rows' digests and by their keys.
 
-    ``digests`` and ``keys`` map what is claimed to the jobs.
+    The outcome of ``unfinished`` jobs is not known yet; the others are finished.
     """
 
     digests: Claimants = field(default_factory=dict)
@@ -97,17 +97,17 @@ class ClaimedRows:
     unfinished: frozenset[str] = frozenset()
 
     def unfinished_job(self, digest: str, keys: Iterable[str]) -> str | None:
-        """Return an unfinished job that holds the row, or another of its key."""
+        """Return an unfinished job that claims the row or one of its keys."""
         if not self.unfinished:
             return None
-        return next((job for job in self._all(digest, keys) if job in self.unfinished), None)
+        return next((job for job in self._claimants(digest, keys) if job in self.unfinished), None)
 
     def accepted(self, digest: str) -> list[str]:
-        """Return the jobs that were told to have written these values, one for each time."""
+        """Return the finished jobs that wrote a row with this digest, once for each time."""
         return [job for job in self.digests.get(digest, ()) if job not in self.unfinished]
 
-    def accepted_keys(self, keys: Iterable[str]) -> list[str]:
-        """Return the jobs that were told to have written a record of the first key that has any."""
+    def accepted_by_key(self, keys: Iterable[str]) -> list[str]:
+        """Return the finished jobs that wrote a record with the first key that has any."""
         found = (
             [job for job in self.keys.get(key, ()) if job not in self.unfinished] for key in keys
         )
@@ -118,32 +118,32 @@ class ClaimedRows:
         if not self.digests and not self.keys:
             return frozenset()
         rows = zip(claims.digests, claims.keys, strict=True)
-        return frozenset(job for digest, keys in rows for job in self._all(digest, keys))
+        return frozenset(job for digest, keys in rows for job in self._claimants(digest, keys))
 
-    def joined(self, other: "ClaimedRows") -> "ClaimedRows":
-        """Return these claims with those of another journal."""
+    def merge(self, other: "ClaimedRows") -> "ClaimedRows":
+        """Return these claims together with those of another journal."""
         return ClaimedRows(
-            _joined(self.digests, other.digests),
-            _joined(self.keys, other.keys),
+            _merge(self.digests, other.digests),
+            _merge(self.keys, other.keys),
             self.unfinished | other.unfinished,
         )
 
-    def _all(self, digest: str, keys: Iterable[str]) -> Iterable[str]:
+    def _claimants(self, digest: str, keys: Iterable[str]) -> Iterable[str]:
         yield from self.digests.get(digest, ())
         for key in keys:
             yield from self.keys.get(key, ())
 
 
-def _joined(one: Claimants, other: Claimants) -> Claimants:
-    return {what: [*one.get(what, ()), *other.get(what, ())] for what in {*one, *other}}
+def _merge(one: Claimants, other: Claimants) -> Claimants:
+    return {digest: [*one.get(digest, ()), *other.get(digest, ())] for digest in {*one, *other}}
 
 
-_OF_DIGESTS = (
+_BY_DIGEST = (
     "SELECT claims.digest, jobs.id FROM claims JOIN jobs ON jobs.id = claims.job "
     "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
     "AND claims.digest IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
 )
-_OF_KEYS = (
+_BY_KEY = (
     "SELECT key, jobs.id FROM claimed_keys JOIN jobs ON jobs.id = claimed_keys.job "
     "WHERE (system = ? OR (system = '' AND profile = ?)) AND resource = ? "
     "AND key IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC"
@@ -151,23 +151,23 @@ _OF_KEYS = (
 
 
 class Claims:
-    """Claims in the journal's file; the caller has begun the transaction."""
+    """Claims in the journal's file; callers open the transaction."""
 
     def __init__(self, db: LocalDatabase) -> None:
         self._db = db
 
     def add(self, job_id: str, claims: RowClaims) -> None:
         """Claim the rows of a job, in order."""
-        keys = ((at, key) for at, of_row in enumerate(claims.keys) for key in of_row)
+        keys = ((at, key) for at, row_keys in enumerate(claims.keys) for key in row_keys)
         self._insert("INSERT INTO claims", job_id, enumerate(claims.digests))
         self._insert("INSERT OR IGNORE INTO claimed_keys", job_id, keys)
 
-    def _insert(self, into: str, job_id: str, claimed: Iterable[tuple[int, str]]) -> None:
-        for piece in pieces_of(claimed, _PIECE):
-            # In the order of the index: at random, each of its pages would be read many times.
+    def _insert(self, statement: str, job_id: str, claimed: Iterable[tuple[int, str]]) -> None:
+        for piece in batched(claimed, _PIECE):
+            # In index order, so that each page of the index is read once.
             piece.sort(key=itemgetter(1))
             rows = ((job_id, position, digest) for position, digest in piece)
-            self._db.executemany(f"{into} VALUES (?, ?, ?)", rows)
+            self._db.executemany(f"{statement} VALUES (?, ?, ?)", rows)
 
     def free(self, job_id: str) -> None:
         """Free all rows of a job."""
@@ -175,31 +175,26 @@ class Claims:
         self._db.execute("DELETE FROM claimed_keys WHERE job = ?", (job_id,))
 
     def free_rows(self, job_id: str, positions: Iterable[int]) -> None:
-        """Free some rows of a job, by their positions."""
+        """Free the rows of a job at the given positions."""
         freed = [(job_id, position) for position in positions]
         self._db.executemany("DELETE FROM claims WHERE job = ? AND position = ?", freed)
         self._db.executemany("DELETE FROM claimed_keys WHERE job = ? AND position = ?", freed)
 
     def claimants(self, scope: ClaimScope, claims: RowClaims) -> tuple[Claimants, Claimants]:
-        """Return the jobs that claim rows, by the rows' digests and by their keys.
-
-        Jobs of earlier versions know the profile only.
-        """
+        """Return the jobs that claim rows, by the rows' digests and by their keys."""
         return (
-            self._claimants(_OF_DIGESTS, scope, claims.digests),
-            self._claimants(_OF_KEYS, scope, chain.from_iterable(claims.keys)),
+            self._claimants(_BY_DIGEST, scope, claims.digests),
+            self._claimants(_BY_KEY, scope, chain.from_iterable(claims.keys)),
         )
 
-    def _claimants(self, query: str, scope: ClaimScope, wanted: Iterable[str]) -> Claimants:
+    def _claimants(self, query: str, scope: ClaimScope, digests: Iterable[str]) -> Claimants:
         claimants: dict[str, tuple[str, ...]] = {}
-        alone: dict[str, tuple[str, ...]] = {}
-        left = iter(wanted)
-        while sought := set(islice(left, _PIECE)):
-            # One that comes again was looked for.
-            piece = json.dumps(sorted(sought.difference(claimants)))
-            for claimed, job_id in self._db.execute(query, (*scope, piece)).fetchall():
-                # Most are claimed once, many by the same job.
-                others = claimants.get(claimed)
-                one = alone.setdefault(job_id, (job_id,))
-                claimants[claimed] = one if others is None else others + one
+        # Most digests have one claimant, and many share it: share the tuples, too.
+        singles: dict[str, tuple[str, ...]] = {}
+        for batch in batched(digests, _PIECE):
+            wanted = json.dumps(sorted(set(batch).difference(claimants)))
+            for digest, job_id in self._db.execute(query, (*scope, wanted)).fetchall():
+                others = claimants.get(digest)
+                single = singles.setdefault(job_id, (job_id,))
+                claimants[digest] = single if others is None else others + single
         return claimants

@@ -25,21 +25,20 @@ if TYPE_CHECKING:
 def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[int, ...]:
     """Return the numbers of a listing's records that the home's journal knows, in order.
 
-    Of import logs these are the uploads' own, of other records those that jobs have written one by
-    one, whatever the system's profile was called then.
+    For import logs, the logs of uploads; for other listings, the records that jobs wrote one by one.
     """
     if not settings.journal.exists() and not JournalMarker(settings.journal).is_expected:
         return ()
     found: set[str] = set()
     with closing(Journal(settings.journal)) as journal:
-        whole = journal.jobs()
-        for job in (*whole, *(part for parent in whole for part in journal.parts_of(parent))):
-            if not job.is_of(client.identity, client.target.profile):
+        jobs = journal.jobs()
+        for job in (*jobs, *(part for parent in jobs for part in journal.parts_of(parent))):
+            if not job.belongs_to(client.identity, client.target.profile):
                 continue
             if listing == _LOGS:
                 found.add(str(job.last("log_id") or ""))
             if job.spec.resource == listing and job.undo_of is None:
-                writes = journal.writes.each(job.id)
+                writes = journal.writes.iterate(job.id)
                 found |= {one.record for one in writes if one.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
 
@@ -49,23 +48,20 @@ _LOGS = "importacao"
 
 _JOB_BUSY = Text(
     pt="O envio {job} está em execução em outro processo.",
-    en="The upload {job} is being worked on by another process.",
+    en="The upload {job} is being run by another process.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class UploadContext:
-    """Settings, catalogue and journal of one environment: what every upload works with."""
+    """Settings, catalogue and journal of one environment, shared by all its uploads."""
 
     settings: Settings
     catalogue: Catalogue
     journal: Journal
 
     def claimed_elsewhere(self, scope: ClaimScope, claims: RowClaims) -> Mapping[Path, ClaimedRows]:
-        """Return what jobs of the home's other profiles claim of some rows of the same system.
-
-        They are by the files of those profiles' journals.
-        """
+        """Return the claims on rows by jobs of the home's other profiles, by journal file."""
         found = {}
         for path in self.settings.other_journals:
             with closing(Journal(path)) as journal:
@@ -73,13 +69,13 @@ class UploadContext:
         return found
 
     def payload_path(self, content: str) -> Path:
-        """Return where the payload of that content hash is stored."""
+        """Return the path of the payload with the given content hash."""
         return self.settings.payloads / f"{content}.xlsx"
 
     def load_payload(self, content: str) -> bytes:
-        """Return a stored payload, by its content hash.
+        """Return a stored payload by its content hash.
 
-        Raises ``LocalFailure`` when it is gone or no longer the same.
+        Raises ``LocalFailure`` if it is missing or has changed.
         """
         path = self.payload_path(content)
         payload = path.read_bytes() if path.is_file() else b""
@@ -98,8 +94,8 @@ class UploadContext:
     ) -> Iterator[None]:
         """Keep the home's other profiles from claiming rows of the same system in the block.
 
-        Jobs in their journals that hold some of the rows and have sent nothing are abandoned.
-        Raises ``PlanOutdated`` where other jobs there hold rows than those that are ``known``.
+        Unsent jobs in their journals that claim any of the rows are abandoned. Raises
+        ``PlanOutdated`` if jobs other than the ``known`` ones claim rows there.
         """
         name = hashlib.sha256(scope.system.encode()).hexdigest()
         with file_lock(self.settings.home / "locks" / f"system-{name}.lock"):
@@ -109,26 +105,26 @@ class UploadContext:
             yield
 
     def state_of(self, log: "ImportLog") -> "ImportState | None":
-        """Return what a log's status means; None where neither we nor the settings know the word.
+        """Return the meaning of a log's status, None if the word is unknown.
 
-        The interface does not show the words.
+        The interface does not document the words; the settings may define them.
         """
-        # Most commands know no log.
+        # Imported here, as most commands read no log.
         from xlbridge.wire.imports import ImportState
 
         word = (log.situacao or "").strip().casefold()
-        given = {w.casefold(): meant for w, meant in self.settings.log_words.items()}
-        if word in given:
-            return ImportState[given[word].upper()]
+        configured = {w.casefold(): state for w, state in self.settings.log_words.items()}
+        if word in configured:
+            return ImportState[configured[word].upper()]
         return next((state for state in ImportState if state.casefold() == word), None)
 
 
 @contextmanager
 def open_context(settings: Settings) -> Iterator[UploadContext]:
-    """Open the journal and load the catalogue that ``settings`` name, for the length of the block.
+    """Open the journal and load the catalogue for the block, without any request.
 
-    Nothing is asked of the remote system. Raises ``LocalDatabaseError`` when the journal cannot be
-    used, ``SchemaFileError`` when an own schema file is not valid.
+    Raises ``LocalDatabaseError`` if the journal cannot be used, ``SchemaFileError`` if a schema
+    file of the user is not valid.
     """
     with closing(Journal(settings.journal)) as journal:
         yield UploadContext(settings, load_catalogue(settings.schemas), journal)
@@ -136,6 +132,6 @@ def open_context(settings: Settings) -> Iterator[UploadContext]:
 
 @contextmanager
 def job_lock(home: Path, job_id: str) -> Iterator[None]:
-    """Hold a job for the length of the block. Raises ``UsageError`` when another process does."""
+    """Lock a job for the block. Raises ``UsageError`` if another process holds it."""
     with lock_or_fail(home, job_id, _JOB_BUSY.format(job=job_id)):
         yield

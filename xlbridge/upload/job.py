@@ -1,6 +1,6 @@
-"""Job of an upload: its rows, its history and its state.
+"""Job of an upload: rows, history and state.
 
-Source of the states: the upload protocol (``docs/upload-protocol.md``).
+States: see the upload protocol (``docs/upload-protocol.md``).
 """
 
 import os
@@ -18,7 +18,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Mode
 from xlbridge.upload.claims import ClaimScope
 from xlbridge.upload.planning.planned_row import plan_token
-from xlbridge.upload.results.verdict import ItemPlaces, RowOutcome, Verdict
+from xlbridge.upload.results.verdict import ItemAddresses, RowOutcome, Verdict
 from xlbridge.workbook import cell_address
 
 REJECTS_INFIX = "rejeitadas"
@@ -30,7 +30,7 @@ _REJECTS_NAME = re.compile(rf".+-{REJECTS_INFIX}-\d{{8}}-\d{{6}}-[0-9a-f]{{4}}")
 class State(StrEnum):
     """State of a job; each is durable before the request that it announces.
 
-    ``SENDING_PARTS`` is that of a parent whose parts are being sent.
+    ``SENDING_PARTS`` is the state of a parent while its parts are sent.
     """
 
     PREPARED = "prepared"
@@ -51,28 +51,28 @@ class State(StrEnum):
 
     @property
     def text(self) -> Text:
-        """The state in words for a person."""
+        """The state in words."""
         return _STATE_TEXTS[self]
 
     @property
     def is_final(self) -> bool:
-        """True where nothing more happens to the job by itself."""
+        """True if the job does not proceed on its own."""
         return self in _FINAL
 
     @property
     def is_unsent(self) -> bool:
-        """True where nothing has been sent yet that could write."""
+        """True if no request that could write has been sent."""
         return self in _UNSENT
 
     @property
     def is_settled(self) -> bool:
-        """True where nothing has been sent, or what came of it is known."""
+        """True if nothing has been sent or the outcome is known."""
         return self.is_unsent or (self.is_final and self is not State.NEEDS_PERSON)
 
     @property
     def frees_rows(self) -> bool:
-        """True where the same rows may be sent again: nothing of the job was applied."""
-        return self in _RELEASING
+        """True if nothing of the job was applied, so that its rows may be sent again."""
+        return self in _FREEING
 
     @property
     def public(self) -> str:
@@ -91,16 +91,16 @@ _STATE_TEXTS = {
     State.STARTING: Text(pt="iniciando", en="starting"),
     State.POLLING: Text(pt="em processamento", en="polling"),
     State.IN_DOUBT: Text(pt="em dúvida", en="in doubt"),
-    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="waits for a person"),
+    State.NEEDS_PERSON: Text(pt="aguarda decisão", en="awaits a decision"),
     State.DONE: Text(pt="concluído", en="done"),
     State.PARTIAL: Text(pt="parcial", en="partial"),
     State.REJECTED: Text(pt="rejeitado", en="rejected"),
     State.ABANDONED: Text(pt="não enviado", en="not sent"),
 }
-_REPLACED = Text(pt="o envio {job} tomou o lugar deste", en="the upload {job} took its place")
+_REPLACED = Text(pt="substituído pelo envio {job}", en="replaced by the upload {job}")
 _UNSENT = frozenset({State.PREPARED, State.PREVIEWING})
-_RELEASING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
-_FINAL = _RELEASING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
+_FREEING = frozenset({State.PREVIEWED, State.REJECTED, State.ABANDONED})
+_FINAL = _FREEING | {State.DONE, State.PARTIAL, State.NEEDS_PERSON}
 _PARTLY_PROVEN = frozenset({State.SENDING, State.IN_DOUBT, State.NEEDS_PERSON})
 """States in which some rows are proven and others are not."""
 _AWAITING_LOG = frozenset({State.POLLING, State.STAGED, State.STARTING})
@@ -119,7 +119,7 @@ _PUBLIC = {
 
 
 class Resolution(StrEnum):
-    """Finding of a person who looked in the system."""
+    """Outcome of a doubtful job, as seen by a person in the system."""
 
     APPLIED = "applied"
     NOT_APPLIED = "not-applied"
@@ -128,21 +128,20 @@ class Resolution(StrEnum):
 MAX_PLAN_AGE = timedelta(minutes=1)
 """Age of a plan after which keys are read again before anything is written."""
 
-NO_PLACE = -1
-"""Position of a column whose values a mapping states, and no cell of the sheet holds."""
+NO_POSITION = -1
+"""Position of a column that comes from a mapping's constants or a child sheet, not from a cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """Description of a job before it exists.
 
-    ``digest`` is that of the values of all rows of the sheet in whatever order, ``payload`` the
-    content hash of the stored workbook with the rows that are sent. ``rows`` maps the payload's
-    data rows to Excel's row numbers in the analyst's sheet, in order; ``columns`` gives the
-    zero-based position of each column there, ``NO_PLACE`` where a mapping gives the value.
-    ``system`` identifies the remote system, empty in
-    jobs of version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty
-    for a part.
+    ``digest`` covers the values of all rows of the sheet, in any order; ``payload`` is the content
+    hash of the stored workbook with the rows that are sent. ``rows`` are the Excel row numbers of
+    the payload's data rows in the analyst's sheet; ``columns`` maps each column to its zero-based
+    position there, or to ``NO_POSITION``. ``system`` identifies the remote system, empty in jobs of
+    version 0.1; ``planned`` is the content hash of a workbook with all planned rows, empty for a
+    part.
     """
 
     profile: str
@@ -163,9 +162,9 @@ class JobSpec:
         return ClaimScope(self.system, self.profile, self.resource)
 
     def cell(self, row: int, column: str) -> str | None:
-        """Return the address of a column's cell in the analyst's sheet, None where it has none."""
-        place = self.columns.get(column, NO_PLACE)
-        return None if place == NO_PLACE else cell_address(row, place)
+        """Return the address of a column's cell in the analyst's sheet, None if it has none."""
+        position = self.columns.get(column, NO_POSITION)
+        return None if position == NO_POSITION else cell_address(row, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +181,8 @@ class Event:
 class Job:
     """Job and its history, oldest event first.
 
-    A part of a sheet that was split knows its ``parent`` and which part it is, from 1 on;
-    ``parts`` is how many a parent has, 0 for a job of its own.
+    ``parent`` is the job of the whole sheet and ``part`` the number from 1, if the job is a part;
+    ``parts`` is the number of parts of a parent, 0 for other jobs.
     """
 
     id: str
@@ -195,10 +194,10 @@ class Job:
     parts: int = 0
 
     @property
-    def items(self) -> dict[str, ItemPlaces]:
-        """Places of the items of the records, by the names of the lists."""
+    def items(self) -> dict[str, ItemAddresses]:
+        """Cells of the records' items, by the names of the lists."""
         stored = self.events[0].detail.get("items", {})
-        return {name: ItemPlaces.of_json(one) for name, one in stored.items()}
+        return {name: ItemAddresses.of_json(one) for name, one in stored.items()}
 
     @property
     def state(self) -> State:
@@ -209,7 +208,7 @@ class Job:
     def public_state(self) -> str:
         """Name of the job's state in the contract of ``upload --format json``.
 
-        A job that waits for consent is one whose plan was shown, unless a request failed since.
+        A job that awaits consent counts as previewed, unless a request has failed since.
         """
         if self.state is State.PREPARED and "reason" not in self.events[-1].detail:
             return State.PREVIEWED.public
@@ -217,14 +216,14 @@ class Job:
 
     @property
     def reason(self) -> Text:
-        """Reason of the job's state; a dash where none was recorded."""
+        """Reason of the job's state; a dash if none was recorded."""
         if successor := self.last("replaced_by"):
             return _REPLACED.format(job=successor)
         return Text(**(self.last("reason") or {"pt": "–", "en": "–"}))
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict on the job's rows, as far as the journal knows."""
+        """Verdict on the job's rows as recorded in the journal."""
         stored = self.last("verdict")
         if stored is None or self.state.is_unsent or self.state in _AWAITING_LOG:
             return Verdict.all_unknown(self.spec.rows)
@@ -232,10 +231,10 @@ class Job:
 
     @property
     def outcomes(self) -> tuple[RowOutcome, ...]:
-        """Outcome of each row in order; the job is no parent of parts."""
+        """Outcome of each row in order, for a job that is not a parent."""
         if self.state in _PARTLY_PROVEN and (proven := self.last("proven")) is not None:
             by_proof = {True: RowOutcome.ACCEPTED, False: RowOutcome.REJECTED}
-            return tuple(by_proof.get(there, RowOutcome.UNKNOWN) for there in proven)
+            return tuple(by_proof.get(present, RowOutcome.UNKNOWN) for present in proven)
         rejected = {row.row for row in self.verdict.rejected_rows}
         rest = self._outcome_of_other_rows()
         return tuple(RowOutcome.REJECTED if row in rejected else rest for row in self.spec.rows)
@@ -251,12 +250,12 @@ class Job:
 
     @property
     def attempts(self) -> int:
-        """Number of requests that were announced so far."""
+        """Number of requests announced so far."""
         return sum("attempt" in event.detail for event in self.events)
 
     @property
     def doubted_at(self) -> datetime | None:
-        """Time since which the outcome of the last request is in doubt; None where it is not."""
+        """Time since which the outcome of the last request is in doubt, None if it is not."""
         since = None
         for event in self.events:
             if event.state is not State.IN_DOUBT:
@@ -267,22 +266,22 @@ class Job:
 
     @property
     def origins(self) -> Mapping[int, int]:
-        """Number of each of a retry's rows in the sheet of the job that it retries.
+        """Row numbers in the sheet of the retried job, by the row numbers of this retry.
 
-        An earlier version noted those of the rows that were sent, in their order.
+        An earlier version stored a list of the numbers of the rows that were sent.
         """
-        noted = self.events[0].detail.get("origins", {})
-        if isinstance(noted, list):
-            return dict(zip(self.spec.rows, noted, strict=True))
-        return {int(row): origin for row, origin in noted.items()}
+        stored = self.events[0].detail.get("origins", {})
+        if isinstance(stored, list):
+            return dict(zip(self.spec.rows, stored, strict=True))
+        return {int(row): origin for row, origin in stored.items()}
 
-    def is_of(self, system: str, profile: str) -> bool:
-        """Tell whether the job belongs to a system; one of an earlier version knows its profile."""
+    def belongs_to(self, system: str, profile: str) -> bool:
+        """Return whether the job belongs to a system; jobs of version 0.1 know only the profile."""
         return self.spec.system == system if self.spec.system else self.spec.profile == profile
 
     def require_system(self, system: str, profile: str) -> None:
-        """Raise ``UsageError`` when the job belongs to another system."""
-        if not self.is_of(system, profile):
+        """Raise ``UsageError`` if the job belongs to another system."""
+        if not self.belongs_to(system, profile):
             raise UsageError(
                 Text(
                     pt="O envio {job} é do ambiente {theirs}; agora está configurado {ours}.",
@@ -291,7 +290,7 @@ class Job:
             )
 
     def require_upload(self) -> None:
-        """Raise ``UsageError`` when the job has processed records instead of sending rows."""
+        """Raise ``UsageError`` if the job processes records instead of sending rows."""
         if self.spec.mode is Mode.PROCESS:
             raise UsageError(
                 Text(
@@ -306,40 +305,41 @@ class Job:
 
     @property
     def planned_at(self) -> datetime | None:
-        """Time at which the system was last asked for the rows' records; None without a plan."""
-        told = self.last("planned_at")
-        return None if told is None else datetime.fromisoformat(told)
+        """Time of the last lookup of the rows' records, None without a plan."""
+        stored = self.last("planned_at")
+        return None if stored is None else datetime.fromisoformat(stored)
 
     def plan_is_old(self, now: datetime) -> bool:
-        """Tell whether the keys of the job's rows must be read again.
+        """Return whether the keys of the job's rows must be read again.
 
-        What another process has planned counts as old: nobody knows who wrote since it ended.
+        A plan of another process counts as old, since anyone may have written after that ended.
         """
-        by_another = self.last("planned_by") != this_process()
-        return by_another or self.planned_at is None or now - self.planned_at > MAX_PLAN_AGE
+        if self.last("planned_by") != _process_id():
+            return True
+        return self.planned_at is None or now - self.planned_at > MAX_PLAN_AGE
 
     @property
     def token(self) -> str:
-        """Confirmation of just the planned actions: ``ROWS:DIGEST8``."""
+        """Token that confirms exactly the planned actions: ``ROWS:DIGEST8``."""
         digest = self.last("plan_digest") or self.spec.digest
         writes = self.last("writes")
         return plan_token(len(self.spec.rows) if writes is None else writes, digest)
 
     @property
     def held(self) -> int:
-        """Number of rows that were held, but for those that are no records."""
+        """Number of held rows, excluding rows that are not records."""
         held: int = (self.last("plan") or {}).get("held", 0)
         return held - int(self.last("not_records") or 0)
 
     @property
-    def counted(self) -> dict[str, int]:
-        """Counts of the sheet's rows by the names of reports; ``read`` is the sum of the others.
+    def row_counts(self) -> dict[str, int]:
+        """Counts of the sheet's rows by their names in reports.
 
-        Accepted rows are those that were created and those that were updated.
+        ``accepted`` is the sum of ``created`` and ``updated``; ``read`` counts all rows.
         """
         plan = self.last("plan") or {}
         unchanged, held = plan.get("unchanged", 0), plan.get("held", 0)
-        counts = self.verdict.counted
+        counts = self.verdict.row_counts
         read = counts["read"] + unchanged + held
         updated = self.updated
         return {
@@ -353,7 +353,7 @@ class Job:
 
     @property
     def updated(self) -> int:
-        """Number of accepted rows that have changed a record instead of adding one."""
+        """Number of accepted rows that changed a record instead of creating one."""
         if self.spec.mode.is_by_record and not self.last("creates"):
             return self.verdict.accepted
         if self.parts:
@@ -362,54 +362,54 @@ class Job:
         if not updates:
             return 0
         outcomes = self.outcomes
-        return sum(outcomes[place] is RowOutcome.ACCEPTED for place in updates)
+        return sum(outcomes[position] is RowOutcome.ACCEPTED for position in updates)
 
     @property
     def undo_of(self) -> str | None:
-        """The job that this one reverses, None for an upload."""
-        reversed_job: str | None = self.last("undo_of")
-        return reversed_job
+        """Id of the job that this one reverses, None for an upload."""
+        job_id: str | None = self.last("undo_of")
+        return job_id
 
     @property
     def retry_of(self) -> str | None:
-        """The job whose rows this one sends again, None for a first upload."""
-        retried: str | None = self.last("retry_of")
-        return retried
+        """Id of the job whose rows this one sends again, None for a first upload."""
+        job_id: str | None = self.last("retry_of")
+        return job_id
 
     @property
     def file_hash(self) -> str | None:
-        """Hash of the analyst's file as it was planned, None where that is not known."""
-        known: str | None = self.last("file_hash")
-        return known
+        """Hash of the analyst's file when it was planned, None if unknown."""
+        stored: str | None = self.last("file_hash")
+        return stored
 
     @property
     def import_mode(self) -> Mode:
-        """Mode in which rows are imported that are created, also where none is."""
+        """Mode for rows that create records, even if the job has none."""
         return Mode(self.last("import_mode") or self.spec.mode)
 
     def settles_at(self, settle_seconds: float) -> datetime | None:
-        """Return when a doubtful request can no longer be on its way; None without a doubt."""
+        """Return the time after which a doubtful request cannot arrive, None if none is."""
         since = self.doubted_at
         return None if since is None else since + timedelta(seconds=settle_seconds)
 
     def last(self, key: str) -> Any:
-        """Return the newest value that an event's detail gives for ``key``, None without any."""
+        """Return the newest value of ``key`` in the events' details, None if there is none."""
         return next((e.detail[key] for e in reversed(self.events) if key in e.detail), None)
 
 
 def is_rejects_name(path: Path) -> bool:
-    """Tell by its name whether a file is a rejects workbook that an upload left behind."""
+    """Return whether a file has the name of a rejects workbook written by an upload."""
     return _REJECTS_NAME.fullmatch(path.stem) is not None
 
 
 _PROCESS_TOKEN = secrets.token_hex(8)
 
 
-def this_process() -> str:
-    """Return what tells this process from all others, forked ones included."""
+def _process_id() -> str:
+    """Return an id that is unique to this process, also among forks."""
     return f"{_PROCESS_TOKEN}-{os.getpid()}"
 
 
 def planned_note(at: datetime) -> dict[str, Any]:
-    """Return what an event records of when, and by which process, the system was asked."""
-    return {"planned_at": at.isoformat(), "planned_by": this_process()}
+    """Return the details of an event that record the time and the process of a plan."""
+    return {"planned_at": at.isoformat(), "planned_by": _process_id()}

@@ -1,8 +1,8 @@
-"""Journal of uploads: jobs, their events and the rows that they claim, in one SQLite file.
+"""Journal of uploads: jobs, their events and the rows they claim, in one SQLite file.
 
-Everything is recorded before anything is sent, and events are only ever added. Each row that a job
-writes is claimed by its digest and its business keys, so that a plan of the same system knows of
-it, in whatever file and company it comes.
+Everything is recorded before anything is sent; events are append-only. Each row that a job writes
+is claimed by its digest and its business keys, so that later plans for the same system recognise it
+in any file and profile.
 """
 
 import json
@@ -32,7 +32,7 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.planning.planned_row import PlannedRow, StoredAction
 from xlbridge.upload.records.write_journal import RecordTask, RecordWrites
-from xlbridge.upload.results.verdict import ItemPlaces
+from xlbridge.upload.results.verdict import ItemAddresses
 
 if TYPE_CHECKING:
     from xlbridge.upload.planning.row_actions import RowPlan
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SheetPart:
-    """Part of a sheet to record: what it is, what its rows claim, their records beforehand.
+    """Part of a sheet to record: its description, claims, and remote records before sending.
 
-    ``updates`` are the places of the rows that change a record. ``creates`` says that a job that
-    writes records one by one creates some of them. ``items`` are the places of its lists' items.
+    ``updates`` are the positions of the rows that change a record. ``creates`` is set if a job that
+    writes single records creates any. ``items`` are the cells of the items of its lists.
     """
 
     spec: JobSpec
@@ -51,7 +51,7 @@ class SheetPart:
     before: Snapshot
     updates: Sequence[int] = ()
     creates: bool = False
-    items: Mapping[str, ItemPlaces] = field(default_factory=dict)
+    items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
@@ -60,14 +60,13 @@ _NONE_KNOWN = ClaimedRows()
 
 
 class PlanOutdated(JournalError):
-    """Error of a plan that is no longer true: other jobs have claimed rows of it meanwhile."""
+    """The plan is outdated: other jobs have claimed some of its rows in the meantime."""
 
 
 class Journal:
     """Journal in a file; safe to use from several processes at once.
 
-    ``now`` gives the local time that events are recorded with; ``writes`` are those of single
-    records.
+    ``now`` returns the local time for events; ``writes`` stores the writes of single records.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = datetime.now) -> None:
@@ -76,7 +75,7 @@ class Journal:
         self._claims = Claims(self._db)
         self.now = now
         self.writes = RecordWrites(self._db, self._claims, now)
-        # A plan is never changed, and its report follows: reading it back takes its time.
+        # Plans are immutable; the report that follows a plan need not read it back.
         self._newest_plan: tuple[str, Sequence[PlannedRow]] = "", ()
 
     def close(self) -> None:
@@ -84,7 +83,7 @@ class Journal:
         self._db.close()
 
     def require_whole(self) -> None:
-        """Check every page of the file. Raises ``LocalDatabaseError`` when it is damaged."""
+        """Check every page of the file. Raises ``LocalDatabaseError`` if one is damaged."""
         self._marker.require_whole(self._db)
 
     def create(
@@ -97,11 +96,11 @@ class Journal:
     ) -> Job:
         """Record a job as prepared, with its plan, and claim the rows that it writes.
 
-        A sheet with ``parts`` becomes a parent and a job for each part, which are there together
-        or not at all; the parts claim the rows. ``known`` are the claims that the plan was made
-        by, ``note`` is stored with the job's first event. Jobs that hold some of the rows and have
-        sent nothing are abandoned in favour of the new one; a preview claims nothing. Raises
-        ``PlanOutdated`` when other jobs have claimed rows meanwhile.
+        A sheet with ``parts`` becomes a parent and one job per part, in one transaction; the parts
+        claim the rows. ``known`` are the claims that the plan was based on, ``note`` is stored with
+        the job's first event. Unsent jobs that claim any of the rows are abandoned in favour of the
+        new one; a preview claims nothing. Raises ``PlanOutdated`` if other jobs have claimed rows
+        in the meantime.
         """
         job_id = self._new_id()
         with transaction(self._db):
@@ -117,11 +116,11 @@ class Journal:
                 self._db.execute("INSERT INTO parts VALUES (?, ?, ?)", (part_id, job_id, number))
                 planned = {**_part_note(part), **planned_note(self.now())}
                 self._add(part_id, State.PREPARED, planned)
-        self._marker.note_job(job_id)
+        self._marker.record_last_job(job_id)
         self._newest_plan = job_id, plan.rows
         return self.job(job_id)
 
-    def create_of_tasks(
+    def create_from_tasks(
         self,
         spec: JobSpec,
         tasks: Sequence[RecordTask],
@@ -130,10 +129,10 @@ class Journal:
         claims: RowClaims = _NO_CLAIMS,
         known: ClaimedRows = _NONE_KNOWN,
     ) -> Job:
-        """Record a job with what it is to do to each record, as an undo and a processing do.
+        """Record a job that consists of tasks on records: an undo or a processing.
 
-        ``actions`` are its plan, ``claims`` are on the records, ``known`` those of other jobs that
-        it was planned by; with them it raises and abandons as ``create`` does.
+        ``actions`` are its plan, ``claims`` its claims on the records, ``known`` the claims of other
+        jobs that the plan was based on; they are checked as in ``create``.
         """
         job_id = self._new_id()
         whole = SheetPart(spec, claims, ())
@@ -143,35 +142,37 @@ class Journal:
             self._add_actions(job_id, actions)
             self._add(job_id, State.PREPARED, {**note, **planned_note(self.now())})
             self.writes.add_tasks(job_id, tasks)
-        self._marker.note_job(job_id)
+        self._marker.record_last_job(job_id)
         return self.job(job_id)
 
     def undos_of(self, job_id: str) -> list[Job]:
         """Return the jobs that reverse a job, newest first."""
-        return self._jobs(_OF_EARLIER, "$.undo_of", job_id)
+        return self._jobs(_JOBS_BY_NOTE, "$.undo_of", job_id)
 
-    def claimed(self, scope: ClaimScope, claims: RowClaims, own: Job | None = None) -> ClaimedRows:
+    def claimed(
+        self, scope: ClaimScope, claims: RowClaims, ignored: Job | None = None
+    ) -> ClaimedRows:
         """Return the jobs that claim some of the rows.
 
-        Jobs that have sent nothing claim nothing against others, nor does ``own`` with its parts.
+        Claims of unsent jobs do not count, nor those of the ``ignored`` job and its parts.
         """
         digests, keys = self._claims.claimants(scope, claims)
-        jobs = {job for of in (digests, keys) for found in of.values() for job in found}
-        family = set() if own is None else {job.id for job in self._family(own)}
+        jobs = {job for found in (digests, keys) for ids in found.values() for job in ids}
+        family = set() if ignored is None else {job.id for job in self._family(ignored)}
         sent = {job for job in jobs - family if not self._is_unsent(job)}
-        over = {job_id for job_id in sent if self.job(job_id).state in _OVER}
+        finished = {job_id for job_id in sent if self.job(job_id).state in _FINISHED}
 
-        def claimants(found: Claimants) -> Claimants:
+        def only_sent(found: Claimants) -> Claimants:
             if sent == jobs:
                 return found
-            return {what: [job for job in jobs if job in sent] for what, jobs in found.items()}
+            return {digest: [job for job in ids if job in sent] for digest, ids in found.items()}
 
-        return ClaimedRows(claimants(digests), claimants(keys), frozenset(sent - over))
+        return ClaimedRows(only_sent(digests), only_sent(keys), frozenset(sent - finished))
 
     def plan_of(self, job: Job) -> Sequence[PlannedRow]:
-        """Return the planned rows of a job in the sheet's order; none of an earlier version's.
+        """Return the planned rows of a job in the sheet's order.
 
-        A processing has planned records, and no rows.
+        Empty for jobs of earlier versions and for a processing, which has no rows.
         """
         if job.spec.mode is Mode.PROCESS:
             return []
@@ -182,7 +183,7 @@ class Journal:
             return [PlannedRow.of_journal(*action) for action in self.actions_of(job)]
 
     def actions_of(self, job: Job) -> list[StoredAction]:
-        """Return the plan of a job as it was recorded, in the sheet's order."""
+        """Return the stored plan of a job, in the sheet's order."""
         found = self._db.execute(
             "SELECT row, action, reason, detail FROM row_actions WHERE job = ? ORDER BY position",
             (job.id,),
@@ -192,48 +193,46 @@ class Journal:
             for row, action, reason, detail in found.fetchall()
         ]
 
-    def renew_plan(
+    def refresh_plan(
         self,
         job: Job,
         plan: "RowPlan",
         before: Mapping[str, Snapshot],
         note: Mapping[str, Any] = _NO_NOTE,
     ) -> Job:
-        """Record that the plan of a prepared job was made anew and is the same.
+        """Record that a prepared job was planned again, with the same result.
 
-        ``before`` are the records of the rows of the job, or of each of its parts, by id; ``note``
-        takes the place of what was stored with the job's first event.
+        ``before`` has the current remote records of the job, or of each of its parts, by id;
+        ``note`` replaces the details stored with the job's first event.
         """
         for job_id, snapshot in before.items():
             self.store_snapshot(self.job(job_id), Moment.BEFORE, snapshot)
         return self.record(job, job.state, **note, **plan.note, **planned_note(self.now()))
 
-    def unsent(self, new: JobSpec, parts: Sequence[int] = ()) -> Job | None:
-        """Return the job of the same rows of the same file that has sent nothing yet.
-
-        It has the same mode and sizes of parts.
-        """
+    def find_unsent(self, new: JobSpec, part_sizes: Sequence[int] = ()) -> Job | None:
+        """Return the unsent job for the same rows of the same file, in the same mode and parts."""
         jobs = self._jobs(
             "SELECT id FROM jobs WHERE system = ? AND resource = ? AND digest = ? AND mode = ? "
             "AND id NOT IN (SELECT job FROM parts) ORDER BY created_at DESC",
             *(new.system, new.resource, new.digest, new.mode),
         )
         for job in jobs:
-            is_alike = job.state.is_unsent and replace(job.spec, planned=new.planned) == new
-            if is_alike and [len(part.spec.rows) for part in self.parts_of(job)] == list(parts):
+            matches = job.state.is_unsent and replace(job.spec, planned=new.planned) == new
+            sizes = [len(part.spec.rows) for part in self.parts_of(job)]
+            if matches and sizes == list(part_sizes):
                 return job
         return None
 
     def retries_of(self, job_id: str) -> list[Job]:
-        """Return the jobs that sent rejected rows of a job again."""
-        return self._jobs(_OF_EARLIER, "$.retry_of", job_id)
+        """Return the jobs that retry rejected rows of a job."""
+        return self._jobs(_JOBS_BY_NOTE, "$.retry_of", job_id)
 
     def record(self, job: Job, state: State, *, freed: Sequence[int] = (), **detail: Any) -> Job:
-        """Add an event and return the job as it is then. The event is on the disk afterwards.
+        """Append an event and return the updated job. The event is on disk afterwards.
 
-        A state in which nothing was applied frees all rows of the job; ``freed`` are the positions
-        of rows that were not applied in another. Raises ``JournalError`` when the job has moved on
-        since ``job`` was read.
+        States in which nothing was applied free all rows of the job; in other states ``freed`` are
+        the positions of the rows that were not applied. Raises ``JournalError`` if the job has
+        changed since ``job`` was read.
         """
         with transaction(self._db):
             if self.job(job.id).events != job.events:
@@ -250,14 +249,14 @@ class Journal:
             self._add_snapshot(job.id, moment, snapshot)
 
     def _add_snapshot(self, job_id: str, moment: Moment, snapshot: Snapshot) -> None:
-        # As one text, SQLite would hold it three times.
+        # Bound as a parameter, SQLite would hold three copies of it.
         pieces = snapshot_to_json(snapshot)
-        added = self._db.execute(
+        inserted = self._db.execute(
             "INSERT INTO readings VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 "
             "FROM readings WHERE job = ?), ?, ?, zeroblob(?))",
             (job_id, job_id, self.now().isoformat(), moment, sum(map(len, pieces))),
         )
-        self._db.write_blob("readings", "rows", added.lastrowid or 0, pieces)
+        self._db.write_blob("readings", "rows", inserted.lastrowid or 0, pieces)
 
     def snapshots(self, job_id: str) -> list[StoredSnapshot]:
         """Return the snapshots of a job, oldest first."""
@@ -270,11 +269,11 @@ class Journal:
         ]
 
     def snapshots_before(self, job_id: str) -> list[Snapshot]:
-        """Return the snapshots of a job from before anything was sent, oldest first."""
+        """Return the snapshots of a job taken before anything was sent, oldest first."""
         return [one.rows for one in self.snapshots(job_id) if one.moment is Moment.BEFORE]
 
     def job(self, job_id: str) -> Job:
-        """Return a job by its id. Raises ``UsageError`` when there is none."""
+        """Return a job by its id. Raises ``UsageError`` if there is none."""
         found = self._db.execute(
             "SELECT jobs.*, parent, number, "
             "(SELECT COUNT(*) FROM parts AS children WHERE children.parent = jobs.id) "
@@ -314,36 +313,35 @@ class Journal:
         )
 
     def jobs(self) -> list[Job]:
-        """Return all jobs but the parts of others, newest first."""
+        """Return all jobs except parts, newest first."""
         return self._jobs(
             "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM parts) "
             "ORDER BY created_at DESC, id DESC"
         )
 
     def parts_of(self, job: Job) -> list[Job]:
-        """Return the parts that a job was split into, in order; a job of its own has none."""
+        """Return the parts that a job was split into, in order; empty if it was not split."""
         return self._jobs("SELECT job FROM parts WHERE parent = ? ORDER BY number", job.id)
 
     def _jobs(self, query: str, *values: str) -> list[Job]:
-        """Return the jobs whose ids a query finds."""
+        """Return the jobs whose ids a query selects."""
         return [self.job(row[0]) for row in self._db.execute(query, values).fetchall()]
 
     def is_settled(self, job: Job) -> bool:
-        """Tell whether no request of a job has left whose outcome is not known.
-
-        Records that are changed one by one are announced each by itself.
-        """
+        """Return whether the outcome of every request sent for a job is known."""
         for part in self.parts_of(job) or [self.job(job.id)]:
-            alone = part.spec.mode.is_by_record and part.state is State.SENDING
-            waiting = alone and not any(one.state.is_open for one in self.writes.of(part.id))
-            if not (part.state.is_settled or waiting):
+            # Writes of single records are announced one by one.
+            by_record = part.spec.mode.is_by_record and part.state is State.SENDING
+            if by_record and not any(write.state.is_open for write in self.writes.load(part.id)):
+                continue
+            if not part.state.is_settled:
                 return False
         return True
 
     def abandon_unsent(self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows) -> None:
-        """Abandon jobs that have sent nothing and hold rows of a job of another journal.
+        """Abandon unsent jobs that claim rows of a job in another journal.
 
-        Raises ``PlanOutdated`` when others hold its rows than those that are ``known``.
+        Raises ``PlanOutdated`` if jobs other than the ``known`` ones claim the rows.
         """
         with transaction(self._db):
             self._abandon_unsent(scope, claims, known, "outro perfil · another profile")
@@ -351,11 +349,11 @@ class Journal:
     def _abandon_unsent(
         self, scope: ClaimScope, claims: RowClaims, known: ClaimedRows, successor: str
     ) -> None:
-        """Abandon jobs of the same rows that have sent nothing; compare the claims of others."""
+        """Abandon unsent jobs with the same rows; check the claims of sent ones."""
         if self.claimed(scope, claims).holders(claims) != known.holders(claims):
             raise PlanOutdated(_CLAIMED_MEANWHILE)
-        found = [jobs for of in self._claims.claimants(scope, claims) for jobs in of.values()]
-        for job_id in {job for jobs in found for job in jobs}:
+        found = self._claims.claimants(scope, claims)
+        for job_id in {job for claimants in found for ids in claimants.values() for job in ids}:
             if self.job(job_id).state is State.ABANDONED or not self._is_unsent(job_id):
                 continue
             for job in self._family(self.job(job_id)):
@@ -367,14 +365,14 @@ class Journal:
 
     def _family(self, job: Job) -> list[Job]:
         """Return a job with its parts, or with its parent and the parent's other parts."""
-        first = job if job.parent is None else self.job(job.parent)
-        return [first, *self.parts_of(first)]
+        parent = job if job.parent is None else self.job(job.parent)
+        return [parent, *self.parts_of(parent)]
 
     def _new_id(self) -> str:
         while True:
             job_id = f"{self.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-            taken = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
-            if taken.fetchone() is None:
+            existing = self._db.execute("SELECT 1 FROM jobs WHERE id = ?", (job_id,))
+            if existing.fetchone() is None:
                 return job_id
 
     def _insert(self, job_id: str, part: SheetPart, *, claims: bool) -> None:
@@ -426,8 +424,8 @@ class Journal:
         )
 
 
-_OVER = frozenset({State.DONE, State.PARTIAL})
-_OF_EARLIER = (
+_FINISHED = frozenset({State.DONE, State.PARTIAL})
+_JOBS_BY_NOTE = (
     "SELECT job FROM events JOIN jobs ON id = job "
     "WHERE number = 1 AND json_extract(detail, ?) = ? ORDER BY created_at DESC, id DESC"
 )
@@ -436,7 +434,7 @@ _CLAIMED_MEANWHILE = Text(
 )
 _JOB_CHANGED = Text(
     pt="O envio {job} mudou durante a execução; nada mais foi feito.",
-    en="The upload {job} changed while it was worked on; nothing more was done.",
+    en="The upload {job} changed while it was running; nothing more was done.",
 )
 _SEE_JOB = Text(pt="Veja-o: xlbridge jobs {job}", en="See it: xlbridge jobs {job}")
 
@@ -447,5 +445,5 @@ def _part_note(part: SheetPart) -> dict[str, Any]:
         note["creates"] = True
     if part.items:
         rows = part.spec.rows
-        note["items"] = {name: places.to_json(rows) for name, places in part.items.items()}
+        note["items"] = {name: cells.to_json(rows) for name, cells in part.items.items()}
     return note

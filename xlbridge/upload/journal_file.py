@@ -1,8 +1,8 @@
-"""File of the journal: its tables, its migration from an earlier layout, its marker in the home.
+"""File of the journal: tables, migration from an earlier layout, and marker in the home folder.
 
-An earlier file is copied first, then changed in one transaction; a newer one is refused. A journal
-that is lost, emptied, cut, of another home or older than the home's jobs knows nothing of what was
-sent since. It is refused, and never begun anew in silence.
+An earlier file is backed up, then migrated in one transaction; a newer one is refused. A journal
+that is lost, empty, truncated, foreign or older than the home's jobs does not know what was sent.
+It is refused, never silently replaced by a new one.
 """
 
 import json
@@ -21,98 +21,98 @@ from xlbridge.i18n import Text
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _PAGE_SIZE_AT, _PAGE_COUNT_AT = slice(16, 18), slice(28, 32)
-_LARGEST_PAGE = 65_536  # which the header writes as 1
+_LARGEST_PAGE = 65_536  # stored in the header as 1
 
 
 class JournalMarker:
-    """Marker beside a journal's file: the journal's id, and the last job that it has recorded."""
+    """Marker file of a journal: the journal's id and the last job recorded in it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = path.with_suffix(".id")
 
     def require_file(self) -> None:
-        """Raise ``LocalDatabaseError`` when the file is lost, empty or cut, and once was not."""
-        there = self._path.is_file() and self._path.stat().st_size > 0
-        if not there and self.is_expected:
-            raise _damage(self._path, _LOST)
-        if there and _is_cut(self._path):
-            raise _damage(self._path, _CUT)
+        """Raise ``LocalDatabaseError`` if an expected file is missing or empty, or is truncated."""
+        has_content = self._path.is_file() and self._path.stat().st_size > 0
+        if not has_content and self.is_expected:
+            raise _damaged_file_error(self._path, _LOST)
+        if has_content and _is_truncated(self._path):
+            raise _damaged_file_error(self._path, _CUT)
 
     @property
     def is_expected(self) -> bool:
-        """True where the home has a marker or stored payloads, and so must have a journal."""
+        """True if the home has a marker or stored payloads, and so must have a journal."""
         return self._file.exists() or any(self._path.parent.glob("payloads/*.xlsx"))
 
-    def require_own(self, db: LocalDatabase) -> None:
-        """Raise ``JournalError`` when the journal is another home's, or older than the home.
+    def require_identity(self, db: LocalDatabase) -> None:
+        """Raise ``JournalError`` if the journal belongs to another home or predates its last job.
 
-        A home without a marker is adopted, once; the marker is written before the journal's id.
+        A home without a marker gets one, which is written before the journal's id.
         """
         if self._read() is None:
-            # Of two processes that open a new home at once, one adopts it.
+            # Two processes may open a new home at the same time.
             with file_lock(self._file.with_suffix(".lock")):
-                self._adopt(db)
-        known = self._read() or {}
+                self._create(db)
+        marker = self._read() or {}
         row = db.execute("SELECT id FROM identity").fetchone()
-        if row is not None and row[0] != known["journal"]:
-            raise _refusal(self._path, _FOREIGN)
-        last = known["last_job"]
+        if row is not None and row[0] != marker["journal"]:
+            raise _wrong_file_error(self._path, _FOREIGN)
+        last = marker["last_job"]
         job = db.execute("SELECT 1 FROM jobs WHERE id = ?", (last,)).fetchone()
         if last is not None and job is None:
-            raise _refusal(self._path, _OLDER)
+            raise _wrong_file_error(self._path, _OLDER)
         if row is None:
-            _give_id(db, known["journal"], "")
+            _insert_identity(db, marker["journal"], "")
 
-    def _adopt(self, db: LocalDatabase) -> None:
-        """Give a home without a marker one for its journal, which has no id yet."""
+    def _create(self, db: LocalDatabase) -> None:
+        """Create the marker of a home that has none, for a journal without an id."""
         if self._read() is not None:
             return
         if db.execute("SELECT 1 FROM identity").fetchone() is not None:
-            raise _refusal(self._path, _FOREIGN)
+            raise _wrong_file_error(self._path, _FOREIGN)
         newest = db.execute("SELECT id FROM jobs ORDER BY created_at DESC, id DESC").fetchone()
         self._write({"journal": token_hex(16), "last_job": newest[0] if newest else None})
 
     def require_whole(self, db: LocalDatabase) -> None:
-        """Check every page. Raises ``LocalDatabaseError`` when one is damaged."""
+        """Check every page. Raises ``LocalDatabaseError`` if one is damaged."""
         if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-            raise _damage(self._path, _CUT)
+            raise _damaged_file_error(self._path, _CUT)
 
-    def note_job(self, job_id: str) -> None:
-        """Note the last job; it is in the journal by now."""
-        known = self._read()
-        if known is not None:
-            self._write({**known, "last_job": job_id})
+    def record_last_job(self, job_id: str) -> None:
+        """Record the id of the last job, which the journal already has."""
+        marker = self._read()
+        if marker is not None:
+            self._write({**marker, "last_job": job_id})
 
     def accept(self, reason: str) -> Path | None:
-        """Take the journal as it is for the home's own, or begin a new one where it is unusable.
+        """Accept the journal as this home's, or create a new one if it is unusable.
 
-        The reason is recorded in it. Return where the unusable file is now. Raises what
-        ``open_local_database`` raises.
+        The reason is recorded in it. Return the path to which an unusable file was moved. Raises
+        what ``open_local_database`` raises.
         """
         aside = _set_aside(self._path) if self._path.exists() else None
         with closing(_open_layout(self._path)) as db:
             journal = token_hex(16)
             db.execute("DELETE FROM identity")
-            _give_id(db, journal, reason)
+            _insert_identity(db, journal, reason)
             self._write({"journal": journal, "last_job": None})
         return aside
 
     def _read(self) -> Mapping[str, Any] | None:
         try:
-            known: Mapping[str, Any] = json.loads(self._file.read_text("utf-8"))
+            marker: Mapping[str, Any] = json.loads(self._file.read_text("utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise _damage(self._file, _CUT) from error
-        return known
+            raise _damaged_file_error(self._file, _CUT) from error
+        return marker
 
-    def _write(self, known: Mapping[str, Any]) -> None:
-        write_private(self._file, json.dumps(dict(known)))
+    def _write(self, marker: Mapping[str, Any]) -> None:
+        write_private(self._file, json.dumps(dict(marker)))
 
 
 def _set_aside(path: Path) -> Path | None:
-    """Move an unusable journal aside and return where it is; None where it can be opened."""
+    """Move an unusable journal aside and return its new path; None if it can be opened."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
         if path.stat().st_size and db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
             return None
@@ -123,39 +123,39 @@ def _set_aside(path: Path) -> Path | None:
     return target
 
 
-def _is_cut(path: Path) -> bool:
-    """Tell whether a database's file has fewer pages than its header says."""
+def _is_truncated(path: Path) -> bool:
+    """Return whether a database file has fewer pages than its header states."""
     wal = path.with_name(f"{path.name}-wal")
     if wal.is_file() and wal.stat().st_size:
-        # What the header says is in the log still.
+        # The current header may still be in the write-ahead log.
         return False
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
-        # SQLite takes so short a file for a new one.
+        # SQLite would treat a file this short as new.
         return True
     if not header.startswith(_MAGIC):
-        # SQLite itself says that this is no database.
+        # SQLite reports by itself that this is not a database.
         return False
     size = int.from_bytes(header[_PAGE_SIZE_AT], "big")
     pages = int.from_bytes(header[_PAGE_COUNT_AT], "big")
     return path.stat().st_size < pages * (_LARGEST_PAGE if size == 1 else size)
 
 
-def _give_id(db: LocalDatabase, journal: str, reason: str) -> None:
+def _insert_identity(db: LocalDatabase, journal: str, reason: str) -> None:
     db.execute(
         "INSERT INTO identity SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM identity)",
         (journal, datetime.now().isoformat(timespec="seconds"), reason),
     )
 
 
-def _refusal(path: Path, reason: Text) -> JournalError:
-    """Return the error of a journal that somebody has put there: it is whole, and not the one."""
+def _wrong_file_error(path: Path, reason: Text) -> JournalError:
+    """Return the error for an intact journal that is not the expected one."""
     return JournalError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
 
 
-def _damage(path: Path, reason: Text) -> LocalDatabaseError:
-    """Return the error of a file that this computer has lost or damaged."""
+def _damaged_file_error(path: Path, reason: Text) -> LocalDatabaseError:
+    """Return the error for a file that is lost or damaged."""
     return LocalDatabaseError(_UNUSABLE.format(path=path, reason=reason), _WHAT_NOW)
 
 
@@ -172,13 +172,13 @@ _OLDER = Text(
 _WHAT_NOW = Text(
     pt="Nada foi enviado. Ponha de volta o arquivo certo. Se ele se perdeu, confira no sistema o "
     'que já foi enviado e depois: xlbridge doctor --accept-journal "motivo".',
-    en="Nothing was sent. Put the right file back. If it is lost, look in the system for what was "
-    'sent already, and then: xlbridge doctor --accept-journal "reason".',
+    en="Nothing was sent. Restore the right file. If it is lost, check in the system what was "
+    'already sent, then run: xlbridge doctor --accept-journal "reason".',
 )
 
 
 LAYOUT = 2
-"""Number of today's layout, kept in the file's ``user_version``; 0.1.0 wrote none."""
+"""Number of the current layout, stored in the file's ``user_version``; 0.1.0 wrote none."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -263,26 +263,26 @@ _MIGRATION = (
     "ALTER TABLE jobs ADD COLUMN system TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE jobs ADD COLUMN planned TEXT NOT NULL DEFAULT ''",
 )
-"""Statements that make layout 2 of layout 1; new tables are made when the file is opened."""
+"""Statements that turn layout 1 into layout 2; new tables are created when the file is opened."""
 
 _COLUMNS_OF_LAYOUT_1 = {
     *("id", "created_at", "profile", "resource", "mode", "file"),
     *("sheet", "digest", "payload", "rows", "columns"),
 }
-"""Columns of the jobs' table in layout 1, which tell it from a file of another origin."""
+"""Columns of the ``jobs`` table in layout 1, by which such a file is recognised."""
 
 
 def open_journal_file(path: Path) -> LocalDatabase:
-    """Open the file, or make it; one of an earlier layout is copied and migrated first.
+    """Open or create the file; one with an earlier layout is backed up and migrated first.
 
-    Raises ``JournalError`` for a file of a newer layout or one that does not belong to its home,
-    ``LocalDatabaseError`` for one that is not whole, and what ``open_local_database`` raises.
+    Raises ``JournalError`` for a file with a newer layout or one that belongs to another home,
+    ``LocalDatabaseError`` for a damaged one, and what ``open_local_database`` raises.
     """
     marker = JournalMarker(path)
     marker.require_file()
     db = _open_layout(path)
     try:
-        marker.require_own(db)
+        marker.require_identity(db)
     except BaseException:
         db.close()
         raise
@@ -305,13 +305,13 @@ def _migrate(path: Path) -> None:
             raise _newer_journal_error(path)
         if layout in (0, LAYOUT):
             return
-        # The file is copied as it is, once, before it is changed.
+
         target = path.with_name(f"{path.stem}-layout-{layout}{path.suffix}")
         if not target.exists():
             with closing(LocalDatabase(target)) as copy:
                 db.backup(copy)
         with transaction(db):
-            # Another process may have migrated it meanwhile.
+            # Another process may have migrated it in the meantime.
             if _layout(db) == layout:
                 for statement in _MIGRATION:
                     db.execute(statement)
@@ -319,7 +319,7 @@ def _migrate(path: Path) -> None:
 
 
 def _layout(db: LocalDatabase) -> int:
-    """Return the number of the file's layout, 0 for one without a journal."""
+    """Return the number of the file's layout, 0 if it holds no journal."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version:
         return int(version)
@@ -329,13 +329,13 @@ def _layout(db: LocalDatabase) -> int:
 
 @contextmanager
 def transaction(db: LocalDatabase) -> Iterator[None]:
-    """Do all of the block or nothing; it is on the disk when the block has ended."""
+    """Run the block in a transaction, which is on disk afterwards."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
         db.execute("COMMIT")
     except BaseException:
-        # Where the disk is full, SQLite has rolled back by itself.
+        # SQLite rolls back by itself if the disk is full.
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise

@@ -1,4 +1,4 @@
-"""Manual resolution of an upload in doubt: a person's word, where nothing can prove the outcome."""
+"""Manual resolution of an upload in doubt by a person, if nothing can prove the outcome."""
 
 import getpass
 import socket
@@ -15,15 +15,15 @@ from xlbridge.upload.results.verdict import RejectedRow, Verdict
 
 _NOT_APPLIED = Text(
     pt="Não está no sistema, segundo {who}: {reason}",
-    en="Not in the system, says {who}: {reason}",
+    en="Not in the system according to {who}: {reason}",
 )
 
 
 def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str) -> Job:
-    """Record a person's word on a job, of a split sheet on each of its doubtful parts.
+    """Record a person's resolution of a job, or of each doubtful part of a split sheet.
 
-    Raises ``UsageError`` when nothing is in doubt, no reason is given, or rows that may still
-    arrive are said not to be there.
+    Raises ``UsageError`` if nothing is in doubt, there is no reason, or the resolution is that rows
+    which may still arrive were not applied.
     """
     journal = context.journal
     with job_lock(context.settings.home, job.parent or job.id):
@@ -41,10 +41,9 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
 def _record_resolution(
     journal: Journal, job: Job, seen: Resolution, reason: str, settle_seconds: float
 ) -> Job:
-    """Record that a person saw the doubtful rows of a job, or saw that they are not there.
+    """Record that a person found the doubtful rows of a job present, or absent.
 
-    Rows that were proven before stay so. Raises ``UsageError`` when nothing is in doubt, no
-    reason is given, or rows that may still arrive are said not to be there.
+    Rows that were already proven stay so. Raises what ``resolve_job`` raises.
     """
     if not reason.strip():
         raise UsageError(Text(pt="Informe o motivo em --reason.", en="--reason needs a reason."))
@@ -55,7 +54,8 @@ def _record_resolution(
             Text(
                 pt="As linhas ainda podem ser gravadas até {end}; antes disso, "
                 "não dá para afirmar que não foram.",
-                en="The rows may still arrive until {end}; until then nobody can say they did not.",
+                en="The rows may still arrive until {end}; before that, they cannot be resolved as "
+                "not applied.",
             ).format(end=f"{end:%d/%m/%Y %H:%M:%S}"),
             Text(pt="Aguarde e depois execute: {go}", en="Wait, and then: {go}").format(
                 go=f"xlbridge resume {job.id}"
@@ -65,9 +65,9 @@ def _record_resolution(
     resolved = {"as": seen.value, "reason": reason, "by": who}
     known = job.verdict
     if seen is Resolution.APPLIED:
-        there = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
-        ended = State.PARTIAL if known.rejected_rows else State.DONE
-        return journal.record(job, ended, verdict=there.to_json(), resolved=resolved)
+        verdict = Verdict(known.read, known.read - known.rejected, 0, known.rejected_rows)
+        state = State.PARTIAL if known.rejected_rows else State.DONE
+        return journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
     if known.accepted == 0:
         none = Verdict.none_applied(job.spec.rows).to_json()
         return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
@@ -75,13 +75,13 @@ def _record_resolution(
 
 
 def _record_partial(journal: Journal, job: Job, accepted: int, resolved: Mapping[str, str]) -> Job:
-    """Record that the unproven rows are not there; the ``accepted`` ones stay proven."""
-    missing = [place for place, proof in enumerate(job.last("proven")) if not proof]
+    """Record that the unproven rows are absent; the ``accepted`` ones stay proven."""
+    missing = [position for position, proof in enumerate(job.last("proven")) if not proof]
     message = _NOT_APPLIED.format(who=resolved["by"], reason=resolved["reason"])
     known = {row.row: row for row in job.verdict.rejected_rows}
     rows = (job.spec.rows[at] for at in missing)
-    named = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
-    verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(named)).to_json()
+    rejected = (known.get(row, RejectedRow(row, None, None, message, itself=False)) for row in rows)
+    verdict = Verdict(len(job.spec.rows), accepted, 0, tuple(rejected)).to_json()
     return journal.record(job, State.PARTIAL, freed=missing, verdict=verdict, resolved=resolved)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a large sheet: each is run as a job of its own, and all are joined to one verdict."""
+"""Parts of a large sheet: each runs as a job of its own; their verdicts are merged."""
 
 import math
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ _RESOLVED_AS_MISSING = Text(
 )
 
 
-def run_all(runner: "JobRunner", parent: Job) -> Job:
-    """Run all parts of a sheet as far as they go, and join their verdicts.
+def run_parts(runner: "JobRunner", parent: Job) -> Job:
+    """Run all parts of a sheet as far as possible, and merge their verdicts.
 
-    All parts are previewed before anything is written; where one is rejected then, none is sent.
-    Raises what ``JobRunner.run`` raises; the parts that were not reached are sent by a later run.
+    All parts are previewed before anything is written; if one is rejected then, none is sent.
+    Raises what ``JobRunner.run`` raises; a later run sends the remaining parts.
     """
     context = runner.context
     if parent.state.is_unsent:
@@ -41,15 +41,15 @@ def run_all(runner: "JobRunner", parent: Job) -> Job:
         if parent.state is State.SENDING_PARTS:
             for part in context.journal.parts_of(parent):
                 if part.state.is_unsent:
-                    _rest(context, parent)
+                    _pause_between_parts(context, parent)
                 with job_lock(context.home, part.id):
-                    _of_part(runner, part).take_steps(context.journal.job(part.id))
+                    _part_runner(runner, part).run_steps(context.journal.job(part.id))
     finally:
         parent = update_parent(context.journal, parent)
     return parent
 
 
-def run_one(runner: "JobRunner", job: Job) -> Job:
+def run_part(runner: "JobRunner", job: Job) -> Job:
     """Run one part of a sheet by itself, and update its parent."""
     journal = runner.context.journal
     parent = journal.job(job.parent or "")
@@ -60,67 +60,69 @@ def run_one(runner: "JobRunner", job: Job) -> Job:
                 en="The upload {job} is a part of {parent}, which is not confirmed yet.",
             ).format(job=job.id, parent=parent.id),
             Text(
-                pt="Continue o envio completo: xlbridge resume {p}", en="Go on: xlbridge resume {p}"
+                pt="Continue o envio completo: xlbridge resume {p}",
+                en="Continue the whole upload: xlbridge resume {p}",
             ).format(p=parent.id),
         )
     try:
-        return runner.take_steps(job)
+        return runner.run_steps(job)
     finally:
         update_parent(journal, parent)
 
 
-def _rest(context: "RunContext", parent: Job) -> None:
-    """Let the time pass that is to lie between two parts, whatever run sent the last one."""
+def _pause_between_parts(context: "RunContext", parent: Job) -> None:
+    """Wait out the pause after the last part, even if an earlier run sent it."""
     parts = context.journal.parts_of(parent)
     sent = [part.events[-1].at for part in parts if not part.state.is_unsent]
-    seconds = context.options.rest_seconds
+    seconds = context.options.pause_seconds
     if not sent or not seconds:
         return
     left = seconds - (context.journal.now() - max(sent)).total_seconds()
     if left > 0:
-        context.options.progress(_RESTING.format(n=math.ceil(left)))
+        context.options.progress(_PAUSE.format(n=math.ceil(left)))
         context.options.sleep(left)
 
 
-_RESTING = Text(
+_PAUSE = Text(
     pt="pausa de {n} {n:segundo|segundos} entre as partes",
-    en="a pause of {n} {n:second|seconds} between the parts",
+    en="pause of {n} {n:second|seconds} between parts",
 )
 
 
 def update_parent(journal: Journal, parent: Job) -> Job:
-    """Record the joined state and verdict of a parent's parts, and return the parent."""
+    """Record the merged state and verdict of a parent's parts, and return the parent."""
     parent = journal.job(parent.id)
     parts = journal.parts_of(parent)
-    state = joined_state(parts)
+    state = _merge_states(parts)
     settled = parent.state.is_final and parent.state is not State.NEEDS_PERSON
     if settled or (parent.state.is_unsent and not state.is_final):
         return parent
+    note = _preflight_note(parts)
     reason = next((part.last("reason") for part in parts if part.last("reason")), None)
-    note: dict[str, Any] = {} if reason is None else {"reason": reason}
-    verdict = joined_verdict(parent, parts).to_json()
+    if reason is not None:
+        note["reason"] = reason
+    note["verdict"] = _merge_verdicts(parent, parts).to_json()
     note["updated"] = sum(part.updated for part in parts)
-    return journal.record(parent, state, verdict=verdict, **_preflight_notes(parts), **note)
+    return journal.record(parent, state, **note)
 
 
-def joined_verdict(parent: Job, parts: Sequence[Job]) -> Verdict:
+def _merge_verdicts(parent: Job, parts: Sequence[Job]) -> Verdict:
     """Return the verdict on the rows of a whole sheet."""
     verdicts = [part.verdict for part in parts]
-    nothing_sent = joined_state(parts) is State.ABANDONED
-    with_part = (
-        [] if nothing_sent else [row for part in parts for row in _rows_rejected_with_part(part)]
-    )
+    nothing_sent = _merge_states(parts) is State.ABANDONED
     rejected = [row for verdict in verdicts for row in verdict.rejected_rows]
+    if not nothing_sent:
+        rejected += [row for part in parts for row in _rows_rejected_with_part(part)]
     return Verdict(
         read=len(parent.spec.rows),
         accepted=sum(verdict.accepted for verdict in verdicts),
         unknown=sum(verdict.unknown for verdict in verdicts),
-        rejected_rows=tuple(sorted([*rejected, *with_part], key=lambda row: row.row or 0)),
+        rejected_rows=tuple(sorted(rejected, key=lambda row: row.row or 0)),
     )
 
 
-def joined_state(parts: Sequence[Job]) -> State:
-    """Return the state of a sheet whose parts are in those states."""
+def _merge_states(parts: Sequence[Job]) -> State:
+    """Return the state of a sheet with the given parts."""
     states = {part.state for part in parts}
     if any(not state.is_final for state in states):
         return State.SENDING_PARTS
@@ -137,18 +139,18 @@ def _preflight(runner: "JobRunner", parent: Job) -> Job:
     context = runner.context
     for part in context.journal.parts_of(parent):
         with job_lock(context.home, part.id):
-            _of_part(runner, part).preflight(context.journal.job(part.id))
+            _part_runner(runner, part).preflight(context.journal.job(part.id))
     parts = context.journal.parts_of(parent)
     if any(part.state.is_final for part in parts):
         for part in parts:
             if not part.state.is_final:
                 context.end(part, State.ABANDONED, reason=asdict(_OTHER_PART_REJECTED))
         return update_parent(context.journal, parent)
-    return context.journal.record(parent, State.PREPARED, **_preflight_notes(parts))
+    return context.journal.record(parent, State.PREPARED, **_preflight_note(parts))
 
 
-def _preflight_notes(parts: Sequence[Job]) -> dict[str, Any]:
-    """Return the sum of what the previews of all parts have recorded so far."""
+def _preflight_note(parts: Sequence[Job]) -> dict[str, Any]:
+    """Return the number of rows previewed so far in all parts."""
     known = [count for part in parts if (count := part.last("previewed")) is not None]
     return {"previewed": sum(known) if known else None}
 
@@ -162,8 +164,8 @@ def _ask_consent(context: "RunContext", parent: Job) -> Job:
     return update_parent(context.journal, parent)
 
 
-def _of_part(runner: "JobRunner", part: Job) -> "JobRunner":
-    """Return the runner of one part: consent was given for all, progress names the part."""
+def _part_runner(runner: "JobRunner", part: Job) -> "JobRunner":
+    """Return a runner of one part, with consent already granted and progress naming the part."""
 
     def progress(text: Text) -> None:
         options.progress(
@@ -171,12 +173,12 @@ def _of_part(runner: "JobRunner", part: Job) -> "JobRunner":
         )
 
     options = runner.context.options
-    of_part = replace(options, consent=lambda _request: True, progress=progress)
-    return replace(runner, context=replace(runner.context, options=of_part))
+    part_options = replace(options, consent=lambda _request: True, progress=progress)
+    return replace(runner, context=replace(runner.context, options=part_options))
 
 
 def _rows_rejected_with_part(part: Job) -> list[RejectedRow]:
-    """Return the rows of a part that was not applied, but for those with an error of their own."""
+    """Return the rows of a part that was not applied, except those with an error of their own."""
     if part.state not in {State.REJECTED, State.ABANDONED}:
         return []
     reason = REJECTED_AS_A_WHOLE if part.state is State.REJECTED else part.reason

@@ -1,8 +1,8 @@
-"""Payload: a clean workbook made of the validated rows, stored by its content hash.
+"""Payload: a clean workbook with the validated rows, stored by its content hash.
 
-The analyst's own file is never sent: macros, links, hidden sheets and differences between parsers
-stay behind. Rows of child sheets become lists of their records, a column of the frame for each
-list: digests, claims and payloads take it as any other, and a record that is sent has its list.
+The analyst's own file is never sent, nor its macros, links, hidden sheets and parser differences.
+Rows of child sheets become lists of their records, in one column of the frame for each list, which
+digests, claims and payloads treat as any other column.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ from xlbridge.settings import ParseOptions, WorkbookLimits
 from xlbridge.upload.claims import Digests, claim_digest
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job
-from xlbridge.upload.lookup.row_table import MadeItems, RowTable, RowValues, column_values
-from xlbridge.upload.results.verdict import ItemPlaces, parse_item_column
+from xlbridge.upload.lookup.row_table import LazySequence, RowTable, RowValues, column_values
+from xlbridge.upload.results.verdict import ItemAddresses, parse_item_column
 from xlbridge.validation import ValidatedSheet
 from xlbridge.validation.cells import type_rows
 from xlbridge.validation.headers import match_header
@@ -35,14 +35,14 @@ from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import read_workbook
 
 _PIECE = 10_000
-"""Rows whose values are named at once."""
+"""Rows digested together."""
 
 _PARSED_HERE = 128 * 2**10
-"""Bytes of a payload up to which parsing it takes this process less than to start one for it."""
+"""Size in bytes up to which a payload is parsed faster here than in a child process."""
 
 
 def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
-    """Return a digest of each row's values, whatever the file, its styles and its layout."""
+    """Return a digest of each row's values, independent of the file's styles and layout."""
     filled = (str(name) for name in frame if frame[name].notna().any())
     names = sorted(name for name in filled if name != KEY)
     opening = f"[{json.dumps(resource.name)}"
@@ -57,7 +57,7 @@ def row_digests(resource: Resource, frame: pd.DataFrame) -> Digests:
 
 
 def _named_values(name: str, column: pd.Series) -> list[str]:
-    """Return each value of a column as an item of a JSON list, nothing for an empty cell."""
+    """Return each value of a column as an item of a JSON list, empty for an empty cell."""
     opening = f", [{json.dumps(name)}, "
     cells = column_values(column)
 
@@ -69,13 +69,13 @@ def _named_values(name: str, column: pd.Series) -> list[str]:
 
     if column.dtype == object and any(isinstance(cell, list) for cell in cells):
         return list(map(item, cells))
-    # Most columns have few values; all are of one type.
+    # Most columns have few distinct values, all of one type.
     items = {cell: item(cell) for cell in set(cells)}
     return [items[cell] for cell in cells]
 
 
 def sheet_digest(rows: Sequence[str]) -> str:
-    """Return the digest of all rows, in whatever order they stand."""
+    """Return the digest of all rows, independent of their order."""
     return hashlib.sha256("".join(sorted(rows)).encode()).hexdigest()
 
 
@@ -92,8 +92,8 @@ def frame_of_rows(resource: Resource, rows: Sequence[RowValues]) -> pd.DataFrame
 
 
 def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFrame) -> str:
-    """Write the payload, safely on the disk, and return its content hash."""
-    from xlbridge.workbook.write import write_records  # Here, not above: a plan stores none.
+    """Write the payload durably and return its content hash."""
+    from xlbridge.workbook.write import write_records  # Imported here: planning stores no payload.
 
     folder = context.settings.payloads
     make_private_folder(folder)
@@ -112,14 +112,14 @@ def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFram
 
 
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
-    """Return the typed rows of a stored payload. Raises as ``UploadContext.load_payload`` does."""
+    """Return the typed rows of a stored payload. Raises what ``UploadContext.load_payload`` does."""
     return frame_with_lists(_typed_payload(context, resource, content))
 
 
 def _typed_payload(context: UploadContext, resource: Resource, content: str) -> ValidatedSheet:
     """Return the typed main sheet of a stored payload, with its child sheets."""
     payload, limits = context.load_payload(content), WorkbookLimits()
-    # What was written here, and is still the same, does no harm.
+    # The content hash proves that we wrote it, so that it is safe to parse in this process.
     trusted = payload if len(payload) <= _PARSED_HERE else None
     path = context.payload_path(content)
     parsed = read_workbook(path, limits, trusted=trusted)
@@ -136,9 +136,9 @@ def _typed_payload(context: UploadContext, resource: Resource, content: str) -> 
 
 
 def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) -> RowTable:
-    """Return the rows of a job as they are sent, in order; ``with_unsent`` all of its sheet.
+    """Return the rows of a job as sent, in order; with ``with_unsent`` all planned rows.
 
-    Lists are made when they are asked for.
+    Lists are created on access.
     """
     resource = context.catalogue.named(job.spec.resource)
     content = job.spec.planned if with_unsent and job.spec.planned else job.spec.payload
@@ -147,7 +147,7 @@ def sent_rows(context: UploadContext, job: Job, *, with_unsent: bool = False) ->
 
 
 def file_hash(path: Path) -> str:
-    """Return the hash of an analyst's file, by which it is recognised later."""
+    """Return the hash by which an analyst's file is recognised later."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -168,11 +168,11 @@ def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
     }
 
 
-class ItemLists(MadeItems[list[ListItem] | None]):
-    """Lists of the records of a sheet, from the rows of a child sheet; None where one has no item.
+class ItemLists(LazySequence[list[ListItem] | None]):
+    """Lists of a sheet's records, from the rows of a child sheet; None for a record without items.
 
-    ``parents`` has the position of each row's record, below 0 where it has none. A list is made
-    when it is asked for: as dicts the items take many times the memory of their columns.
+    ``parents`` has the position of each row's record, negative if it has none. Lists are created on
+    access, since dicts of the items take many times the memory of their columns.
     """
 
     def __init__(self, child: pd.DataFrame, parents: npt.NDArray[np.intp], count: int) -> None:
@@ -184,32 +184,31 @@ class ItemLists(MadeItems[list[ListItem] | None]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def _made(self, at: int) -> list[ListItem] | None:
-        places = self._order[self._ends[at] : self._ends[at + 1]].tolist()
+    def _item(self, at: int) -> list[ListItem] | None:
+        positions = self._order[self._ends[at] : self._ends[at + 1]].tolist()
         columns = self._columns.items()
         return [
-            {name: values[place] for name, values in columns if values[place] is not None}
-            for place in places
+            {name: values[position] for name, values in columns if values[position] is not None}
+            for position in positions
         ] or None
 
 
 def _with_lists(frame: pd.DataFrame, lists: Mapping[str, ItemLists]) -> pd.DataFrame:
-    """Return a frame with a column of each list that any record has."""
-    columns = {name: list(of_list) for name, of_list in lists.items()}
+    """Return a frame with a column for each list that any record has."""
     filled = {
-        name: pd.Series(found, index=frame.index, dtype=object)
-        for name, found in columns.items()
-        if any(found)
+        name: pd.Series(items, index=frame.index, dtype=object)
+        for name, column in lists.items()
+        if any(items := list(column))
     }
     return frame.assign(**filled) if filled else frame
 
 
 @dataclass(frozen=True, slots=True)
 class ChildRows:
-    """Rows of a child sheet: the typed frame with its key, and whose item each row is.
+    """Rows of a child sheet: a typed frame with the key, and the item that each row is.
 
-    Of the columns, optional ones without any value are left out. ``places`` has the position of the
-    record and the number of the item, from zero.
+    Optional columns without values are left out. ``places`` has the position of each row's record
+    and the zero-based number of the item.
     """
 
     resource: Resource
@@ -218,7 +217,7 @@ class ChildRows:
 
 
 def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
-    """Yield the rows of each child sheet that the lists of a frame become."""
+    """Yield the rows of each child sheet, from the lists in a frame."""
     for child in resource.children:
         if child.sheet not in frame:
             continue
@@ -239,19 +238,19 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
 
 
 def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
-    """Tell whether a frame has the lists of any record."""
+    """Return whether a frame has a list of any record."""
     return any(child.sheet in frame for child in resource.children)
 
 
 def list_text(items: Sequence[ListItem]) -> str:
-    """Return the items of a list as one text, the same for the same values."""
+    """Return the items of a list as canonical JSON."""
     return json.dumps(items, sort_keys=True, default=str)
 
 
 def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:
-    """Return, by the row of a child sheet, its record's position and the number of the item.
+    """Return the record's position and the item's number for each row of a child sheet.
 
-    Rows that belong to no record are not in it.
+    Rows without a record are left out.
     """
     parents = main.parent_positions(child)
     numbers = pd.Series(parents).groupby(parents).cumcount().to_numpy()
@@ -259,38 +258,39 @@ def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, t
     return {child.rows[at]: (int(parents[at]), int(numbers[at])) for at in kept.tolist()}
 
 
-def item_places(main: ValidatedSheet) -> dict[str, ItemPlaces]:
-    """Return where the items of a sheet's records stand, by the names of the lists."""
-    found = {}
+def item_addresses(main: ValidatedSheet) -> dict[str, ItemAddresses]:
+    """Return the addresses of the items of a sheet's records, by the names of the lists."""
+    addresses = {}
     for name, child in main.children.items():
         rows: defaultdict[int, list[int]] = defaultdict(list)
-        for own, position in zip(child.rows, main.parent_positions(child).tolist(), strict=True):
+        positions = main.parent_positions(child).tolist()
+        for child_row, position in zip(child.rows, positions, strict=True):
             if position >= 0:
-                rows[main.rows[position]].append(own)
-        found[name] = ItemPlaces(child.sheet, child.columns, rows)
-    return found
+                rows[main.rows[position]].append(child_row)
+        addresses[name] = ItemAddresses(child.sheet, child.columns, rows)
+    return addresses
 
 
 class ItemCells:
-    """Cells of the items of a sheet's records, as rejections name their columns."""
+    """Cells of the items of a sheet's records, found by the column names in rejections."""
 
     def __init__(self, main: ValidatedSheet) -> None:
         self._main = main
         self._rows: dict[str, dict[tuple[int, int], int]] = {}
 
     def find(self, row: int | None, column: str) -> tuple[str, CellPosition] | None:
-        """Return the sheet and the cell of an item's column in the record of a row of the main
-        sheet, None where the column is none of an item that is there."""
+        """Return the sheet and cell of an item's column, for the record in a row of the main sheet;
+        None if ``column`` does not name an existing item."""
         item = parse_item_column(column)
         child = None if item is None else self._main.children.get(item[0])
         if item is None or child is None or row not in self._main.rows:
             return None
-        name, number, of_item = item
+        name, number, item_field = item
         if name not in self._rows:
-            places = record_positions(self._main, child)
-            self._rows[name] = {place: own for own, place in places.items()}
-        own = self._rows[name].get((self._main.rows.index(row), number))
-        if own is None:
+            positions = record_positions(self._main, child)
+            self._rows[name] = {place: child_row for child_row, place in positions.items()}
+        child_row = self._rows[name].get((self._main.rows.index(row), number))
+        if child_row is None:
             return None
         first = min(child.columns.values(), default=0)
-        return child.sheet, (own, child.columns.get(of_item, first))
+        return child.sheet, (child_row, child.columns.get(item_field, first))

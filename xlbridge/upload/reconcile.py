@@ -1,6 +1,6 @@
 """Reconciliation of a job in doubt by reading its records back.
 
-Source: the upload protocol, Reconcile.
+See the upload protocol, Reconcile.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _NO_REASON = Text(
     pt="o sistema recusou, sem dizer por quê", en="the system refused, without saying why"
 )
-LOOK_AGAIN = Text(
-    pt="Para conferir de novo: xlbridge resume {job}", en="To look again: xlbridge resume {job}"
+CHECK_AGAIN = Text(
+    pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
 )
 
 MAX_SETTLE_WAIT = 30.0
-"""Seconds of settle time that a run waits for itself; a longer one is left to a later run."""
+"""Longest settle time in seconds that a run waits out; longer ones are left to a later run."""
 
 _BETWEEN_SNAPSHOTS = 1.0
 _NO_PROOF = Text(
@@ -44,19 +44,19 @@ _NOT_READ = Text(
     pt="os registros não foram lidos antes do envio", en="the records were not read before sending"
 )
 _NO_CHANGE = Text(
-    pt="os registros estão como antes do envio", en="the records are as they were before sending"
+    pt="os registros estão como antes do envio", en="the records are unchanged since before sending"
 )
 _NO_KEY = Text(
-    pt="há linhas sem chave para localizá-las", en="some rows have no key to be found by"
+    pt="há linhas sem chave para localizá-las", en="some rows have no key to look them up by"
 )
 _UNREADABLE = Text(
     pt="o sistema não permitiu nova leitura: {reason}",
-    en="the system did not let them be read again: {reason}",
+    en="the system refused to let them be read again: {reason}",
 )
 
 
 def has_settled(context: "RunContext", job: Job) -> bool:
-    """Wait for the settle time where little is left of it; return whether it is over."""
+    """Wait out the settle time if little of it is left; return whether it is over."""
     end = job.settles_at(context.settle_seconds)
     if end is None:
         raise AssertionError(f"{job.id} is not in doubt")
@@ -68,7 +68,7 @@ def has_settled(context: "RunContext", job: Job) -> bool:
             job,
             Text(
                 pt="resposta perdida; aguardando até {end} para conferir no sistema",
-                en="answer lost; waiting until {end} to look in the system",
+                en="answer lost; waiting until {end} to check in the system",
             ).format(end=f"{end:%H:%M:%S}"),
         )
         context.options.sleep(left)
@@ -76,9 +76,9 @@ def has_settled(context: "RunContext", job: Job) -> bool:
 
 
 def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
-    """End a job by what two snapshots of its records prove against those from before.
+    """End a job by what two snapshots of its records prove, compared with the one before sending.
 
-    Raises ``InDoubt`` when the system cannot be asked, ``TransportError`` when nothing was applied
+    Raises ``InDoubt`` if the system cannot be reached, ``TransportError`` if nothing was applied
     and the job can be resumed.
     """
     if not has_settled(context, job):
@@ -94,22 +94,22 @@ def reconcile_by_snapshots(context: "RunContext", job: Job) -> "Step":
         why = _UNREADABLE.format(reason=error.message)
         return needs_person(context, job, _NO_PROOF.format(why=why))
     except ApiError as error:
-        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.id)) from error
     if not is_stable(snapshots):
         return job, False
     return _end_by_proof(context, job, applied_rows(before[-1], snapshots[0], declared.existing))
 
 
 def can_be_read_back(context: "RunContext", job: Job) -> bool:
-    """Tell whether every record of a job was looked up before it was sent."""
+    """Return whether every record of a job was looked up before sending."""
     before = context.journal.snapshots_before(job.id)
     return bool(before) and None not in before[-1]
 
 
 def is_as_before(context: "RunContext", job: Job) -> bool:
-    """Tell whether a job's records are as they were before it was sent; no answer proves nothing.
+    """Return whether the records of a job that can be read back are as before sending.
 
-    Only for a job that can be read back.
+    False if the system does not answer.
     """
     context.report_progress(job, Text(pt="conferindo no sistema", en="looking in the system"))
     before = context.journal.snapshots_before(job.id)[-1]
@@ -120,11 +120,11 @@ def is_as_before(context: "RunContext", job: Job) -> bool:
     return [_records(row) for row in now] == [_records(row) for row in before]
 
 
-def keep_written_records(context: "RunContext", job: Job) -> None:
-    """Store the records that a job has created, as they are right after, where undo removes them.
+def store_written_records(context: "RunContext", job: Job) -> None:
+    """Store the records that a job has created, as they are now, if undo can remove them.
 
-    The system may have filled fields that the sheet left empty. Where it does not answer, undo
-    takes an empty cell for an empty field.
+    The system may have filled fields that the sheet left empty. If it does not answer, undo assumes
+    that these fields are empty.
     """
     resource = context.resource(job)
     removable = resource.change is not None and resource.change.delete_name is not None
@@ -138,28 +138,28 @@ def keep_written_records(context: "RunContext", job: Job) -> None:
 
 
 def _records(row: RowSnapshot | None) -> set[tuple[str, tuple[tuple[str, str | None], ...]]]:
-    """Return the records of a row with their values, however they were compared with it."""
+    """Return the records of a row with their values, without the comparison."""
     found = () if row is None else row.found
     return {(record.code, tuple(sorted(record.values.items()))) for record in found}
 
 
 def _end_by_proof(context: "RunContext", job: Job, proven: list[bool | None]) -> "Step":
-    """End a job by what is proven: all rows, done; some, partial; else a person decides.
+    """End a job by proof: all rows present, done; some, partial; else a person decides.
 
-    Raises ``TransportError`` where the system had put the request off, and no row is there.
+    Raises ``TransportError`` if the system had declined the request and no row is present.
     """
     if None in proven:
-        seen = [True if there else None for there in proven]
+        seen = [True if present else None for present in proven]
         why = _NO_PROOF.format(why=_NO_KEY)
         return needs_person(context, job, why, Verdict.of_proof(job.spec.rows, seen), proven=seen)
     if not any(proven) and job.events[-1].detail.get("declined"):
-        raise context.not_sent(job, NotExecuted(job.reason, answered=True))
+        raise context.record_unsent(job, NotExecuted(job.reason, answered=True))
     if not any(proven):
         return needs_person(context, job, _NO_PROOF.format(why=_NO_CHANGE))
     verdict = Verdict.of_proof(job.spec.rows, proven)
     if all(proven):
         return context.end(job, State.DONE, verdict, reconciled="read back"), False
-    freed = [place for place, there in enumerate(proven) if not there]
+    freed = [position for position, present in enumerate(proven) if not present]
     return context.end(job, State.PARTIAL, verdict, freed=freed, reconciled="read back"), False
 
 
@@ -176,16 +176,16 @@ def _take_two_snapshots(context: "RunContext", job: Job) -> list[Snapshot]:
 def needs_person(
     context: "RunContext", job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any
 ) -> "Step":
-    """End a job for now; a person must decide what became of its rows."""
-    judged = verdict or Verdict.all_unknown(job.spec.rows)
-    return context.end(job, State.NEEDS_PERSON, judged, reason=asdict(reason), **detail), False
+    """End a job for now; a person must decide on the outcome of its rows."""
+    verdict = verdict or Verdict.all_unknown(job.spec.rows)
+    return context.end(job, State.NEEDS_PERSON, verdict, reason=asdict(reason), **detail), False
 
 
 def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool]) -> "Step":
-    """Settle the writes of a job that are in doubt, and let the job go on.
+    """Settle the writes of a job that are in doubt, and let the job proceed.
 
-    ``settle`` reads records back and says whether any is still in doubt; told that it is final,
-    it leaves those to a person. Raises ``InDoubt`` when the system cannot be asked.
+    ``settle`` reads records back and returns whether any is still in doubt; called with True, the
+    final time, it leaves those to a person. Raises ``InDoubt`` if the system cannot be reached.
     """
     if not context.options.wait:
         return job, False
@@ -195,16 +195,16 @@ def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool
                 return job, False
             settle(True)
     except ApiError as error:
-        raise InDoubt(error.message, LOOK_AGAIN.format(job=job.id)) from error
+        raise InDoubt(error.message, CHECK_AGAIN.format(job=job.id)) from error
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 
 def end_of_writes(
     writes: Sequence[RecordWrite], unproven_text: Callable[[Sequence[RecordWrite]], Text]
 ) -> tuple[State, dict[str, Any]]:
-    """Return the state of a job whose writes have all ended, and what is recorded with it.
+    """Return the state of a job whose writes have all ended, and its details.
 
-    ``unproven_text`` says why a person has to decide about some writes.
+    ``unproven_text`` returns the reason why a person must decide on the given writes.
     """
     detail: dict[str, Any] = {
         "freed": [write.position for write in writes if write.state.is_refused]
@@ -229,12 +229,12 @@ def proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
 
 
 def first_reason(writes: Sequence[RecordWrite]) -> Text:
-    """Return what is to be said of the first of some writes."""
-    return next((told for one in writes for _, told in one.problems), untranslated("–"))
+    """Return the first message about the given writes."""
+    return next((text for one in writes for _, text in one.problems), untranslated("–"))
 
 
 def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:
-    """Return what is known of the rows of a job by the writes of their records."""
+    """Return the verdict on a job's rows from the writes of their records."""
     refused = [write for write in writes if write.state.is_refused]
     items = job.items if refused else {}
     return Verdict(

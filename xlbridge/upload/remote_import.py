@@ -1,4 +1,4 @@
-"""Requests to import a job's file: a preview, a direct import, or staged, started and polled."""
+"""Requests to import a job's file: preview, direct import, or staging, start and polling."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _FIRST_POLL, _POLL_GROWTH, _MAX_POLL = 0.1, 1.25, 5.0
-"""Seconds between looks at a log: a fifth of those so far, so that an end is noticed soon."""
+"""Seconds between polls of a log, growing in proportion to the time elapsed."""
 
 _UNPROVEN = Text(
     pt="os totais do log não fecham com as linhas enviadas",
@@ -42,29 +42,28 @@ _ORPHAN = "the file of attempt {attempt} may be staged and was not started"
 
 
 def send_rows(context: "RunContext", job: Job) -> "Step":
-    """Send a job's rows in its mode. Raises ``TransportError`` when nothing was applied."""
+    """Send a job's rows in its mode. Raises ``TransportError`` if nothing was applied."""
     return _stage(context, job) if job.spec.mode is Mode.QUEUE else _send_direct(context, job)
 
 
 def stage_again(context: "RunContext", job: Job) -> "Step":
-    """Stage a file whose staging was interrupted, where the first does nothing by itself."""
+    """Stage a file again after an interruption; the first copy is not processed by itself."""
     orphan = _ORPHAN.format(attempt=job.attempts)
     return _stage(context, context.journal.record(job, State.PREPARED, orphan=orphan))
 
 
 def start_or_poll(context: "RunContext", job: Job) -> "Step":
-    """Go on with a staged file: start it where it waits for that."""
+    """Start a staged file if it needs that, else poll its log."""
     if not context.resource(job).paths.needs_processar:
         return context.journal.record(job, State.POLLING), True
     return start(context, job)
 
 
 def start(context: "RunContext", job: Job) -> "Step":
-    """Ask for a staged file to be processed. Raises ``TransportError`` when it was not asked.
+    """Request that a staged file be processed. Raises ``TransportError`` if no request arrived.
 
-    Keys are read again where the plan is old by then: a file whose rows others have written
-    meanwhile is never started. Where the answer puts the request off, the log tells whether it was
-    started all the same.
+    Keys are read again if the plan is old by then: a file whose rows were written by others is
+    never started. If the request is declined for now, the log shows whether it was started anyway.
     """
     if context.plan_has_changed(job):
         orphan = _ORPHAN.format(attempt=job.attempts)
@@ -78,7 +77,7 @@ def start(context: "RunContext", job: Job) -> "Step":
 
     def attempt() -> Outcome:
         nonlocal job, declined
-        if declined and not _waits(context, job):
+        if declined and not _is_pending(context, job):
             return Executed(None)
         job = context.announce(job, State.STARTING)
         outcome = context.client.send(IMPORT_PROCESS, path=path)
@@ -90,7 +89,7 @@ def start(context: "RunContext", job: Job) -> "Step":
         case Executed(_):
             return context.journal.record(job, State.POLLING), True
         case NotExecuted():
-            raise context.not_sent(job, outcome, back_to=State.STAGED)
+            raise context.record_unsent(job, outcome, back_to=State.STAGED)
         case Rejected(_, details):
             message = "; ".join(detail.value for detail in details)
             return context.doubt(job, Text(pt=message, en=message), start_refused=True)
@@ -98,18 +97,18 @@ def start(context: "RunContext", job: Job) -> "Step":
             return context.doubt(job, reason)
 
 
-def _waits(context: "RunContext", job: Job) -> bool:
-    """Tell whether the log says that a staged file still waits to be started."""
+def _is_pending(context: "RunContext", job: Job) -> bool:
+    """Return whether, by its log, a staged file is still waiting to be started."""
     log = read_log(context, job)
     return not isinstance(log, Text) and context.environment.state_of(log) is ImportState.PENDING
 
 
 def poll(context: "RunContext", job: Job) -> "Step":
-    """Ask for the log until it is finished.
+    """Poll the log until it is finished.
 
-    A status whose meaning nobody has told is polled on for the settle time; counts that account
-    for every row end it at once. Raises ``InDoubt`` when the log does not answer, or its status
-    stays unknown.
+    A log with an unknown status counts as finished once its counts cover every row; otherwise it is
+    polled for the settle time. Raises ``InDoubt`` if the log cannot be read or its status stays
+    unknown.
     """
     if not context.options.wait:
         return job, False
@@ -120,8 +119,8 @@ def poll(context: "RunContext", job: Job) -> "Step":
         if isinstance(log, Text):
             return context.doubt(job, log)
         state = context.environment.state_of(log)
-        ended = state is None and accounts_for_every_row(job.spec, log)
-        if ended or state is ImportState.FINISHED:
+        complete = state is None and accounts_for_every_row(job.spec, log)
+        if complete or state is ImportState.FINISHED:
             return finish(context, job, log)
         unknown = unknown + wait if state is None else 0.0
         if unknown > context.settle_seconds:
@@ -135,8 +134,8 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
     word = log.situacao or "–"
     return InDoubt(
         Text(
-            pt="O log {id} diz “{word}”, e não se sabe o que isso significa.",
-            en="Log {id} says “{word}”, and its meaning is not known.",
+            pt="O log {id} tem a situação “{word}”, cujo significado não é conhecido.",
+            en="Log {id} has the status “{word}”, whose meaning is unknown.",
         ).format(id=job.last("log_id"), word=word),
         Text(
             pt="Se o sistema terminou: XLBRIDGE_LOG_WORDS='{word}=finished' (ou log_words no "
@@ -148,7 +147,7 @@ def _unknown_status(job: Job, log: ImportLog) -> InDoubt:
 
 
 def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
-    """Take the verdict of a finished log, or doubt one that proves none."""
+    """End a job by its finished log, or doubt it if the log proves no verdict."""
     verdict = verdict_of_log(job.spec, log)
     if verdict is None:
         return context.doubt(job, _UNPROVEN)
@@ -156,14 +155,14 @@ def finish(context: "RunContext", job: Job, log: ImportLog) -> "Step":
         return context.end(job, State.DONE, verdict), False
     state = State.PARTIAL if verdict.accepted else State.REJECTED
     rejected = {row.row for row in verdict.rejected_rows}
-    freed = [place for place, row in enumerate(job.spec.rows) if row in rejected]
+    freed = [position for position, row in enumerate(job.spec.rows) if row in rejected]
     return context.end(job, state, verdict, freed=freed), False
 
 
 def read_log(context: "RunContext", job: Job) -> ImportLog | Text:
-    """Return the log of a queued file, or why the system says that it has none.
+    """Return the log of a queued file, or the system's message if it has none.
 
-    Raises ``InDoubt`` when no answer came.
+    Raises ``InDoubt`` if there is no answer.
     """
     try:
         log: ImportLog = context.client.call(IMPORT_LOG, path={"id": job.last("log_id")})
@@ -205,7 +204,7 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
         case NotExecuted():
-            raise context.not_sent(job, outcome)
+            raise context.record_unsent(job, outcome)
         case Doubtful(reason):
             return context.doubt(job, reason)
 
@@ -213,10 +212,10 @@ def _send_direct(context: "RunContext", job: Job) -> "Step":
 def _send_at_once(
     context: "RunContext", job: Job, state: State, send: Callable[[Job], Outcome], *, readable: bool
 ) -> tuple[Job, Outcome]:
-    """Send what writes at once; an attempt that was put off is repeated when nothing was written.
+    """Send a request that writes at once; repeat a declined attempt if nothing was written.
 
-    That is read back where the records are ``readable``, and trusted where they are not and the
-    client trusts the answer. Each attempt is recorded before it is made.
+    That is checked by reading back if the records are ``readable``, else assumed if the client
+    trusts the answer. Each attempt is recorded before it is made.
     """
     declined: Declined | None = None
 
@@ -227,7 +226,7 @@ def _send_at_once(
         job = context.announce(job, state)
         outcome = send(job)
         if isinstance(outcome, NotExecuted) and declined is not None and not readable:
-            # What came before it was never read back.
+            # The declined attempt before it could not be checked.
             return Doubtful(outcome.reason)
         declined = outcome if isinstance(outcome, Declined) else declined
         return outcome
@@ -244,24 +243,27 @@ def _send_at_once(
 
 
 def _is_trusted(context: "RunContext", job: Job, declined: Declined) -> bool:
-    """Tell whether rows are sent again unread: keys that tell after a while are waited for."""
+    """Return whether rows may be sent again without reading back.
+
+    After answers other than "too many requests", rows that can be read back later are not.
+    """
     busy = declined.status == HTTPStatus.TOO_MANY_REQUESTS
     return declined.trusted and (busy or not can_be_read_back(context, job))
 
 
 def _stage(context: "RunContext", job: Job) -> "Step":
     context.report_progress(job, Text(pt="enviando para a fila", en="sending to the queue"))
-    waits = context.resource(job).paths.needs_processar
-    job, outcome = _stage_waiting(context, job) if waits else _stage_running(context, job)
+    needs_start = context.resource(job).paths.needs_processar
+    job, outcome = (_stage_inert if needs_start else _stage_running)(context, job)
     match outcome:
         case Executed(log_id):
             return context.journal.record(job, State.STAGED, log_id=log_id), True
         case Rejected(_, details):
             return context.end(job, State.REJECTED, verdict_of_rejection(job.spec, details)), False
         case NotExecuted():
-            raise context.not_sent(job, outcome)
-        case Doubtful(reason) if waits:
-            raise context.not_sent(_record_orphan(context, job, reason), outcome)
+            raise context.record_unsent(job, outcome)
+        case Doubtful(reason) if needs_start:
+            raise context.record_unsent(_record_orphan(context, job, reason), outcome)
         case Declined(reason):
             return context.doubt(job, reason, declined=True)
         case Doubtful(reason):
@@ -269,9 +271,9 @@ def _stage(context: "RunContext", job: Job) -> "Step":
 
 
 def _stage_running(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that the queue runs by itself: as final as a direct import.
+    """Stage a file that the queue processes by itself, as final as a direct import.
 
-    What it writes comes later: reading back tells nothing until the settle time is over.
+    Its records appear later, so reading back proves nothing before the settle time is over.
     """
     queue = _queue_of(context, job)
     return _send_at_once(
@@ -279,10 +281,10 @@ def _stage_running(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
     )
 
 
-def _stage_waiting(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
-    """Stage a file that waits for processar-arquivo: it may be staged again.
+def _stage_inert(context: "RunContext", job: Job) -> tuple[Job, Outcome]:
+    """Stage a file that is only processed on request, and so may be staged again.
 
-    Each attempt is recorded first, and each that may be an orphan.
+    Each attempt is recorded first, as is each file that may be orphaned.
     """
     queue, current = _queue_of(context, job), job
     last: Outcome | None = None
@@ -312,37 +314,35 @@ def _record_orphan(context: "RunContext", job: Job, reason: Text) -> Job:
 
 
 class _LogProgress:
-    """Progress of a queued file by its log: its state, rows done, and what is left at that rate."""
+    """Progress of a queued file from its log: state, rows done, and remaining time."""
 
     def __init__(self, options: UploadOptions, job: Job) -> None:
         self._options = options
         self._job = job
-        self._begun = time.monotonic()
-        self._before: int | None = None
+        self._started = time.monotonic()
+        self._initial: int | None = None
 
     def report(self, log: ImportLog, state: ImportState | None) -> None:
-        """Report what a log tells."""
+        """Report the counts and the state of a log."""
         rows = len(self._job.spec.rows)
         done = (log.registrosImportados or 0) + (log.registrosRejeitados or 0)
-        if self._before is None:
-            self._before = done
-        here, seconds = done - self._before, time.monotonic() - self._begun
-        told = _STATE_WORDS.get(
-            state or ImportState.FINISHED, untranslated(f"“{log.situacao or '–'}”")
-        )
+        if self._initial is None:
+            self._initial = done
+        newly_done, seconds = done - self._initial, time.monotonic() - self._started
+        status = untranslated(f"“{log.situacao or '–'}”")
         self._options.progress(
             Text(
                 pt="Log {id}: {state}, {done} de {rows} {rows:linha|linhas}{pace}",
                 en="Log {id}: {state}, {done} of {rows} {rows:row|rows}{pace}",
             ).format(
                 id=self._job.last("log_id"),
-                state=told,
+                state=status if state is None else _STATE_WORDS.get(state, status),
                 done=done,
                 rows=rows,
-                pace=pace_text(here, rows - done, seconds) if here > 0 else "",
+                pace=pace_text(newly_done, rows - done, seconds) if newly_done > 0 else "",
             )
         )
-        self._options.counted(done, rows)
+        self._options.on_count(done, rows)
 
 
 _STATE_WORDS = {
@@ -352,7 +352,7 @@ _STATE_WORDS = {
 
 
 def preflight_is_done(context: "RunContext", job: Job) -> bool:
-    """Tell whether the preview is done, as far as the options ask for one."""
+    """Return whether the preview is done or not wanted."""
     if job.spec.mode.is_by_record:
         return True
     wanted = context.options.preview or job.spec.mode is Mode.PREVIEW
@@ -361,9 +361,9 @@ def preflight_is_done(context: "RunContext", job: Job) -> bool:
 
 
 def preview(context: "RunContext", job: Job) -> "Step":
-    """Ask the system to read the rows of a prepared job, and write nothing.
+    """Let the system preview the rows of a prepared job, which writes nothing.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached.
     """
     context.report_progress(job, Text(pt="prévia no sistema", en="preview by the system"))
     job = context.announce(job, State.PREVIEWING)
@@ -384,5 +384,5 @@ def preview(context: "RunContext", job: Job) -> "Step":
                 job, State.PREPARED, previewed=data.count, preview_done=True
             ), True
         case NotExecuted() | Doubtful():
-            # A preview writes nothing: whatever became of it, nothing was applied.
-            raise context.not_sent(job, outcome)
+            # A preview writes nothing, so nothing was applied in either case.
+            raise context.record_unsent(job, outcome)

@@ -1,6 +1,6 @@
-"""State machine of an upload: one step per state, each recorded before it is taken.
+"""State machine of an upload: one step per state, each recorded before it is executed.
 
-The context of a run has the operations that all steps share. Source: the upload protocol
+``RunContext`` has the operations that all steps share. See the upload protocol
 (``docs/upload-protocol.md``).
 """
 
@@ -41,12 +41,12 @@ _TRY_AGAIN = Text(
 )
 NO_CONSENT = Text(pt="sem confirmação", en="not confirmed")
 _PLAN_CHANGED = Text(
-    pt="os registros do sistema mudaram depois do plano; nada destas linhas foi enviado",
-    en="records in the system have changed since the plan; nothing of these rows was sent",
+    pt="os registros do sistema mudaram depois do plano; nenhuma destas linhas foi enviada",
+    en="records in the system have changed since the plan; none of these rows was sent",
 )
 _SEE_NEW_PLAN = Text(
     pt="Veja o novo plano e confirme de novo: xlbridge resume {job}",
-    en="See the new plan and confirm again: xlbridge resume {job}",
+    en="Check the new plan and confirm again: xlbridge resume {job}",
 )
 
 _INTERRUPTED = Text(
@@ -56,16 +56,16 @@ _INTERRUPTED = Text(
 
 _LOG_UNPROVEN = Text(
     pt="o log terminou, mas os totais não fecham com as linhas enviadas",
-    en="the log is finished, and its counts do not account for every row",
+    en="the log is finished, but its counts do not account for every row",
 )
 
 Step = tuple[Job, bool]
-"""Job after a step, and whether there is a next one to take."""
+"""Job after a step, and whether another step follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Connection, journal and options of one run, with the operations that all steps share."""
+    """Connection, journal and options of one run, and the operations that all steps share."""
 
     environment: UploadContext
     client: Client
@@ -83,13 +83,14 @@ class RunContext:
 
     @property
     def settle_seconds(self) -> float:
-        """Seconds for which a request whose answer was lost may still be on its way."""
-        own = self.options.settle_seconds
-        wanted = self.environment.settings.settle_seconds if own is None else own
-        return max(wanted, self.client.least_settle)
+        """Seconds in which a request may still arrive after its answer was lost."""
+        seconds = self.options.settle_seconds
+        if seconds is None:
+            seconds = self.environment.settings.settle_seconds
+        return max(seconds, self.client.least_settle)
 
     def resource(self, job: Job) -> Resource:
-        """Return the resource that a job is of."""
+        """Return the resource of a job."""
         return self.environment.catalogue.named(job.spec.resource)
 
     def rows(self, job: Job) -> Sequence[RowValues]:
@@ -97,39 +98,38 @@ class RunContext:
         return sent_rows(self.environment, job)
 
     def workbook_of(self, resource: Resource, rows: Sequence[RowValues]) -> bytes:
-        """Return a workbook of some rows, kept as every payload is."""
+        """Return a workbook with the given rows, stored like any payload."""
         context = self.environment
         content = store_payload(context, resource, frame_of_rows(resource, rows))
         return context.load_payload(content)
 
     def refusal(self, job: Job) -> Text | None:
-        """Ask for consent to write the rows of a job; return why they are not written, if so.
+        """Ask for consent to write a job's rows; return the reason not to write them, if any.
 
-        Keys are read again where the plan is old by then. Raises ``UsageError`` when the plan of a
-        whole sheet has changed.
+        Keys are read again if the plan is old by then. Raises ``UsageError`` if the plan of a whole
+        sheet has changed.
         """
         request = ConsentRequest.of(self.environment, job, self.client.target)
         if not self.options.consent(request):
             return NO_CONSENT
-        # What changes single records reads each of them just before.
-        changes = job.parent is not None and not job.last("creates")
-        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS} or (
-            changes and job.spec.mode is Mode.RECORDS
-        )
-        if reads_each or not self.plan_has_changed(job):
+        # Changes of single records read each record just before its request.
+        is_change = job.spec.mode is Mode.RECORDS and job.parent and not job.last("creates")
+        if is_change or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
+            return None
+        if not self.plan_has_changed(job):
             return None
         if job.parent is not None:
             return _PLAN_CHANGED
         raise UsageError(_PLAN_CHANGED, _SEE_NEW_PLAN.format(job=job.id))
 
     def plan_has_changed(self, job: Job) -> bool:
-        """Read the keys of a job again where its plan is old; return whether it has changed."""
+        """Plan a job again if its plan is old; return whether the plan has changed."""
         if not job.plan_is_old(self.journal.now()):
             return False
         return not plan_still_holds(self.environment, self.client, job)
 
     def report_progress(self, job: Job, text: Text) -> None:
-        """Report what is being done with the rows of a job."""
+        """Report progress on the rows of a job."""
         self.options.progress(
             Text(pt="Linhas: {rows} · {text}", en="Rows: {rows} · {text}").format(
                 rows=len(job.spec.rows), text=text
@@ -145,30 +145,28 @@ class RunContext:
         if verdict is not None:
             resource = self.resource(job)
             verdict = _with_sheet_columns(verdict, job.spec, resource, lambda: self.rows(job))
-        evidence = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
-        return self.journal.record(job, state, verdict=evidence, **detail)
+        stored = (verdict or Verdict.none_applied(job.spec.rows)).to_json()
+        return self.journal.record(job, state, verdict=stored, **detail)
 
     def doubt(self, job: Job, reason: Text, verdict: Verdict | None = None, **detail: Any) -> Step:
-        """Record that the outcome is not known; the next step settles it as far as possible.
-
-        ``verdict`` is what is known all the same.
-        """
-        evidence = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
+        """Record that the outcome is unknown, except for the ``verdict``; the next step settles it
+        as far as possible."""
+        stored = (verdict or Verdict.all_unknown(job.spec.rows)).to_json()
         settled = self.journal.now() + timedelta(seconds=self.settle_seconds)
         return self.journal.record(
             job,
             State.IN_DOUBT,
             reason=asdict(reason),
-            verdict=evidence,
+            verdict=stored,
             address=self.client.target.base_url,
             settled=settled.isoformat(timespec="seconds"),
             **detail,
         ), True
 
-    def not_sent(
+    def record_unsent(
         self, job: Job, outcome: NotExecuted | Doubtful, back_to: State = State.PREPARED
     ) -> TransportError:
-        """Record that nothing was applied, and return the error that says so."""
+        """Record that nothing was applied, and return the error to raise."""
         self.journal.record(job, back_to, reason=asdict(outcome.reason))
         hint = _TRY_AGAIN if outcome.answered else _ONCE_IT_ANSWERS
         return TransportError(outcome.reason, hint.format(job=job.id))
@@ -181,10 +179,10 @@ class RunContext:
         *,
         harmless: bool = False,
     ) -> Outcome:
-        """Send a job's payload, once; one that is ``harmless`` writes nothing."""
+        """Send a job's payload once; a ``harmless`` request writes nothing."""
         content = self.environment.load_payload(job.spec.payload)
-        named = "resource" in operation.path_parameters
-        path = {"resource": job.spec.resource} if named else {}
+        has_resource = "resource" in operation.path_parameters
+        path = {"resource": job.spec.resource} if has_resource else {}
         file = UploadFile(f"{job.spec.resource}-{job.id}.xlsx", content)
         return self.client.send(operation, path=path, query=query, file=file, harmless=harmless)
 
@@ -195,8 +193,8 @@ class RunContext:
     ) -> Outcome:
         """Repeat an attempt by the client's policy while it was certainly not executed.
 
-        ``may_repeat`` says whether one in doubt is repeated; one that changes nothing by itself
-        always is. After a token that had expired there is one more attempt, with a new one.
+        ``may_repeat`` decides on attempts in doubt; by default, as for attempts that change nothing,
+        all are repeated. After an expired token there is one more attempt, with a new token.
         """
         expired = 0
 
@@ -219,19 +217,19 @@ class RunContext:
 def _with_sheet_columns(
     verdict: Verdict, job: JobSpec, resource: Resource, rows: Callable[[], Sequence[RowValues]]
 ) -> Verdict:
-    """Return a verdict whose rejected rows name the sheet's own columns wherever those are known.
+    """Return a verdict whose rejected rows name the sheet's columns, as far as they are known.
 
-    ``rows`` gives the rows as they were sent; it is called only if needed.
+    ``rows`` loads the rows that were sent; it is called only if needed.
     """
     if not any(
         _candidate_columns(resource, job, rejected.column) for rejected in verdict.rejected_rows
     ):
         return verdict
     sent = dict(zip(job.rows, rows(), strict=True))
-    placed = tuple(
+    resolved = tuple(
         _with_sheet_column(rejected, job, resource, sent) for rejected in verdict.rejected_rows
     )
-    return replace(verdict, rejected_rows=placed)
+    return replace(verdict, rejected_rows=resolved)
 
 
 def _with_sheet_column(
@@ -242,42 +240,42 @@ def _with_sheet_column(
     if row is None or rejected.row is None or not candidates:
         return rejected
     lookups = lookups_for(resource, row)
-    looked_up = [name for name in candidates if any(name in way.key for way in lookups)]
+    looked_up = [name for name in candidates if any(name in lookup.key for lookup in lookups)]
     filled = [name for name in candidates if row.get(name) is not None]
     column = [*looked_up, *filled, *candidates][0]
     return replace(rejected, column=column, cell=job.cell(rejected.row, column))
 
 
 def _candidate_columns(resource: Resource, job: JobSpec, field: str | None) -> list[str]:
-    """Return the sheet's columns that become a field of the record."""
+    """Return the sheet's columns that are written to a field of the record."""
     if field in job.columns or resource.read_back is None:
         return []
     return [
         column
         for lookup in resource.read_back.lookups
-        for column, of_record in lookup.key.items()
-        if of_record == field and column in job.columns
+        for column, record_field in lookup.key.items()
+        if record_field == field and column in job.columns
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """Runner of jobs, from the state that the journal has to the last that can be reached."""
+    """Runner of jobs, from the state in the journal as far as possible."""
 
     context: RunContext
 
     def run(self, job: Job) -> Job:
-        """Run a job, or all its parts, as far as it goes and return it.
+        """Run a job, or all its parts, as far as possible and return it.
 
-        Raises ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the job
-        can be resumed, ``InDoubt`` when the connection is lost while the outcome is awaited.
+        Raises ``AuthenticationFailed`` or ``TransportError`` if nothing was applied and the job can
+        be resumed, ``InDoubt`` if the connection is lost while the outcome is awaited.
         """
         if job.parts:
-            return parts.run_all(self, job)
-        return self.take_steps(job) if job.parent is None else parts.run_one(self, job)
+            return parts.run_parts(self, job)
+        return self.run_steps(job) if job.parent is None else parts.run_part(self, job)
 
     def preflight(self, job: Job) -> Job:
-        """Take the steps of a job that write nothing, and return it.
+        """Run the steps of a job that write nothing, and return it.
 
         Raises ``AuthenticationFailed`` or ``TransportError``.
         """
@@ -288,19 +286,19 @@ class JobRunner:
             return self.context.end(job, State.PREVIEWED, verdict)
         return job
 
-    def take_steps(self, job: Job) -> Job:
-        """Take the steps of a job without parts, as far as it goes, and return it."""
-        go_on = True
+    def run_steps(self, job: Job) -> Job:
+        """Run the steps of a job without parts as far as possible, and return it."""
+        proceed = True
         steps = _steps_of(job.spec.mode)
-        while go_on and not job.state.is_final:
-            job, go_on = steps[job.state](self.context, job)
+        while proceed and not job.state.is_final:
+            job, proceed = steps[job.state](self.context, job)
             if job.state.is_final and (not job.spec.mode.is_by_record or job.last("creates")):
-                reconcile.keep_written_records(self.context, job)
+                reconcile.store_written_records(self.context, job)
         return job
 
 
 def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
-    """Return the step of each state, of jobs in a mode."""
+    """Return the step for each state of jobs in the given mode."""
     if mode is Mode.PROCESS:
         return {
             State.PREPARED: _begin,
@@ -342,7 +340,7 @@ def _begin(context: RunContext, job: Job) -> Step:
 
 
 def _is_previewed_only(context: RunContext, job: Job) -> bool:
-    """Tell whether a job that changes records is part of a preview: there is none of changes."""
+    """Return whether a job that changes records is part of a preview, which changes do not have."""
     if job.spec.mode is not Mode.RECORDS or job.parent is None:
         return False
     return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
@@ -359,9 +357,9 @@ def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
 
 
 def _settle_doubt(context: RunContext, job: Job) -> Step:
-    """Settle the doubt about a job: by the log of a queued file, else by reading back.
+    """Settle the doubt about a job by the log of a queued file, else by reading back.
 
-    Raises ``InDoubt`` when the system cannot be asked.
+    Raises ``InDoubt`` if the system cannot be reached.
     """
     if not context.options.wait:
         return job, False
@@ -378,9 +376,9 @@ def _settle_doubt(context: RunContext, job: Job) -> Step:
     if state is not ImportState.PENDING:
         return context.journal.record(job, State.POLLING, reconciled="running"), True
     if job.events[-1].detail.get("start_refused"):
-        # It was started, or will not be: only the log can tell.
+        # The start was refused; only the log shows whether the file runs anyway.
         return job, False
-    # A start that was lost may still be on its way.
+    # A lost start request may still arrive.
     if not reconcile.has_settled(context, job):
         return job, False
     return remote_import.start(context, job)

@@ -1,7 +1,7 @@
-"""Undo of an upload: which rows can be reversed, a job of its own, and its report.
+"""Undo of an upload: the plan, the job and the report.
 
-A record is reversed only where its present values are the ones that the upload left. Source: the
-upload protocol, Undo.
+A record is reversed only if its current values are those that the upload wrote. See the upload
+protocol, Undo.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _SHOWN_ROWS = 10
 
 
 class LeftReason(StrEnum):
-    """Reason why a row is not reversed; the code is stable, its text is for a person."""
+    """Reason why a row is not reversed, with a stable code."""
 
     CHANGED = "changed"
     SETTLED = "settled"
@@ -49,7 +49,7 @@ class LeftReason(StrEnum):
 
     @property
     def text(self) -> Text:
-        """Explanation for a person, with what to do by hand."""
+        """Explanation, with what to do by hand."""
         return _BY_HAND.format(reason=_TEXTS[self])
 
 
@@ -60,19 +60,19 @@ _TEXTS: Mapping[LeftReason, Text] = {
     ),
     LeftReason.SETTLED: Text(
         pt="o título já foi baixado, e a baixa teria de ser estornada antes",
-        en="the title is settled already, and the settlement would have to be reversed first",
+        en="the title is already settled, and the settlement would have to be reversed first",
     ),
     LeftReason.NO_OPERATION: Text(
         pt="a interface não tem como desfazer isto", en="the interface cannot reverse this"
     ),
     LeftReason.NOT_IDENTIFIED: Text(
-        pt="não se sabe qual registro é o desta linha",
-        en="nothing tells which record is this row's",
+        pt="não se sabe qual é o registro desta linha",
+        en="the record of this row could not be identified",
     ),
 }
 _BY_HAND = Text(
     pt="{reason}; confira e desfaça manualmente no sistema",
-    en="{reason}; look at it in the system and reverse it by hand",
+    en="{reason}; check it in the system and reverse it by hand",
 )
 
 
@@ -85,8 +85,8 @@ class LeftRow:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoneRow:
-    """Row that is to be reversed: its number in the sheet, its values as sent, and the task."""
+class RowToUndo:
+    """Row to reverse: its number in the sheet, its values as sent, and the task."""
 
     row: int
     values: RowValues
@@ -95,7 +95,8 @@ class UndoneRow:
 
 @dataclass(frozen=True, slots=True)
 class _SentRow:
-    """Row that a job wrote: its position there, and its number in the first job's sheet."""
+    """Row that a job wrote: its position in the job, its number in the first job's sheet, and its
+    values as sent."""
 
     position: int
     row: int
@@ -107,30 +108,30 @@ def _plan_undo(
     client: Client,
     job: Job,
     before: Collection[tuple[str, int]],
-) -> tuple[list[UndoneRow], list[LeftRow]]:
+) -> tuple[list[RowToUndo], list[LeftRow]]:
     """Return the rows of a job, its parts and retries that can be reversed, and those that cannot.
 
     Rows that were reversed ``before`` are in neither. Raises ``RemoteRejected``,
-    ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    ``TransportError`` or ``AuthenticationFailed`` if the system cannot be read.
     """
-    undone: list[UndoneRow] = []
+    undone: list[RowToUndo] = []
     left: list[LeftRow] = []
-    writing = (
+    writers = (
         (part, numbers)
         for whole, numbers in with_retries(context.journal, job)
         for part in context.journal.parts_of(whole) or [whole]
     )
-    for wrote, numbers in writing:
+    for writer, numbers in writers:
         rows = [
             _SentRow(at, numbers[number], values)
             for at, (number, outcome, values) in enumerate(
-                zip(wrote.spec.rows, wrote.outcomes, sent_rows(context, wrote), strict=True)
+                zip(writer.spec.rows, writer.outcomes, sent_rows(context, writer), strict=True)
             )
-            if outcome is RowOutcome.ACCEPTED and (wrote.id, at) not in before
+            if outcome is RowOutcome.ACCEPTED and (writer.id, at) not in before
         ]
         if not rows:
             continue
-        for one in _judged(context, client, wrote, rows):
+        for one in _plan_rows(context, client, writer, rows):
             if isinstance(one, LeftRow):
                 left.append(one)
             else:
@@ -138,24 +139,24 @@ def _plan_undo(
     return undone, sorted(left, key=lambda one: one.row)
 
 
-def _judged(
-    context: UploadContext, client: Client, wrote: Job, rows: Sequence[_SentRow]
-) -> Iterator[UndoneRow | LeftRow]:
-    """Yield the rows that a job wrote, by the way in which it wrote them."""
-    one_by_one = wrote.spec.mode is Mode.RECORDS
-    all_updated = one_by_one and not wrote.last("creates")
-    updates = set(wrote.last("updates") or ())
+def _plan_rows(
+    context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
+) -> Iterator[RowToUndo | LeftRow]:
+    """Plan the rows that a job wrote: created, changed one by one, or replaced by an import."""
+    by_record = job.spec.mode is Mode.RECORDS
+    all_updated = by_record and not job.last("creates")
+    updates = set(job.last("updates") or ())
     updated = [one for one in rows if all_updated or one.position in updates]
     created = [one for one in rows if not (all_updated or one.position in updates)]
     if created:
-        yield from _CreatedRecords(context, client, wrote, created).judged()
+        yield from _CreatedRecords(context, client, job, created).plan()
     if updated:
-        changed = _ChangedRecords if one_by_one else _ReplacedRecords
-        yield from changed(context, client, wrote, updated).judged()
+        planner = _ChangedRecords if by_record else _ReplacedRecords
+        yield from planner(context, client, job, updated).plan()
 
 
 def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
-    """Return the jobs that reverse a job, a retry of its rows or a job whose rows it retries."""
+    """Return the undos of a job, of its retries, and of the jobs that it retries."""
     family = {one.id for one, _ in with_retries(journal, job)}
     earlier = job.retry_of
     while earlier is not None:
@@ -165,17 +166,17 @@ def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
 
 
 def _reversed_before(context: UploadContext, job: Job) -> dict[tuple[str, int], str]:
-    """Return the rows that earlier undos have reversed: job and position, and by which undo."""
+    """Return the undo that has reversed each row, by the row's job and position."""
     return {
         write.task.claim: undo.id
         for undo in undos_with_retries(context.journal, job)
-        for write in context.journal.writes.of(undo.id)
+        for write in context.journal.writes.load(undo.id)
         if write.state is WriteState.APPLIED and write.task.claim is not None
     }
 
 
-class _JudgedRows:
-    """Rows that one job wrote, with their records as they are now."""
+class _UndoPlanner:
+    """Planner of the undo of rows that one job wrote, by their current records."""
 
     def __init__(
         self, context: UploadContext, client: Client, job: Job, rows: Sequence[_SentRow]
@@ -186,65 +187,68 @@ class _JudgedRows:
         self._rows = rows
         self._resource: Resource = context.catalogue.named(job.spec.resource)
 
-    def judged(self) -> Iterator[UndoneRow | LeftRow]:
-        """Yield each row with its task, or the reason why it is left."""
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        """Yield each row with its task, or the reason why it is not reversed."""
         raise NotImplementedError
 
     def _read(self, rows: Sequence[RowValues]) -> Sequence[RowSnapshot | None]:
         return read_records(self._client, self._resource, rows, most=None).snapshot
 
-    def _settled(self, record: FoundRecord) -> bool:
+    def _is_settled(self, record: FoundRecord) -> bool:
         change = self._resource.change
         return record.final or (change is not None and record.listing in change.not_listed)
 
 
-class _CreatedRecords(_JudgedRows):
-    """Rows that an import wrote: a new record is told from those that were there before."""
+class _CreatedRecords(_UndoPlanner):
+    """Planner for rows that created a record, found among those that did not exist before."""
 
-    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
         change = self._resource.change
         if change is None or change.delete_name is None:
             yield from (LeftRow(one.row, LeftReason.NO_OPERATION) for one in self._rows)
             return
         before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
-        taken: set[str] = set()
+        used: set[str] = set()
         for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            yield self._judged_row(one, before[one.position], written[one.position], now, taken)
+            yield self._plan_row(one, before[one.position], written[one.position], now, used)
 
     def _stored(self, moment: Moment) -> Snapshot:
-        """Return the newest snapshot of a moment; without one, nothing is known of any row."""
+        """Return the newest snapshot of a moment, all None if there is none."""
         stored = self._context.journal.snapshots(self._job.id)
         found = [one.rows for one in stored if one.moment is moment]
         return found[-1] if found else (None,) * len(self._job.spec.rows)
 
-    def _judged_row(
+    def _plan_row(
         self,
         one: _SentRow,
-        was: RowSnapshot | None,
+        before: RowSnapshot | None,
         written: RowSnapshot | None,
         now: RowSnapshot | None,
-        taken: set[str],
-    ) -> UndoneRow | LeftRow:
-        if was is None or now is None:
+        used: set[str],
+    ) -> RowToUndo | LeftRow:
+        if before is None or now is None:
             return LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
-        known = {record.code for record in was.found} | taken
+        known = {record.code for record in before.found} | used
         new = [record for record in now.found if record.code not in known]
-        as_left = {r.code: r.values for r in (written.found if written else ()) if r.same}
-        left = next((r for r in new if as_left.get(r.code) == r.values), None)
-        left = left or next((r for r in new if r.unchanged and r.code not in as_left), None)
-        if left is None or self._settled(left):
-            settled = any(map(self._settled, new))
+        as_written = {r.code: r.values for r in (written.found if written else ()) if r.same}
+        record = next((r for r in new if as_written.get(r.code) == r.values), None)
+        record = record or next((r for r in new if r.unchanged and r.code not in as_written), None)
+        if record is None or self._is_settled(record):
+            settled = any(map(self._is_settled, new))
             return LeftRow(one.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
-        taken.add(left.code)
+        used.add(record.code)
         claim = (self._job.id, one.position)
-        return UndoneRow(one.row, one.values, RecordTask(left.code, left.values, None, {}, claim))
+        task = RecordTask(record.code, record.values, None, {}, claim)
+        return RowToUndo(one.row, one.values, task)
 
 
-class _ChangedRecords(_JudgedRows):
-    """Rows that changed a record each: it is found by its own number."""
+class _ChangedRecords(_UndoPlanner):
+    """Planner for rows that changed a single record, found by its own number."""
 
-    def judged(self) -> Iterator[UndoneRow | LeftRow]:
-        writes = {write.position: write for write in self._context.journal.writes.of(self._job.id)}
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
+        writes = {
+            write.position: write for write in self._context.journal.writes.load(self._job.id)
+        }
         declared = self._resource.read_back
         codes = () if declared is None else declared.codes
         numbered = []
@@ -256,16 +260,16 @@ class _ChangedRecords(_JudgedRows):
             if not write.before:
                 yield LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
             else:
-                yield self._judged_row(one, write.task, write.before, now)
+                yield self._plan_row(one, write.task, write.before, now)
 
-    def _judged_row(
+    def _plan_row(
         self, one: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
-    ) -> UndoneRow | LeftRow:
+    ) -> RowToUndo | LeftRow:
         change, wanted = self._resource.change, task.wanted or {}
         found = [] if now is None else [r for r in now.found if r.code == task.record]
         if not found:
             return LeftRow(one.row, LeftReason.CHANGED)
-        if self._settled(found[0]):
+        if self._is_settled(found[0]):
             return LeftRow(one.row, LeftReason.SETTLED)
         if not PresentRecord(found[0].values, None, self._blank).has(wanted):
             return LeftRow(one.row, LeftReason.CHANGED)
@@ -273,8 +277,8 @@ class _ChangedRecords(_JudgedRows):
         if change is None or not all(map(change.can_empty, emptied)):
             return LeftRow(one.row, LeftReason.NO_OPERATION)
         claim = (self._job.id, one.position)
-        back = RecordTask(task.record, wanted, task.expected, before, claim)
-        return UndoneRow(one.row, one.values, back)
+        reversal = RecordTask(task.record, wanted, task.expected, before, claim)
+        return RowToUndo(one.row, one.values, reversal)
 
     @cached_property
     def _blank(self) -> Values:
@@ -282,10 +286,10 @@ class _ChangedRecords(_JudgedRows):
         return {} if declared is None else blank_values(RowMatcher(self._resource, declared))
 
 
-class _ReplacedRecords(_JudgedRows):
-    """Rows whose import replaced a record each: importing what it was puts it back."""
+class _ReplacedRecords(_UndoPlanner):
+    """Planner for rows whose import replaced a record; importing its old values restores it."""
 
-    def judged(self) -> Iterator[UndoneRow | LeftRow]:
+    def plan(self) -> Iterator[RowToUndo | LeftRow]:
         whole = self._context.journal.job(self._job.parent or self._job.id)
         planned = {row.row: row for row in self._context.journal.plan_of(whole)}
         for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
@@ -299,11 +303,11 @@ class _ReplacedRecords(_JudgedRows):
             values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
             claim = (self._job.id, one.position)
             task = RecordTask(row.record or "", yours, theirs, values, claim)
-            yield UndoneRow(one.row, one.values, task)
+            yield RowToUndo(one.row, one.values, task)
 
 
 def _typed(kind: Kind, value: str | None) -> Any:
-    """Return a comparable value as a cell has it."""
+    """Return a comparable value as the typed value of a cell."""
     if value is None:
         return None
     if kind is Kind.BOOLEAN:
@@ -317,7 +321,7 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
     _require_reversible(context, job)
     before = _reversed_before(context, job)
     undone, left = _plan_undo(context, client, job, before)
-    # Rows are stored as they were sent; their keys find the records again.
+
     resource = context.catalogue.named(job.spec.resource)
     frame = frame_of_rows(resource, [one.values for one in undone])
     spec = JobSpec(
@@ -332,15 +336,15 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
         columns=job.spec.columns,
         system=client.identity,
     )
-    decided = [[one.row, asdict(one.task)] for one in undone], [asdict(one) for one in left]
+    plan = [[one.row, asdict(one.task)] for one in undone], [asdict(one) for one in left]
     note = {
         "undo_of": job.id,
-        "plan_digest": hashlib.sha256(json.dumps(decided).encode()).hexdigest(),
+        "plan_digest": hashlib.sha256(json.dumps(plan).encode()).hexdigest(),
         "writes": len(undone),
         "left": [[one.row, one.reason] for one in left],
         "undone_before": Counter(before.values()),
     }
-    return context.journal.create_of_tasks(spec, [one.task for one in undone], note)
+    return context.journal.create_from_tasks(spec, [one.task for one in undone], note)
 
 
 def _require_reversible(context: UploadContext, job: Job) -> None:
@@ -356,7 +360,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
         raise UsageError(
             Text(
                 pt="{job} não é um envio inteiro; desfaça o envio {whole}.",
-                en="{job} is not an upload of its own; undo the upload {whole}.",
+                en="{job} is not a whole upload; undo the upload {whole}.",
             ).format(job=job.id, whole=whole)
         )
     retries = context.journal.retries_of(job.id)
@@ -380,7 +384,7 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
 
 
 def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
-    """Return the rows that an undo has left: number, reason and message."""
+    """Return the rows that an undo does not reverse: number, reason and message."""
     planned = [(row, LeftReason(code)) for row, code in job.last("left") or ()]
     left = [(row, reason, str(reason.text)) for row, reason in planned]
     refused = [
@@ -390,11 +394,11 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
 
 
 def left_lines(job: Job) -> Iterator[Text]:
-    """Yield the rows that an undo leaves: those undone before, and those to be undone by hand."""
+    """Yield lines about the rows undone before, and those to be undone by hand."""
     for undo, count in (job.last("undone_before") or {}).items():
         yield Text(
             pt="  {n} {n:linha já foi desfeita|linhas já foram desfeitas} por {undo}",
-            en="  {n} {n:row was|rows were} undone before, by {undo}",
+            en="  {n} {n:row was|rows were} already undone by {undo}",
         ).format(n=count, undo=undo)
     by_message: dict[str, list[int]] = {}
     for row, _reason, message in left_rows(job):
@@ -403,7 +407,7 @@ def left_lines(job: Job) -> Iterator[Text]:
         more = ", …" if len(rows) > _SHOWN_ROWS else ""
         yield Text(
             pt="  não {n:desfeita|desfeitas}, {n:linha|linhas} {rows}{more}: {message}",
-            en="  left, {n:row|rows} {rows}{more}: {message}",
+            en="  not undone, {n:row|rows} {rows}{more}: {message}",
         ).format(
             n=len(rows), rows=", ".join(map(str, rows[:_SHOWN_ROWS])), more=more, message=message
         )

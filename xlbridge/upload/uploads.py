@@ -1,4 +1,4 @@
-"""Uploads: create the job of a validated sheet, run it, and write its evidence."""
+"""Uploads: create the job of a validated sheet, run it and write its evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,9 +23,9 @@ from xlbridge.upload.planning.plan_builder import (
     PlannedSheet,
     SheetSource,
     may_be_sent,
-    plan_anew,
     plan_source,
-    renew_plan,
+    refresh_plan,
+    replan_job,
 )
 from xlbridge.upload.planning.planned_row import RowAction
 from xlbridge.upload.planning.row_actions import RowPlan
@@ -39,20 +39,20 @@ _PLANNING = Text(
     en="Rows: {rows} · looking for the records in the system",
 )
 _PARTLY_APPLIED = Text(
-    pt="Uma parte já foi feita, e o resto não; para continuar: xlbridge resume {job}",
-    en="A part was done already, and the rest was not; to go on: xlbridge resume {job}",
+    pt="Só uma parte foi gravada; para continuar: xlbridge resume {job}",
+    en="Only a part was written; to continue: xlbridge resume {job}",
 )
-_PLANS = 3
-"""Plans that are made while other jobs claim rows of the sheet."""
+_MAX_PLANS = 3
+"""Attempts to plan a sheet while other jobs claim its rows."""
 
 _NO_ORIGIN: Mapping[str, Any] = MappingProxyType({})
 
 
 class Uploads:
-    """Uploads to one environment, for commands, batches and Python callers alike.
+    """Uploads to one environment, for commands, batches and Python callers.
 
-    Nothing here needs a terminal: consent and progress are callbacks of the options. What a plan
-    has no use for is imported by the steps that have.
+    Nothing here needs a terminal: consent and progress are callbacks in the options. Modules that
+    planning does not need are imported where they are used.
     """
 
     def __init__(self, context: UploadContext, client: Client) -> None:
@@ -71,8 +71,8 @@ class Uploads:
     def with_codes(self, sheet: ValidatedSheet) -> ValidatedSheet:
         """Return a sheet with the codes of the records that its linked cells name.
 
-        A name that leads to no code is an error of its cell. Raises ``TransportError`` or
-        ``AuthenticationFailed`` when the system cannot be asked.
+        A name without a code is an error of its cell. Raises ``TransportError`` or
+        ``AuthenticationFailed`` if the system cannot be reached.
         """
         if sheet.resource is None or sheet.resource.base is None:
             return sheet
@@ -82,26 +82,25 @@ class Uploads:
         """Create the job of a sheet and run it. Raises what ``create`` and ``run`` raise."""
         return self.run(self.create(sheet, options), options)
 
-    def plan(self, given: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
-        """Return the action of each row of a sheet, or of corrected rows; nothing is written.
+    def plan(self, rows: ValidatedSheet | CorrectedRows, options: UploadOptions) -> PlannedSheet:
+        """Plan a sheet, or corrected rows, as ``create`` or ``create_retry`` would record it.
 
-        It is as ``create`` or ``create_retry`` would record it. Raises ``UsageError`` as they do;
-        ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+        Nothing is written. Raises what they raise.
         """
-        if isinstance(given, CorrectedRows):
-            source, options = _retried_source(given, options)
+        if isinstance(rows, CorrectedRows):
+            source, options = _retried_source(rows, options)
         else:
-            source = _source(given, options)
+            source = _source(rows, options)
         options.progress(_PLANNING.format(rows=len(source.rows)))
         return plan_source(self._context, self._client, source, options)
 
     def create(self, sheet: ValidatedSheet, options: UploadOptions) -> Job:
         """Plan the rows of a sheet, store their payload and record a job, before anything is sent.
 
-        Of more than ``chunk_rows`` rows to send it becomes a parent with parts. A job with the
-        same plan that was recorded and not sent is taken up again. Raises ``UsageError`` when
-        ``again`` is empty, the sheet has errors, or its resource does not take the mode or has no
-        updates; ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+        A sheet with more than ``chunk_rows`` rows to send becomes a parent with parts. An unsent
+        job with the same plan is reused. Raises ``UsageError`` if ``again`` is empty, the sheet has
+        errors, or its resource does not accept the mode; ``TransportError`` or
+        ``AuthenticationFailed`` if the system cannot be reached.
         """
         source = _source(sheet, options)
         lists = has_lists(source.resource, source.frame)
@@ -111,13 +110,13 @@ class Uploads:
     def create_retry(
         self, corrected: CorrectedRows, options: UploadOptions, *, require_changes: bool = False
     ) -> Job:
-        """Record the job that sends the corrected rows of an earlier one, in that one's mode.
+        """Record the job that sends the corrected rows of an earlier one, in the same mode.
 
-        Raises as ``create`` does; with ``require_changes``, ``NotRetriable`` where each row
+        Raises what ``create`` raises; with ``require_changes`` also ``NotRetriable`` if every row
         would stay as it is.
         """
         earlier = corrected.job
-        # A retry that has sent nothing gives way: only the new one knows which rows are which.
+        # An unsent retry is replaced, not reused, since it may have other origins.
         origin = {"retry_of": earlier.id, "origins": corrected.origins}
         source, options = _retried_source(corrected, options)
         check = partial(require_changed_rows, self._context, corrected) if require_changes else None
@@ -125,37 +124,35 @@ class Uploads:
         mode = Mode.RECORDS if lists else earlier.import_mode
         return self._create(source, mode, options, origin, check)
 
-    def create_undo(self, job: Job, tell: Callable[[Text], None] = lambda _: None) -> Job:
-        """Plan the undo of a job, tell of the rows that it leaves, and record it.
+    def create_undo(self, job: Job, report: Callable[[Text], None] = lambda _: None) -> Job:
+        """Plan the undo of a job, report the rows it cannot reverse, and record it.
 
-        Raises ``UsageError`` when the job is not over, is a part or itself an undo, belongs to
-        another system, or has an undo that is not over; ``RemoteRejected``, ``TransportError`` or
-        ``AuthenticationFailed`` when the system cannot be asked.
+        Raises ``UsageError`` if the job is not finished, is a part or itself an undo, belongs to
+        another system, or has an unfinished undo; ``RemoteRejected``, ``TransportError`` or
+        ``AuthenticationFailed`` if the system cannot be read.
         """
         from xlbridge.upload.undo import create_undo, left_lines
 
         undo = create_undo(self._context, self._client, job)
         for line in left_lines(undo):
-            tell(line)
+            report(line)
         return undo
 
     def run(self, job: Job, options: UploadOptions) -> Job:
-        """Take a job as far as it goes, and leave its evidence behind.
+        """Run a job as far as possible, and write its evidence.
 
-        One that is over is given back as it is, whether or not its system can be reached.
-
-        Raises ``UsageError`` when the job belongs to another environment or is run by another
-        process; ``AuthenticationFailed`` or ``TransportError`` when nothing was applied and the
-        job can be resumed; ``InDoubt`` when the connection is lost while the outcome is awaited, or
-        when only a part of the job was applied.
+        A finished job is returned as it is, without a connection. Raises ``UsageError`` if the job
+        belongs to another environment or is run by another process; ``AuthenticationFailed`` or
+        ``TransportError`` if nothing was applied and the job can be resumed; ``InDoubt`` if the
+        connection is lost while the outcome is awaited, or if only a part of the job was applied.
         """
         from xlbridge.upload.results.evidence import ensure_sheet_evidence
         from xlbridge.upload.runner import JobRunner, RunContext
 
         if not job.state.is_final:
             job.require_system(self._client.identity, self._client.target.profile)
-        reads_each = job.spec.mode in {Mode.UNDO, Mode.PROCESS}
-        if job.state.is_unsent and job.parent is None and not reads_each:
+        has_rows = job.spec.mode not in {Mode.UNDO, Mode.PROCESS}
+        if job.state.is_unsent and job.parent is None and has_rows:
             job = self._with_current_plan(job, options)
         runner = JobRunner(RunContext(self._context, self._client, options))
         with job_lock(self._context.settings.home, job.parent or job.id):
@@ -164,26 +161,26 @@ class Uploads:
                 ended = runner.run(job)
             except (TransportError, AuthenticationFailed) as error:
                 journal = self._context.journal
-                sent = [*journal.parts_of(job), journal.job(job.id)]
-                if not any(not one.state.is_unsent and one.verdict.accepted for one in sent):
+                jobs = [*journal.parts_of(job), journal.job(job.id)]
+                if not any(not one.state.is_unsent and one.verdict.accepted for one in jobs):
                     raise
                 raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.id)) from error
             return ensure_sheet_evidence(self._context, ended)
 
     def _with_current_plan(self, job: Job, options: UploadOptions) -> Job:
-        """Return a job whose plan is not old: the same, or one that replaces it."""
+        """Return the job with a current plan, or a new job that replaces it."""
         if not job.plan_is_old(self._context.journal.now()):
             return job
         options.progress(_PLANNING.format(rows=len(job.spec.rows)))
-        planned = plan_anew(self._context, self._client, job)
+        planned = replan_job(self._context, self._client, job)
         if planned.plan.digest == job.last("plan_digest"):
-            return renew_plan(self._context, job, planned)
+            return refresh_plan(self._context, job, planned)
         names = ("retry_of", "origins", "planning", "import_mode")
         kept = {name: value for name in names if (value := job.last(name)) is not None}
         parts = self._context.journal.parts_of(job)
         sizes = [len(part.spec.rows) for part in parts if part.spec.mode is job.import_mode]
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
-        # The old job is abandoned for it also where the new one sends none of its rows.
+        # The old job is abandoned even if the new one sends none of its rows.
         journal = self._context.journal
         for one in [*journal.parts_of(job), journal.job(job.id)]:
             if one.state.is_unsent:
@@ -198,12 +195,12 @@ class Uploads:
         origin: Mapping[str, Any] = _NO_ORIGIN,
         check: Callable[[RowPlan], None] | None = None,
     ) -> Job:
-        """Plan the rows and record their job; once more where other jobs claim rows meanwhile.
+        """Plan the rows and record their job; repeat if other jobs claim rows in the meantime.
 
-        ``check`` may refuse the plan.
+        ``check`` may raise an error to refuse the plan.
         """
         note = {**origin, "planning": options.to_journal()}
-        for attempt in range(1, _PLANS + 1):
+        for attempt in range(1, _MAX_PLANS + 1):
             options.progress(_PLANNING.format(rows=len(source.rows)))
             planned = plan_source(self._context, self._client, source, options)
             if check is not None:
@@ -212,7 +209,7 @@ class Uploads:
                 with gc_paused():
                     return self._record(planned, mode, options.chunk_rows, note, reuse=not origin)
             except PlanOutdated:
-                if attempt == _PLANS:
+                if attempt == _MAX_PLANS:
                     raise
         raise AssertionError("unreachable")
 
@@ -225,24 +222,24 @@ class Uploads:
         *,
         reuse: bool = False,
     ) -> Job:
-        """Store the payloads of a plan, and record its job; ``reuse`` takes up one like it."""
+        """Store the payloads of a plan, and record its job; ``reuse`` an unsent job like it."""
         journal = self._context.journal
-        created, updated = _by_way_of_writing(planned, mode)
-        alone = not created and mode is not Mode.PREVIEW
-        of_whole = Mode.RECORDS if updated and alone else mode
-        whole = self._part(planned, of_whole, planned.plan.positions)
-        size = chunk_rows or len(created) or 1
-        chunks = [created[at : at + size] for at in range(0, len(created), size)]
-        groups = [(mode, chunk) for chunk in chunks]
-        if updated and not alone:
-            groups.append((Mode.RECORDS, updated))
+        in_mode, by_record = _split_by_mode(planned, mode)
+        only_by_record = by_record and not in_mode and mode is not Mode.PREVIEW
+        whole = self._part(
+            planned, Mode.RECORDS if only_by_record else mode, planned.plan.positions
+        )
+        size = chunk_rows or len(in_mode) or 1
+        groups = [(mode, in_mode[at : at + size]) for at in range(0, len(in_mode), size)]
+        if by_record and not only_by_record:
+            groups.append((Mode.RECORDS, by_record))
         elif len(groups) == 1:
             groups = []
-        parts = [self._part(planned, of_part, positions) for of_part, positions in groups]
-        waiting = journal.unsent(whole.spec, [len(part.spec.rows) for part in parts])
+        parts = [self._part(planned, part_mode, positions) for part_mode, positions in groups]
+        unsent = journal.find_unsent(whole.spec, [len(part.spec.rows) for part in parts])
         note = {"file_hash": planned.source.file_hash, "import_mode": mode, **note}
-        if reuse and waiting is not None and waiting.last("plan_digest") == planned.plan.digest:
-            return renew_plan(self._context, waiting, planned, note)
+        if reuse and unsent is not None and unsent.last("plan_digest") == planned.plan.digest:
+            return refresh_plan(self._context, unsent, planned, note)
         sends_all = len(planned.plan.positions) == len(planned.plan.rows)
         all_rows = (
             whole.spec.payload
@@ -256,7 +253,7 @@ class Uploads:
             return journal.create(whole, parts, planned.plan, planned.claimed, note)
 
     def _part(self, planned: PlannedSheet, mode: Mode, positions: Sequence[int]) -> SheetPart:
-        """Store the payload of some of the rows that are sent; return what to record of them."""
+        """Store the payload of the rows at the given positions; return the part to record."""
         source, target = planned.source, self._client.target
         frame = source.frame.iloc[list(positions)].reset_index(drop=True)
         spec = JobSpec(
@@ -272,7 +269,7 @@ class Uploads:
             system=self._client.identity,
         )
         updating = set(planned.plan.rows.chosen(lambda action, _: action is RowAction.UPDATE))
-        updates = [place for place, at in enumerate(positions) if at in updating]
+        updates = [index for index, at in enumerate(positions) if at in updating]
         creates = mode is Mode.RECORDS and len(updates) < len(positions)
         return SheetPart(
             spec,
@@ -284,10 +281,10 @@ class Uploads:
         )
 
 
-def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
-    """Return the positions of the rows that go in the mode, and of those that change records.
+def _split_by_mode(planned: PlannedSheet, mode: Mode) -> tuple[list[int], list[int]]:
+    """Return the positions of the rows sent in the mode, and of those that change single records.
 
-    Where the mode is by record, all rows go in it.
+    The latter are empty if the mode itself is by record, or if imports can change records.
     """
     change, rows = planned.source.resource.change, planned.plan.rows
     one_by_one = mode is not Mode.RECORDS and change is not None and not change.by_import
@@ -299,7 +296,7 @@ def _by_way_of_writing(planned: PlannedSheet, mode: Mode) -> tuple[list[int], li
 
 
 def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
-    """Return the rows of a sheet. Raises ``UsageError`` for errors in it, and wrong options."""
+    """Return the rows of a sheet. Raises ``UsageError`` if it has errors or options are wrong."""
     if options.again is not None and not options.again.strip():
         raise UsageError(
             Text(pt="Informe o motivo em --again.", en="--again needs a reason."),
@@ -318,8 +315,8 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
     if sheet.resource.base is not None:
         raise UsageError(
             Text(
-                pt="{file}: falta procurar os códigos dos nomes.",
-                en="{file}: the codes of its names were not looked up.",
+                pt="{file}: os códigos dos nomes ainda não foram procurados.",
+                en="{file}: the codes of its names have not been looked up.",
             ).format(file=sheet.file),
             Text(pt="Nada foi enviado.", en="Nothing was sent."),
         )
@@ -332,7 +329,7 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
 def _retried_source(
     corrected: CorrectedRows, options: UploadOptions
 ) -> tuple[SheetSource, UploadOptions]:
-    """Return the rows of a retry, and the options with those that its first upload was given."""
+    """Return the rows of a retry, and its options merged with those of the first upload."""
     source = _source(corrected.sheet, options)
     source = replace(source, set_aside={**corrected.set_aside, **source.set_aside})
     first = UploadOptions.of_job(corrected.job)

@@ -27,7 +27,7 @@ from xlbridge.upload.lookup import (
     comparable_value,
     look_up_rows,
 )
-from xlbridge.upload.results import RowOutcome, given_codes
+from xlbridge.upload.results import RowOutcome, assigned_codes
 from xlbridge.validation.cross_sheet import unique_keys
 
 Tell = Callable[[Text], None]
@@ -210,7 +210,7 @@ def _given_numbers(
         return {}
     return {
         row: dict(zip(declared.codes, code.split(CODE_SEPARATOR), strict=True))
-        for row, code in given_codes(context.journal, job).items()
+        for row, code in assigned_codes(context.journal, job).items()
     }
 
 

@@ -28,10 +28,10 @@ from xlbridge.upload.lookup.row_table import (
     RecordTable,
     RowValues,
     TypedRows,
-    pieces_of,
+    batched,
     values_of,
 )
-from xlbridge.upload.lookup.snapshot import Reading, Snapshot
+from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
@@ -86,7 +86,7 @@ def read_records(
     rows: TypedRows,
     most: int | None = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
-) -> Reading:
+) -> LookupResult:
     """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each.
 
     A ``matcher`` that has compared the rows before is given on.
@@ -96,7 +96,7 @@ def read_records(
         matcher = RowMatcher(resource, declared)
     lookups = () if matcher is None else matcher.lookups(rows)
     if matcher is None or not any(lookups):
-        return Reading((None,) * len(rows), {}, _NO_KEY)
+        return LookupResult((None,) * len(rows), {}, _NO_KEY)
     reader = _RecordReader(client, matcher, rows, lookups, most)
     needed = reader.requests_needed()
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
@@ -228,7 +228,7 @@ class _RecordReader:
         if number is not None and in_listings and not number.all_found():
             self._read_numbers(number)
 
-    def reading(self, why: Text, *, answered: bool = False) -> Reading:
+    def reading(self, why: Text, *, answered: bool = False) -> LookupResult:
         """Return what was found of each row; ``why`` is the reason for those not looked up.
 
         A row whose lookups are all assumed has no key where the system does not answer them;
@@ -258,7 +258,7 @@ class _RecordReader:
             if key is None and ways and (answered or not all(way.assumed for way in ways))
         }
         none = _NO_KEY if None in keys else None
-        return Reading(snapshot, reasons, next(iter(reasons.values()), none))
+        return LookupResult(snapshot, reasons, next(iter(reasons.values()), none))
 
     def _match(self, ways_of_rows: list[Lookup | None]) -> list[Sequence[int]]:
         """Return the records of the first of each row's lookups that finds any, and note that."""
@@ -374,7 +374,7 @@ class _RecordReader:
         if number is not None:
             ways.append((number, _NOTHING))
         carried = self._carried
-        for piece in pieces_of(records, _PIECE):
+        for piece in batched(records, _PIECE):
             for record in piece:
                 if not record.keys() <= carried:
                     carried.update(record)

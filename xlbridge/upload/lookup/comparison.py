@@ -13,7 +13,7 @@ from xlbridge.resources import Kind, Resource
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload.lookup.row_lookup import Key, RowMatcher, comparable_value
 from xlbridge.upload.lookup.row_table import (
-    MadeItems,
+    LazySequence,
     PackedColumn,
     RecordTable,
     TypedRows,
@@ -36,7 +36,7 @@ _NEAR = 4
 """Positions are near each other where every so-manieth is among them."""
 
 
-class ComparedRows(MadeItems[RowSnapshot | None]):
+class ComparedRows(LazySequence[RowSnapshot | None]):
     """Rows compared with the remote records of their keys; a row is made when it is asked for.
 
     ``keys`` has the comparable values of the key by which each row was looked up, by column, None
@@ -67,7 +67,7 @@ class ComparedRows(MadeItems[RowSnapshot | None]):
     def __len__(self) -> int:
         return len(self._keys)
 
-    def _made(self, at: int) -> RowSnapshot | None:
+    def _item(self, at: int) -> RowSnapshot | None:
         key = self._keys[at]
         if key is None:
             return None
@@ -150,7 +150,7 @@ def rows_by_key(rows: Snapshot, but: Container[int]) -> Iterator[RowsOfKey]:
         yield [name for name, _ in key], places
 
 
-class _ChosenRows(MadeItems[RowSnapshot | None]):
+class _ChosenRows(LazySequence[RowSnapshot | None]):
     """Some of compared rows, in an order of their own."""
 
     def __init__(self, rows: Snapshot, positions: Sequence[int]) -> None:
@@ -160,13 +160,13 @@ class _ChosenRows(MadeItems[RowSnapshot | None]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    def _made(self, at: int) -> RowSnapshot | None:
+    def _item(self, at: int) -> RowSnapshot | None:
         return self._rows[self._positions[at]]
 
     def at(self, places: Sequence[int]) -> list[RowSnapshot | None]:
         """Return the rows of some places, which may be near each other."""
         positions = [self._positions[at] for at in places]
-        if isinstance(self._rows, MadeItems):
+        if isinstance(self._rows, LazySequence):
             return self._rows.at(positions)
         return [self._rows[at] for at in positions]
 

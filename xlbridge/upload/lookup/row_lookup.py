@@ -32,7 +32,7 @@ from xlbridge.upload.lookup.row_table import (
     RecordTable,
     RowValues,
     TypedRows,
-    pieces_of,
+    batched,
     values_of,
 )
 from xlbridge.wire import Operation
@@ -241,8 +241,8 @@ def business_keys(
             ]
             yield [claim_digest(f"{opening}{key}]") for key in keys]
 
-    texts = (pieces_of(matcher.column(column, rows)) for column in columns)
-    pieces = map(digests, pieces_of(matcher.lookups(rows)), *texts)
+    texts = (batched(matcher.column(column, rows)) for column in columns)
+    pieces = map(digests, batched(matcher.lookups(rows)), *texts)
     return KeyDigests(chain.from_iterable(pieces))
 
 

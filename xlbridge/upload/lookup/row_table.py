@@ -1,6 +1,6 @@
-"""Typed rows: as mappings, and as a table of columns, of which a row takes its values.
+"""Typed rows: as mappings, and as a table of columns whose rows are views.
 
-Columns of many rows are packed: what is made of them when it is asked for takes no memory.
+Long columns are packed, and their values created on access, to save memory.
 """
 
 from abc import ABC, abstractmethod
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 RowValues = Mapping[str, Any]
-"""Row as it is sent: its columns with their typed values, None where a cell is empty."""
+"""Row as it is sent: typed values by column, None for an empty cell."""
 
 _BLOCK = 16_384
-"""Values that are packed, or worked on, at once."""
+"""Values of a block, which are packed or read together."""
 
 _SAMPLE = 64
-"""Values of a block by which it is judged whether they come again."""
+"""Values of a block that are tested for repetition."""
 
-_NEAR = 1_024
-"""Values that are made at once where one of them is asked for."""
+_NEIGHBOURS = 1_024
+"""Values that are read together when one of them is accessed."""
 
-_MADE_OF_TEXTS: Mapping[type, Callable[[str], Any]] = {str: str, int: int, Decimal: Decimal}
-"""Types whose values come back from their texts as they were, by what makes them."""
+_PARSERS: Mapping[type, Callable[[str], Any]] = {str: str, int: int, Decimal: Decimal}
+"""Types that survive a round trip through text, with their parsers."""
 
 
-class MadeItems(Sequence[_Item], ABC):
-    """Sequence whose items are made when they are asked for, so that none takes memory."""
+class LazySequence(Sequence[_Item], ABC):
+    """Sequence whose items are created on access."""
 
     @abstractmethod
-    def _made(self, at: int) -> _Item:
-        """Return the item of a position."""
+    def _item(self, at: int) -> _Item:
+        """Return the item at a position."""
 
     def __iter__(self) -> Iterator[_Item]:
-        return map(self._made, range(len(self)))
+        return map(self._item, range(len(self)))
 
     @overload
     def __getitem__(self, at: int) -> _Item: ...
@@ -49,58 +49,58 @@ class MadeItems(Sequence[_Item], ABC):
     def __getitem__(self, at: int | slice) -> _Item | list[_Item]:
         if isinstance(at, slice):
             return self.at(range(len(self))[at])
-        return self._made(at if at >= 0 else range(len(self))[at])
+        return self._item(at if at >= 0 else range(len(self))[at])
 
-    def at(self, places: Sequence[int]) -> list[_Item]:
-        """Return the items of some positions."""
-        return list(map(self._made, places))
+    def at(self, positions: Sequence[int]) -> list[_Item]:
+        """Return the items at the given positions."""
+        return list(map(self._item, positions))
 
 
 class _Texts(NamedTuple):
-    """Block of values that differ: one text of them all, where each ends, what makes them."""
+    """Block of distinct values: their concatenated text, the end of each, and the parser."""
 
     text: str
     ends: "array[int]"
-    make: Callable[[str], Any]
+    parse: Callable[[str], Any]
 
     def value(self, at: int) -> Any:
-        return self.make(self.text[self.ends[at] : self.ends[at + 1]])
+        return self.parse(self.text[self.ends[at] : self.ends[at + 1]])
 
     def values(self, begin: int = 0, end: int = _BLOCK) -> Iterable[Any]:
         text = self.text
         texts = [text[one:other] for one, other in pairwise(self.ends[begin : end + 1])]
-        return texts if self.make is str else map(self.make, texts)
+        return texts if self.parse is str else map(self.parse, texts)
 
 
 class _Repeated(NamedTuple):
-    """Block of values that come again: each once, and the number of that in each place."""
+    """Dictionary-encoded block: its distinct values, and their index at each position."""
 
-    once: Sequence[Any]
-    numbers: "array[int]"
+    distinct: Sequence[Any]
+    indexes: "array[int]"
 
     def value(self, at: int) -> Any:
-        return self.once[self.numbers[at]]
+        return self.distinct[self.indexes[at]]
 
     def values(self, begin: int = 0, end: int = _BLOCK) -> Iterable[Any]:
-        return map(self.once.__getitem__, self.numbers[begin:end])
+        return map(self.distinct.__getitem__, self.indexes[begin:end])
 
 
 class _Plain(NamedTuple):
-    """Block of values that are kept as they are."""
+    """Block of values that are stored unpacked."""
 
-    own: Sequence[Any]
+    items: Sequence[Any]
 
     def value(self, at: int) -> Any:
-        return self.own[at]
+        return self.items[at]
 
     def values(self, begin: int = 0, end: int = _BLOCK) -> Iterable[Any]:
-        return self.own[begin:end]
+        return self.items[begin:end]
 
 
 _Block = _Texts | _Repeated | _Plain
 
 
-class PackedColumn(MadeItems[Any]):
+class PackedColumn(LazySequence[Any]):
     """Values of a column, packed by blocks."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
@@ -108,11 +108,11 @@ class PackedColumn(MadeItems[Any]):
         self._blocks: list[_Block] = []
         self._count = 0
         while block := list(islice(left, _BLOCK)):
-            self._add(_packed(block) if len(block) == _BLOCK else _Plain(block), len(block))
+            self._add(_pack(block) if len(block) == _BLOCK else _Plain(block), len(block))
 
     @classmethod
     def of_blocks(cls, blocks: Iterable[_Block], last: Sequence[Any]) -> "PackedColumn":
-        """Return a column of blocks and the values after them."""
+        """Return a column of full blocks and the values after them."""
         column = cls()
         for block in blocks:
             column._add(block, _BLOCK)
@@ -129,23 +129,23 @@ class PackedColumn(MadeItems[Any]):
     def __iter__(self) -> Iterator[Any]:
         return chain.from_iterable(block.values() for block in self._blocks)
 
-    def _made(self, at: int) -> Any:
+    def _item(self, at: int) -> Any:
         return self._blocks[at // _BLOCK].value(at % _BLOCK)
 
-    def at(self, places: Sequence[int]) -> list[Any]:
-        """Return the values of some positions: of neighbours those of a block at once."""
-        if not isinstance(places, range) or places.step != 1:
-            return super().at(places)
+    def at(self, positions: Sequence[int]) -> list[Any]:
+        """Return the values at the given positions; a contiguous range is read by blocks."""
+        if not isinstance(positions, range) or positions.step != 1:
+            return super().at(positions)
         values: list[Any] = []
-        for number in range(places.start // _BLOCK, -(-places.stop // _BLOCK)):
+        for number in range(positions.start // _BLOCK, -(-positions.stop // _BLOCK)):
             begin = number * _BLOCK
             block = self._blocks[number]
-            values += block.values(max(places.start - begin, 0), places.stop - begin)
+            values += block.values(max(positions.start - begin, 0), positions.stop - begin)
         return values
 
 
 class PackedRows:
-    """Rows of so many columns, packed by blocks as they are added."""
+    """Rows with ``width`` columns, packed by blocks as they are added."""
 
     def __init__(self, width: int) -> None:
         self._blocks: list[list[_Block]] = [[] for _ in range(width)]
@@ -156,66 +156,67 @@ class PackedRows:
         self._last.append(row)
         if len(self._last) == _BLOCK:
             for blocks, values in zip(self._blocks, zip(*self._last, strict=True), strict=True):
-                blocks.append(_packed(list(values)))
+                blocks.append(_pack(list(values)))
             self._last = []
 
     def column(self, number: int) -> PackedColumn:
-        """Return the values of a column, counted from zero, of the rows so far."""
+        """Return the values of a column, by its zero-based number, in the rows so far."""
         return PackedColumn.of_blocks(self._blocks[number], [row[number] for row in self._last])
 
 
-def _packed(values: list[Any]) -> _Texts | _Repeated | _Plain:
-    """Return a block of values; only those of one type, besides None, come back from texts."""
+def _pack(values: list[Any]) -> _Block:
+    """Return a block of values, packed if all but None are of one type."""
     types = {value.__class__ for value in values} - {type(None)}
     if not types:
         return _Repeated((None,), array("H", bytes(2 * len(values))))
-    make = _MADE_OF_TEXTS.get(next(iter(types))) if len(types) == 1 else None
-    if make is None:
+    parse = _PARSERS.get(next(iter(types))) if len(types) == 1 else None
+    if parse is None:
         return _Plain(values)
-    texts = values if make is str else [one if one is None else str(one) for one in values]
+    texts = values if parse is str else [one if one is None else str(one) for one in values]
     if len(set(texts[:_SAMPLE])) < _SAMPLE // 2:
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        once = [None if text is None else make(text) for text in numbers]
-        return _Repeated(once, array("H", map(numbers.__getitem__, texts)))
+        indexes = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        distinct = [None if text is None else parse(text) for text in indexes]
+        return _Repeated(distinct, array("H", map(indexes.__getitem__, texts)))
     filled = [text for text in texts if text is not None]
     if len(filled) < len(texts):
         return _Plain(values)
-    return _Texts("".join(filled), array("I", accumulate(map(len, filled), initial=0)), make)
+    return _Texts("".join(filled), array("I", accumulate(map(len, filled), initial=0)), parse)
 
 
-class PiecewiseColumn(MadeItems[Any]):
-    """Values of a column that are made a piece at a time, the last one kept."""
+class PiecewiseColumn(LazySequence[Any]):
+    """Values of a column that are read in slices, the last of which is cached."""
 
-    def __init__(self, count: int, piece: Callable[[slice], Sequence[Any]]) -> None:
+    def __init__(self, count: int, read_slice: Callable[[slice], Sequence[Any]]) -> None:
         self._count = count
-        self._made_of = piece
-        self._kept: tuple[int, Sequence[Any]] = (-1, ())
+        self._read_slice = read_slice
+        self._cached: tuple[int, Sequence[Any]] = (-1, ())
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
         begins = range(0, self._count, _BLOCK)
-        return chain.from_iterable(self._made_of(slice(one, one + _BLOCK)) for one in begins)
+        return chain.from_iterable(self._read_slice(slice(one, one + _BLOCK)) for one in begins)
 
-    def _made(self, at: int) -> Any:
-        place = at % _NEAR
-        begin, piece = self._kept
-        if begin != at - place:
-            # At once, as threads that send records share the rows.
-            begin, piece = at - place, self._made_of(slice(at - place, at - place + _NEAR))
-            self._kept = begin, piece
-        return piece[place]
+    def _item(self, at: int) -> Any:
+        offset = at % _NEIGHBOURS
+        begin, values = self._cached
+        if begin != at - offset:
+            begin = at - offset
+            values = self._read_slice(slice(begin, begin + _NEIGHBOURS))
+            # One assignment, since threads that send records share the rows.
+            self._cached = begin, values
+        return values[offset]
 
     def __getitem__(self, at: Any) -> Any:
-        return list(self._made_of(at)) if isinstance(at, slice) else super().__getitem__(at)
+        return list(self._read_slice(at)) if isinstance(at, slice) else super().__getitem__(at)
 
 
 _NO_LISTS: Mapping[str, Sequence[Any]] = MappingProxyType({})
 
 
 class ColumnsRow(Mapping[str, Any]):
-    """Row that takes its values from columns: it needs a fifth of the memory of a dict."""
+    """View of a row in columns; it takes a fifth of a dict's memory."""
 
     __slots__ = ("_at", "_columns")
 
@@ -236,7 +237,7 @@ class ColumnsRow(Mapping[str, Any]):
         return name in self._columns
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a column, ``default`` where there is none."""
+        """Return the value of a column, ``default`` if there is none."""
         column = self._columns.get(name)
         return default if column is None else column[self._at]
 
@@ -245,10 +246,10 @@ class ColumnsRow(Mapping[str, Any]):
         return _dict_row(self._columns, self._at).items()
 
 
-class RowTable(MadeItems[RowValues]):
-    """Typed rows, kept as their columns: a row is made when it is asked for.
+class RowTable(LazySequence[RowValues]):
+    """Typed rows, stored as columns; rows are views created on access.
 
-    Dicts of all rows would take many times the memory, as most columns of most rows are empty.
+    A dict for each row would take many times the memory, since most cells are empty.
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], count: int) -> None:
@@ -266,24 +267,24 @@ class RowTable(MadeItems[RowValues]):
     def __len__(self) -> int:
         return self._count
 
-    def _made(self, at: int) -> RowValues:
+    def _item(self, at: int) -> RowValues:
         return ColumnsRow(self._columns, at)
 
     def has(self, name: str) -> bool:
-        """Tell whether the rows have a column."""
+        """Return whether the rows have a column."""
         return name in self._columns
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return the values of a column, None for each row where there is no such column."""
+        """Return the values of a column, all None if there is no such column."""
         column = self._columns.get(name)
         return [None] * self._count if column is None else column
 
 
 class RecordTable:
-    """Records of listings, kept as columns of the ``fields`` that matter.
+    """Records of listings, stored as columns of the ``fields`` that matter.
 
-    ``lists`` are the fields that hold lists, which may be read later; ``listings`` has the name of
-    the operation that listed each record.
+    ``lists`` are the fields that hold lists, which may be read later; ``listings`` has the operation
+    that listed each record.
     """
 
     def __init__(self, fields: Iterable[str], lists: Iterable[str] = ()) -> None:
@@ -294,7 +295,7 @@ class RecordTable:
         self.listings: list[str] = []
 
     def add(self, record: Mapping[str, Any], listing: str) -> int:
-        """Keep a record; return its position."""
+        """Add a record and return its position."""
         self._rows.append(tuple(map(record.get, self._numbers)))
         for name, column in self.lists.items():
             column.append(record.get(name))
@@ -303,7 +304,7 @@ class RecordTable:
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """The values of all fields that are kept, of the records so far."""
+        """Values of the stored fields in the records so far."""
         if len(next(iter(self._columns.values()), ())) < len(self.listings):
             columns = {name: self._rows.column(at) for name, at in self._numbers.items()}
             self._columns = {**columns, **self.lists}
@@ -313,7 +314,7 @@ class RecordTable:
         return ColumnsRow(self.columns, at)
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return the values of a field, None for each record where it is not kept."""
+        """Return the values of a field, all None if it is not stored."""
         return self.columns.get(name, [None] * len(self.listings))
 
 
@@ -322,19 +323,19 @@ TypedRows = Sequence[RowValues]
 
 
 def values_of(rows: TypedRows, name: str) -> Sequence[Any]:
-    """Return the values of a column of rows, None where a row has none."""
+    """Return the values of a column, None for rows without it."""
     return rows.column(name) if isinstance(rows, RowTable) else [row.get(name) for row in rows]
 
 
-def pieces_of(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
-    """Yield values in lists of so many."""
+def batched(values: Iterable[_Item], size: int = _BLOCK) -> Iterator[list[_Item]]:
+    """Yield values in lists of ``size``."""
     left = iter(values)
-    while piece := list(islice(left, size)):
-        yield piece
+    while batch := list(islice(left, size)):
+        yield batch
 
 
 def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
-    """Tell of each row whether it has a column, be it empty."""
+    """Return for each row whether it has a column, even an empty one."""
     if isinstance(rows, RowTable):
         return [rows.has(name)] * len(rows)
     return [name in row for row in rows]
@@ -343,7 +344,7 @@ def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
 def row_maker(
     rows: TypedRows,
 ) -> Callable[[Mapping[str, Sequence[Any]], int], Mapping[str, Any]]:
-    """Return what makes a row of columns: of a table as it is kept, else a dict, as JSON has it."""
+    """Return the constructor of a row from columns: a view for a table, else a dict."""
     return ColumnsRow if isinstance(rows, RowTable) else _dict_row
 
 
@@ -352,7 +353,7 @@ def _dict_row(columns: Mapping[str, Sequence[Any]], at: int) -> dict[str, Any]:
 
 
 def dict_rows(columns: Mapping[str, Sequence[Any]], piece: slice) -> list[dict[str, Any]]:
-    """Return neighbouring rows of columns as dicts, in less time than one by one."""
+    """Return contiguous rows of columns as dicts, faster than one by one."""
     if not columns:
         return [{}] * (piece.stop - piece.start)
     values = [column[piece] for column in columns.values()]
@@ -371,11 +372,11 @@ def _of_series(series: "pd.Series") -> PiecewiseColumn:
 
 
 def column_values(series: "pd.Series") -> list[Any]:
-    """Return the values of a typed column, None where a cell is empty."""
+    """Return the values of a typed column, None for an empty cell."""
     if series.dtype.kind == "M":
-        # Most dates come again, and each takes as much memory as a row of other cells.
+        # Dates repeat, and each object takes as much memory as a row of other cells.
         codes, days = series.factorize()
-        once = [*days, None]
-        return [once[code] for code in codes.tolist()]
+        distinct = [*days, None]
+        return [distinct[code] for code in codes.tolist()]
     values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
     return values

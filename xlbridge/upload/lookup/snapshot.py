@@ -1,6 +1,6 @@
 """Snapshots of the remote records of a sheet's rows, and what two of them prove.
 
-Source of the proof: the upload protocol, Reconcile.
+Proof: see the upload protocol, Reconcile.
 """
 
 import json
@@ -14,26 +14,25 @@ from xlbridge.i18n import Text
 from xlbridge.resources.remote import ExistingPolicy
 
 _PIECE = 1_000
-"""Rows whose JSON is made at once."""
+"""Rows encoded together."""
 
 CODE_SEPARATOR = "/"
 """Separator of the parts of a record's code."""
 
 
 ItemDifference = Sequence[Any]
-"""List, item, column, the row's value, the record's: a sequence, as JSON has it."""
+"""List, item, column, the row's value and the record's; a sequence, since it is stored as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """Remote record: its code, its compared values, and whether they equal those of a row.
+    """Remote record: its code, its compared values, and how they differ from a row's.
 
-    ``same`` says that none of them is otherwise than the row's filled cells, ``unchanged`` that
-    empty cells are empty there, too. ``differing`` maps the columns of which that is not so to the
-    row's value and the record's. ``listing`` names the operation that listed it; ``final`` says
-    that the interface does not change it any more. ``items`` are the differences of its lists: the
-    list, the item of the row from zero, the column, the row's value and the record's; where one of
-    them has more items, without an item and a column, how many both have.
+    ``same``: all filled cells of the row equal the record; ``unchanged``: its empty cells, too.
+    ``differing`` maps each other column to the row's and the record's value. ``listing`` is the
+    operation that listed the record; ``final``: the interface no longer changes it. ``items`` are
+    the differences of its lists, with the row's items counted from zero; if the numbers of items
+    differ, the item and the column are None and the values are the two numbers.
     """
 
     code: str
@@ -48,7 +47,7 @@ class FoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class RowSnapshot:
-    """Records that answer to a row's ``key``, and the compared values that the row has."""
+    """Records found by a row's ``key``, and the compared values of the row."""
 
     key: Mapping[str, str]
     sent: Mapping[str, str | None]
@@ -65,11 +64,11 @@ Snapshot = Sequence[RowSnapshot | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Remote records of rows: ``snapshot`` has None for a row that was not looked up.
+class LookupResult:
+    """Remote records of rows: ``snapshot`` has None for each row that was not looked up.
 
-    ``reasons`` say why, by position, of the rows that have a key; ``reason`` is the first of them,
-    or that rows have no key.
+    ``reasons`` say why, by the positions of rows with a key; ``reason`` is the first of them, or
+    that rows have no key.
     """
 
     snapshot: Snapshot
@@ -78,15 +77,13 @@ class Reading:
 
 
 def json_text(value: object) -> str:
-    """Return a value as JSON, in a fifth of the standard library's time.
-
-    Only that takes half of a character that UTF-16 writes as two, which a system may answer.
-    """
+    """Return a value as JSON, in a fifth of the standard library's time."""
     import msgspec
 
     try:
         return msgspec.json.encode(value, enc_hook=_plain).decode()
     except UnicodeEncodeError:
+        # Only the standard library accepts lone surrogates, which a system may send.
         return json.dumps(value, default=_plain)
 
 
@@ -97,7 +94,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def value_of_json(text: str | bytes) -> Any:
-    """Return the value that ``json_text`` gave as JSON."""
+    """Return the value that ``json_text`` encoded."""
     import msgspec
 
     try:
@@ -107,7 +104,7 @@ def value_of_json(text: str | bytes) -> Any:
 
 
 def snapshot_to_json(snapshot: Snapshot) -> list[bytes]:
-    """Return a snapshot as JSON, with the names of the fields, in pieces."""
+    """Return a snapshot as JSON with field names, in pieces."""
     pieces = [b"["]
     for at in range(0, len(snapshot), _PIECE):
         rows = json_text(snapshot[at : at + _PIECE])
@@ -116,7 +113,7 @@ def snapshot_to_json(snapshot: Snapshot) -> list[bytes]:
 
 
 def snapshot_from_json(text: str | bytes) -> Snapshot:
-    """Return the snapshot that ``snapshot_to_json`` gave as JSON; earlier versions kept a text."""
+    """Return the snapshot that ``snapshot_to_json`` encoded; earlier versions stored text."""
     return tuple(
         None
         if row is None
@@ -130,19 +127,19 @@ def snapshot_from_json(text: str | bytes) -> Snapshot:
 class Moment(StrEnum):
     """Moment of a snapshot.
 
-    Before sending, right after what was written, after the settle time, or to learn remote codes.
-    ``TWINS`` are the records that were equal to rows without a key before any of them was sent.
+    Before sending, right after writing, after the settle time, or to learn remote codes.
+    ``IDENTICAL`` are the records that equalled rows without a key before any was sent.
     """
 
     BEFORE = "before"
     WRITTEN = "written"
     AFTER = "after"
     CODES = "codes"
-    TWINS = "twins"
+    IDENTICAL = "twins"
 
 
 class StoredSnapshot(NamedTuple):
-    """Snapshot as the journal has it, with its time and moment."""
+    """Snapshot in the journal, with its time and moment."""
 
     at: datetime
     moment: Moment
@@ -150,18 +147,17 @@ class StoredSnapshot(NamedTuple):
 
 
 def applied_rows(before: Snapshot, after: Snapshot, existing: ExistingPolicy) -> list[bool | None]:
-    """Return of each row whether it is there now and was not before; None where nothing proves it.
+    """Return for each row whether its record is new, None if nothing proves it either way.
 
-    Rows that say the same of the same key are told apart by their number only: of three such rows
-    with two new records, the first two count as applied. That a row is not there has no proof
-    either where its key has a new record that is what none of the rows says: it may be the row as
-    the system shows it.
+    Identical rows are only counted: of three such rows with two new records, the first two count
+    as applied. A row's absence is unproven if its key has a new record that matches no row, which
+    may be the row as the system presents it.
     """
     if existing is ExistingPolicy.REPLACED:
-        # A record that is replaced by the same values is as it was wanted, whatever happened.
+        # A record replaced by equal values is as wanted, whether or not the request arrived.
         return [None if row is None else row.same > 0 for row in after]
     pairs = list(zip(before, after, strict=True))
-    # How many records have become equal to each kind of row.
+    # New records that equal the row, by the row's identity.
     new = {
         _identity(now): now.same - was.same
         for was, now in pairs
@@ -183,7 +179,7 @@ _Identity = tuple[tuple[str, str | None], ...]
 
 
 def _keys_with_unknown_records(before: Snapshot, after: Snapshot) -> set[_Identity]:
-    """Return the keys with a record that came to be and is what none of their rows says."""
+    """Return the keys with a new record that matches none of their rows."""
     known = {(_key(row), record.code) for row in filter(None, before) for record in row.found}
     known |= {
         (_key(row), record.code)
@@ -204,11 +200,11 @@ def _key(row: RowSnapshot) -> _Identity:
 
 
 def _identity(row: RowSnapshot) -> _Identity:
-    """Return a value that is equal for rows of one key with the same content."""
+    """Return the key and content of a row, equal for identical rows."""
     return (*_key(row), *sorted(row.sent.items()))
 
 
 def is_stable(snapshots: Sequence[Snapshot]) -> bool:
-    """Tell whether all snapshots are equal: nothing is on its way any more."""
+    """Return whether all snapshots are equal, so that nothing is still arriving."""
     first = list(snapshots[0])
     return all(list(snapshot) == first for snapshot in snapshots[1:])

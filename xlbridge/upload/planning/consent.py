@@ -73,7 +73,7 @@ class ConsentRequest:
             pt="Plano: {resource} para {place} · linhas: {rows} · modo {mode}{parts}",
             en="Plan: {resource} to {place} · rows: {rows} · mode {mode}{parts}",
         ).format(
-            rows=self.job.counted["read"],
+            rows=self.job.row_counts["read"],
             resource=spec.resource,
             place=self.target.label,
             mode=mode_name(spec.mode),

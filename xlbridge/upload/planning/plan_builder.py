@@ -17,7 +17,7 @@ from xlbridge.resources import Resource
 from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
-from xlbridge.upload.job import NO_PLACE, Job
+from xlbridge.upload.job import NO_POSITION, Job
 from xlbridge.upload.lookup.comparison import chosen_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
@@ -27,13 +27,13 @@ from xlbridge.upload.payload import (
     file_hash,
     frame_of_payload,
     frame_with_lists,
-    item_places,
+    item_addresses,
     record_positions,
     row_digests,
 )
 from xlbridge.upload.planning.planned_row import CellContent, PlannedRow, RowReason, SetAside
 from xlbridge.upload.planning.row_actions import RowPlan, SheetRows, plan_rows, read_rows
-from xlbridge.upload.results.verdict import ItemPlaces, item_column
+from xlbridge.upload.results.verdict import ItemAddresses, item_column
 from xlbridge.validation import ValidatedSheet
 
 _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
@@ -45,7 +45,7 @@ class SheetSource:
 
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
     ``rows`` are Excel's numbers. ``columns`` gives the zero-based position of each column that the
-    sheet has, ``NO_PLACE`` where a mapping gives the value. ``set_aside`` are the positions of rows
+    sheet has, ``NO_POSITION`` where a mapping gives the value. ``set_aside`` are the positions of rows
     that are not sent, each with the reason. ``items`` are the places of the items of lists.
     """
 
@@ -58,7 +58,7 @@ class SheetSource:
     rows: Sequence[int] = field(repr=False)
     columns: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)
-    items: Mapping[str, ItemPlaces] = field(default_factory=dict)
+    items: Mapping[str, ItemAddresses] = field(default_factory=dict)
 
     @classmethod
     def of_sheet(cls, sheet: ValidatedSheet, resource: Resource) -> "SheetSource":
@@ -71,9 +71,9 @@ class SheetSource:
             frame_with_lists(sheet),
             sheet.numbers,
             sheet.rows,
-            {**sheet.columns, **dict.fromkeys((*sheet.constants, *sheet.children), NO_PLACE)},
+            {**sheet.columns, **dict.fromkeys((*sheet.constants, *sheet.children), NO_POSITION)},
             _rows_set_aside(sheet),
-            item_places(sheet),
+            item_addresses(sheet),
         )
 
     @classmethod
@@ -266,12 +266,12 @@ def plan_source(
         claims = RowClaims(rows.digests, rows.keys)
         claimed = context.journal.claimed(scope, claims, own)
         elsewhere = context.claimed_elsewhere(scope, claims)
-        everywhere = reduce(ClaimedRows.joined, elsewhere.values(), claimed)
+        everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
         plan = plan_rows(source.resource, rows, reading, everywhere, options)
         return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
 
 
-def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
+def replan_job(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
     """Plan the rows of a job once more, with the options that it was made with.
 
     Raises what ``plan_source`` raises, and ``LocalFailure`` when the stored workbook is gone.
@@ -284,9 +284,9 @@ def plan_anew(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
     """Read the keys of a job again; where its plan is the same, record that.
 
-    Raises what ``plan_anew`` raises.
+    Raises what ``replan_job`` raises.
     """
-    planned = plan_anew(context, client, job)
+    planned = replan_job(context, client, job)
     if job.parent is not None:
         if list(map(_decision, planned.plan.rows)) != list(
             map(_decision, _planned_rows(context, job))
@@ -296,7 +296,7 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
         return True
     if planned.plan.digest != job.last("plan_digest"):
         return False
-    renew_plan(context, job, planned)
+    refresh_plan(context, job, planned)
     return True
 
 
@@ -305,7 +305,7 @@ def _decision(row: PlannedRow) -> tuple[object, ...]:
     return row.row, row.action, row.record, dict(row.differences)
 
 
-def renew_plan(
+def refresh_plan(
     context: UploadContext, job: Job, planned: PlannedSheet, note: Mapping[str, Any] = _NO_NOTE
 ) -> Job:
     """Record that a prepared job has been planned again, with the same result.
@@ -315,4 +315,4 @@ def renew_plan(
     place_of = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
     jobs = context.journal.parts_of(job) or [job]
     before = {one.id: tuple(place_of[row] for row in one.spec.rows) for one in jobs}
-    return context.journal.renew_plan(job, planned.plan, before, note)
+    return context.journal.refresh_plan(job, planned.plan, before, note)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from xlbridge.i18n import Text, localized_number, untranslated
 from xlbridge.resources import Column, Kind
-from xlbridge.upload.lookup.row_table import MadeItems, PackedColumn
+from xlbridge.upload.lookup.row_table import LazySequence, PackedColumn
 
 _DIGEST_LENGTH = 8
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -337,7 +337,7 @@ class _Decision(NamedTuple):
 _Decided = tuple[RowAction, RowReason | None, str | None, Text | None]
 
 
-class PlannedRows(MadeItems[PlannedRow]):
+class PlannedRows(LazySequence[PlannedRow]):
     """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
 
     ``numbers`` are the columns of the system's own number, as the sheet has them.
@@ -378,7 +378,7 @@ class PlannedRows(MadeItems[PlannedRow]):
         rows = zip(count(), self._rows, decided, self._records, numbers, strict=False)
         return starmap(self._planned, rows)
 
-    def _made(self, at: int) -> PlannedRow:
+    def _item(self, at: int) -> PlannedRow:
         decision = self._decisions[self._decided[at]]
         number = [column[at] for column in self._numbers.values()]
         return self._planned(at, self._rows[at], decision, self._records[at], number)

@@ -23,7 +23,7 @@ from xlbridge.upload.lookup.bulk_lookup import read_records
 from xlbridge.upload.lookup.comparison import equal_records, rows_by_key, unread_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_of_rows
 from xlbridge.upload.lookup.row_table import TypedRows, values_of
-from xlbridge.upload.lookup.snapshot import FoundRecord, Reading, RowSnapshot, Snapshot
+from xlbridge.upload.lookup.snapshot import FoundRecord, LookupResult, RowSnapshot, Snapshot
 from xlbridge.upload.options import PlanOptions
 from xlbridge.upload.planning.planned_row import (
     Difference,
@@ -120,14 +120,16 @@ class SheetRows:
     matcher: RowMatcher | None = None
 
 
-def read_rows(client: Client, resource: Resource, rows: SheetRows, options: PlanOptions) -> Reading:
+def read_rows(
+    client: Client, resource: Resource, rows: SheetRows, options: PlanOptions
+) -> LookupResult:
     """Return the remote records of the rows; those of rows that are set aside are not asked for.
 
     Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
     """
     count = len(rows.values)
     if not options.look_up:
-        return Reading((None,) * count, {}, _NOT_ASKED)
+        return LookupResult((None,) * count, {}, _NOT_ASKED)
     asked = [at for at in range(count) if at not in rows.set_aside]
     values = [rows.values[at] for at in asked] if rows.set_aside else rows.values
     try:
@@ -136,20 +138,20 @@ def read_rows(client: Client, resource: Resource, rows: SheetRows, options: Plan
         why = _LOOKUP_REJECTED.format(reason=error.message)
         lookups = lookups_of_rows(resource, rows.values)
         keyed = (at for at in asked if lookups[at])
-        return Reading((None,) * count, dict.fromkeys(keyed, why), why)
+        return LookupResult((None,) * count, dict.fromkeys(keyed, why), why)
     if not rows.set_aside:
         return reading
     snapshot: list[RowSnapshot | None] = [None] * count
     for at, one in zip(asked, reading.snapshot, strict=True):
         snapshot[at] = one
     reasons = {asked[place]: why for place, why in reading.reasons.items()}
-    return Reading(tuple(snapshot), reasons, reading.reason)
+    return LookupResult(tuple(snapshot), reasons, reading.reason)
 
 
 def plan_rows(
     resource: Resource,
     rows: SheetRows,
-    reading: Reading,
+    reading: LookupResult,
     claimed: ClaimedRows,
     options: PlanOptions,
 ) -> RowPlan:
@@ -164,7 +166,7 @@ class _Planner:
         self,
         resource: Resource,
         rows: SheetRows,
-        reading: Reading,
+        reading: LookupResult,
         claimed: ClaimedRows,
         options: PlanOptions,
     ) -> None:
@@ -251,7 +253,7 @@ class _Planner:
         why = self._reading.reasons.get(at)
         if why is not None and not self._options.create_unread:
             return _held(row, RowReason.NOT_LOOKED_UP, why=why)
-        of_key = self._claimed.accepted_keys(self._keys[at])
+        of_key = self._claimed.accepted_by_key(self._keys[at])
         if of_key:
             return _held(row, RowReason.DIFFERS, job=of_key[0])
         if self._options.update:
@@ -291,7 +293,9 @@ class _Planner:
         """
         if at in self._claimed_rows:
             digest = self._rows.digests[at]
-            accepted = self._claimed.accepted(digest) or self._claimed.accepted_keys(self._keys[at])
+            accepted = self._claimed.accepted(digest) or self._claimed.accepted_by_key(
+                self._keys[at]
+            )
             there = len(_found(self._reading.snapshot[at]))
             used, self._used[digest] = self._used[digest], self._used[digest] + 1
             if len(accepted) > there + used:

@@ -226,7 +226,7 @@ def plan_processing(
     claims = _claims(kind, numbers.numbers)
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
-    everywhere = reduce(ClaimedRows.joined, elsewhere.values(), known)
+    everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
     staged = _uploads_of_files(context, client) if kind.is_queued else {}
     states = StateReader(context, client, kind, at_once).read(numbers.numbers)
     records = [
@@ -308,7 +308,7 @@ def create_processing(
     for attempt in range(1, _PLANS + 1):
         options.progress(
             Text(
-                pt="Lendo a situação de {n} {n:registro|registros}", en="Reading {n} states"
+                pt="Lendo a situação de {n} {n:registro|registros}", en="LookupResult {n} states"
             ).format(n=len(numbers.numbers))
         )
         plan = plan_processing(context, client, kind, numbers, again=options.again, at_once=at_once)
@@ -349,6 +349,6 @@ def _record(
     }
     actions = [one.to_journal() for one in plan.records]
     with context.sole_claimant(spec.scope, claims, plan.elsewhere):
-        return context.journal.create_of_tasks(
+        return context.journal.create_from_tasks(
             spec, tasks, {**note, **planned}, actions, claims, plan.known
         )

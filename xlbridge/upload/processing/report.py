@@ -63,7 +63,7 @@ class ProcessedRecord:
 
 def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
     """Return the records of a processing, those that were left too, in the sheet's order."""
-    writes = {int(write.task.record): write for write in journal.writes.of(job.id)}
+    writes = {int(write.task.record): write for write in journal.writes.load(job.id)}
     resolved = job.last("resolved")
     records = []
     for planned in planned_records(journal, job):
@@ -74,7 +74,9 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
             told = joined(message for _, message in write.problems)
             if write.state is WriteState.UNPROVEN and resolved is not None:
                 told = _SEEN.format(who=resolved["by"], reason=resolved["reason"])
-            record = replace(record, outcome=outcome, message=str(told) or None, given=write.given)
+            record = replace(
+                record, outcome=outcome, message=str(told) or None, given=write.assigned
+            )
         records.append(record)
     return records
 
@@ -226,7 +228,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
     """Yield the report of a processing for a person."""
     records = processed_records(journal, job)
     counts = process_counts(records)
-    waiting = sum(write.state.is_waiting for write in journal.writes.each(job.id))
+    waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
     yield _headline(job, records).format(
         **counts,
         waiting=waiting,

@@ -18,7 +18,7 @@ from xlbridge.upload.job import Job, State
 from xlbridge.upload.processing.plan import StateReader
 from xlbridge.upload.processing.process_kinds import ProcessKind, RecordState, Standing, find_kind
 from xlbridge.upload.reconcile import (
-    LOOK_AGAIN,
+    CHECK_AGAIN,
     MAX_SETTLE_WAIT,
     end_of_writes,
     first_reason,
@@ -256,7 +256,7 @@ class _Processor:
         return self._reader.read([_number(write)])[_number(write)]
 
     def _writes(self) -> list[RecordWrite]:
-        return self._context.journal.writes.of(self._job.id)
+        return self._context.journal.writes.load(self._job.id)
 
     def _record(self, write: RecordWrite, result: WriteResult) -> None:
         self._put_down([NewState(write, result.state, result.detail)])
@@ -301,7 +301,7 @@ def _done(state: RecordState, *, already: bool = False) -> WriteResult:
 
 def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its records, or doubt it while one of them is in doubt."""
-    writes = context.journal.writes.of(job.id)
+    writes = context.journal.writes.load(job.id)
     verdict = verdict_of_writes(job, writes)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
@@ -312,13 +312,13 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record where a run was stopped, and return the error that says how to go on."""
-    writes = context.journal.writes.of(job.id)
+    writes = context.journal.writes.load(job.id)
     if all(write.state.is_waiting for write in writes):
-        return context.not_sent(job, NotExecuted(error.message))
+        return context.record_unsent(job, NotExecuted(error.message))
     verdict = verdict_of_writes(job, writes)
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
         context.doubt(job, error.message, verdict)
-        return InDoubt(error.message, LOOK_AGAIN.format(job=job.id))
+        return InDoubt(error.message, CHECK_AGAIN.format(job=job.id))
     context.journal.record(
         job, State.SENDING, reason=asdict(error.message), verdict=verdict.to_json()
     )

@@ -147,7 +147,7 @@ class RecordCreator:
         self._by_twins: _Evidence | None = None
         if creation.twins is not None and context.client.target.exclusive:
             resource = _with_twins(self._by_key.resource, creation, creation.twins)
-            found = _last_of(stored, Moment.TWINS, len(rows))
+            found = _last_of(stored, Moment.IDENTICAL, len(rows))
             self._by_twins = _Evidence(resource, found, counts=True)
             twins = business_keys(resource, rows)
             self._keys = [own or twin for own, twin in zip(self._keys, twins, strict=True)]
@@ -166,7 +166,7 @@ class RecordCreator:
         if any(write.attempts for write in writes) or _others_under_way(self._context, self._job):
             return
         found, _ = look_up_rows(self._context.client, twins.resource, self._rows, most=None)
-        self._context.journal.store_snapshot(self._job, Moment.TWINS, found)
+        self._context.journal.store_snapshot(self._job, Moment.IDENTICAL, found)
         self._by_twins = replace(twins, before=found)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:

@@ -85,7 +85,7 @@ class RecordProgress:
     """
 
     def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
-        self._report, self._counted = options.progress, options.counted
+        self._report, self._counted = options.progress, options.on_count
         self._total = total
         self._waiting = waiting
         self._begun = self._reported = time.monotonic()

@@ -1,7 +1,7 @@
-"""Writes of single records in the journal: what each is to do, and what became of it.
+"""Writes of single records in the journal: the task and the states of each.
 
-A write is announced before its request leaves, and states are only ever added, as events of jobs
-are. Source: the upload protocol, Record by record.
+A write is announced before its request is sent; states are append-only, like the events of jobs.
+See the upload protocol, Record by record.
 """
 
 import json
@@ -20,17 +20,17 @@ from xlbridge.upload.claims import Claims
 from xlbridge.upload.journal_file import transaction
 
 Problem = tuple[str | None, Text]
-"""Message about a write, with its column where it has one."""
+"""Column that a message about a write refers to, if any, and the message."""
 
 Values = Mapping[str, str | None]
-"""Comparable values of some columns of a record, None where a field is empty."""
+"""Comparable values of columns of a record, None for an empty field."""
 
 
 class WriteState(StrEnum):
     """State of the write of one record.
 
-    ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, as what the system has is not
-    what it was planned for; ``UNPROVEN`` is a person's to decide.
+    ``NOT_APPLIED`` may be sent again; ``CHANGED`` was never sent, since the record has changed
+    after the plan; ``UNPROVEN`` needs a person's decision.
     """
 
     PLANNED = "planned"
@@ -44,28 +44,27 @@ class WriteState(StrEnum):
 
     @property
     def is_waiting(self) -> bool:
-        """True where the write is certainly not applied, and may be sent."""
+        """True if the write is certainly not applied and may be sent."""
         return self in {WriteState.PLANNED, WriteState.NOT_APPLIED}
 
     @property
     def is_open(self) -> bool:
-        """True where a request has left, and it is not known what it did."""
+        """True if a request was sent and its outcome is unknown."""
         return self in {WriteState.SENDING, WriteState.DOUBTFUL, WriteState.UNPROVEN}
 
     @property
     def is_refused(self) -> bool:
-        """True where the record stays as it is."""
+        """True if the record stays as it is."""
         return self in {WriteState.REJECTED, WriteState.CHANGED}
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTask:
-    """Creation of one record from its row, its change, or its removal.
+    """Creation, change or removal of one record.
 
-    ``record`` is its code, empty for one that ``creates``. ``expected`` are the values that it must
-    have beforehand, ``wanted`` those afterwards, None for a record that is removed; ``values`` are
-    the JSON values that are laid over the record. ``claim`` names the row of an earlier job that is
-    freed by it.
+    ``record`` is its code, empty if the task ``creates`` it. ``expected`` are its values before,
+    ``wanted`` those after, None for a removal; ``values`` are the JSON values that are merged into
+    the record. ``claim`` is the job and position of an earlier row that the task frees.
     """
 
     record: str
@@ -77,7 +76,7 @@ class RecordTask:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "RecordTask":
-        """Return the task that the journal has; creations are one and the same."""
+        """Return the task stored in the journal; all creations are ``CREATION``."""
         if stored.get("creates"):
             return CREATION
         claim = stored["claim"]
@@ -85,15 +84,15 @@ class RecordTask:
 
 
 CREATION = RecordTask("", expected={}, wanted={}, values={}, creates=True)
-"""Creation of a record; its row in the job's payload says what it is."""
+"""Creation of a record from its row in the job's payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordWrite:
-    """Write of the record of one row, by its position in the job, and its newest state.
+    """Write of one row's record, by the row's position in the job, with its newest state.
 
-    ``attempts`` is how often it was announced. What was recorded with its newest state, and when it
-    was announced last, stays the text that the journal has: read, it takes four times the memory.
+    ``attempts`` counts its announcements. The details of its newest state (``stored``) and of its
+    last announcement stay JSON texts: parsed, they take four times the memory.
     """
 
     position: int
@@ -105,43 +104,43 @@ class RecordWrite:
 
     @property
     def detail(self) -> Mapping[str, Any]:
-        """Details that its newest state was recorded with."""
+        """Details of its newest state."""
         detail: Mapping[str, Any] = json.loads(self.stored)
         return detail
 
     @property
     def before(self) -> Mapping[str, Any]:
-        """The JSON values that it replaced."""
+        """JSON values that it replaced."""
         before: Mapping[str, Any] = json.loads(self.announced).get("before", {})
         return before
 
     @property
     def record(self) -> str:
-        """The code of its record, as far as it is known."""
+        """Code of its record, empty if unknown."""
         return self.detail.get("record") or self.task.record
 
     @property
-    def given(self) -> Mapping[str, Any]:
-        """Values that the system gave its record."""
-        given: Mapping[str, Any] = self.detail.get("given", {})
-        return given
+    def assigned(self) -> Mapping[str, Any]:
+        """Values that the system assigned to its record."""
+        assigned: Mapping[str, Any] = self.detail.get("given", {})
+        return assigned
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Messages about it, each with its column; earlier versions noted one message."""
+        """Messages about the write; earlier versions stored a single one."""
         detail = self.detail
         if "message" in detail:
             return [(detail.get("column"), Text.of_json(detail["message"]))]
-        return [(column, Text.of_json(told)) for column, told in detail.get("problems", ())]
+        return [(column, Text.of_json(message)) for column, message in detail.get("problems", ())]
 
 
 def problems_note(problems: Iterable[Problem]) -> dict[str, Any]:
-    """Return what is recorded of a write's problems, in both languages."""
-    return {"problems": [(column, told.to_json()) for column, told in problems]}
+    """Return problems as details of a state, in both languages."""
+    return {"problems": [(column, message.to_json()) for column, message in problems]}
 
 
 class NewState(NamedTuple):
-    """State that a write is to have, and what is recorded of it."""
+    """New state of a write, with its details."""
 
     write: RecordWrite
     state: WriteState
@@ -157,17 +156,17 @@ class RecordWrites:
         self._now = now
 
     def plan(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
-        """Store what a job is to do, one task for each of its rows, in order."""
+        """Store the tasks of a job, one for each of its rows, in order."""
         with transaction(self._db):
             self.add_tasks(job_id, tasks)
 
     def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
-        """Store tasks, within a transaction that the caller has begun."""
+        """Store tasks within the caller's transaction."""
         planned = ((at, WriteState.PLANNED, {"task": asdict(one)}) for at, one in enumerate(tasks))
         self._add(job_id, planned)
 
     def record(self, job_id: str, states: Sequence[NewState]) -> None:
-        """Add states to writes; they are on the disk afterwards. An applied one frees its claim."""
+        """Store new states of writes, which are on disk afterwards. Applied tasks free their claims."""
         with transaction(self._db):
             self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
             for write, state, _ in states:
@@ -175,26 +174,26 @@ class RecordWrites:
                     claimant, position = write.task.claim
                     self._claims.free_rows(claimant, [position])
 
-    def of(self, job_id: str, *, answers: bool = True) -> list[RecordWrite]:
-        """Return the writes of a job in the order of its rows; none before they are planned.
+    def load(self, job_id: str, *, answers: bool = True) -> list[RecordWrite]:
+        """Return the writes of a job in the order of its rows; empty until they are planned.
 
-        Without ``answers``, what was recorded of applied ones is left out: most of the memory.
+        Without ``answers``, the details of applied writes, most of the memory, are left out.
         """
-        return list(self.each(job_id, answers=answers))
+        return list(self.iterate(job_id, answers=answers))
 
-    def each(self, job_id: str, *, answers: bool = True) -> Iterator[RecordWrite]:
-        """Yield the writes that ``of`` returns, of which one at a time is in memory."""
+    def iterate(self, job_id: str, *, answers: bool = True) -> Iterator[RecordWrite]:
+        """Yield the writes that ``load`` returns, one at a time."""
         found = self._db.execute(
             "SELECT position, state, detail FROM record_writes WHERE job = ? "
             "ORDER BY position, number",
             (job_id,),
         )
-        # One history at a time: those of all records take more memory than what is made of them.
-        for position, told in groupby(found, key=itemgetter(0)):
-            yield _write(position, [(WriteState(state), text) for _, state, text in told], answers)
+        # One history at a time, since all of them take more memory than the writes.
+        for position, rows in groupby(found, key=itemgetter(0)):
+            yield _write(position, [(WriteState(state), text) for _, state, text in rows], answers)
 
     def _add(self, job_id: str, states: Iterable[tuple[int, WriteState, object]]) -> None:
-        """Add the states of the writes of some positions, each after those before it."""
+        """Append states to the histories of writes, by position."""
         now = self._now().isoformat()
         self._db.executemany(
             "INSERT INTO record_writes SELECT ?1, ?2, COALESCE(MAX(number), 0) + 1, ?3, ?4, ?5 "
@@ -203,18 +202,18 @@ class RecordWrites:
         )
 
 
-def _write(position: int, known: Sequence[tuple[WriteState, str]], answers: bool) -> RecordWrite:
-    announced = [text for state, text in known if state is WriteState.SENDING]
-    task = RecordTask.of_json(json.loads(known[0][1])["task"])
-    state, stored = known[-1]
-    # What was planned is the task.
-    if len(known) == 1 or (state is WriteState.APPLIED and not answers):
+def _write(position: int, history: Sequence[tuple[WriteState, str]], answers: bool) -> RecordWrite:
+    announced = [text for state, text in history if state is WriteState.SENDING]
+    task = RecordTask.of_json(json.loads(history[0][1])["task"])
+    state, stored = history[-1]
+    # The first detail is the task itself.
+    if len(history) == 1 or (state is WriteState.APPLIED and not answers):
         stored = "{}"
     return RecordWrite(position, task, state, len(announced), stored, *announced[-1:])
 
 
 def plain_json(value: Any) -> Any:
-    """Return a value that was read as JSON can have it."""
+    """Return a parsed JSON value with types that ``json`` encodes."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):

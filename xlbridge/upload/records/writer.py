@@ -59,7 +59,7 @@ def write_records(context: "RunContext", job: Job) -> "Step":
     Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked; a later
     run goes on.
     """
-    if not context.journal.writes.of(job.id):
+    if not context.journal.writes.load(job.id):
         context.journal.writes.plan(job.id, _tasks_of_plan(context.environment, job))
     went_on = job.state is State.SENDING
     if not went_on:
@@ -105,7 +105,7 @@ class _Writer:
     def __init__(self, context: "RunContext", job: Job) -> None:
         self._context = context
         self._job = job
-        self._writes = context.journal.writes.of(job.id)
+        self._writes = context.journal.writes.load(job.id)
         rows = context.rows(job)
         resource = context.resource(job)
         self._pause = pause = SharedPause(context.options.sleep)
@@ -124,7 +124,7 @@ class _Writer:
             self._record(
                 [NewState(w, r.state, r.detail) for w, r in self._creator.appeared(waiting)]
             )
-        self._writes = self._context.journal.writes.of(self._job.id)
+        self._writes = self._context.journal.writes.load(self._job.id)
         planned = planned_note(self._context.journal.now())
         return self._context.journal.record(self._job, State.SENDING, **planned)
 
@@ -185,7 +185,7 @@ def _known_of(write: RecordWrite) -> dict[str, str]:
 
 def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its writes, or doubt it while one of them is in doubt."""
-    writes = context.journal.writes.of(job.id, answers=False)
+    writes = context.journal.writes.load(job.id, answers=False)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
         return context.doubt(
@@ -199,7 +199,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         result = with_reason(WriteState.CHANGED, _WAITS_FOR_ANOTHER)
         states = [NewState(write, result.state, result.detail) for write in waiting]
         context.journal.writes.record(job.id, states)
-        writes = context.journal.writes.of(job.id, answers=False)
+        writes = context.journal.writes.load(job.id, answers=False)
     verdict = verdict_of_writes(job, writes)
     state, detail = end_of_writes(
         writes,
@@ -210,9 +210,9 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record where a run was stopped, and return the error that says how to go on."""
-    writes = context.journal.writes.of(job.id, answers=False)
+    writes = context.journal.writes.load(job.id, answers=False)
     if all(write.state.is_waiting for write in writes):
-        return context.not_sent(job, NotExecuted(error.message))
+        return context.record_unsent(job, NotExecuted(error.message))
     verdict = verdict_of_writes(job, writes)
     context.journal.record(
         job,

@@ -12,7 +12,7 @@ from .retried_rows import (
     with_retries as with_retries,
 )
 from .status_copy import (
-    given_codes as given_codes,
+    assigned_codes as assigned_codes,
     require_unchanged as require_unchanged,
     row_statuses as row_statuses,
     write_status_copy as write_status_copy,

@@ -185,7 +185,7 @@ def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
 
     if job.spec.mode is Mode.PROCESS:
         sent: Sequence[RowValues] = [
-            {"id": write.task.record} for write in context.journal.writes.of(job.id)
+            {"id": write.task.record} for write in context.journal.writes.load(job.id)
         ]
     else:
         sent = sent_rows(context, job)
@@ -254,7 +254,7 @@ _MOMENTS = {
     Moment.WRITTEN: "Depois do envio · After sending",
     Moment.AFTER: "Depois · After",
     Moment.CODES: "Códigos · Codes",
-    Moment.TWINS: "Iguais, antes · Equal ones, before",
+    Moment.IDENTICAL: "Iguais, antes · Equal ones, before",
 }
 _BILINGUAL_DETAILS = ("reason", "unread")
 _UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")

@@ -137,7 +137,7 @@ def job_json(
         "mode": job.spec.mode,
         "resource": job.spec.resource,
         "log_id": job.last("log_id"),
-        "rows": job.counted,
+        "rows": job.row_counts,
         "rejected": [
             {"row": row.row, "cell": row.cell, "column": row.column, "message": str(row.message)}
             for row in verdict.rejected_rows
@@ -161,7 +161,7 @@ def job_json(
 
 def _rest_text(job: Job) -> str:
     """Return the counts of the rows that were not sent, as the rest of a sentence."""
-    counts = job.counted
+    counts = job.row_counts
     texts = (
         Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(n=counts["unchanged"]),
         Text(pt="; retidas: {n}", en="; held: {n}").format(n=counts["held"]),
@@ -210,7 +210,7 @@ def job_headline(job: Job) -> str:
         headline = _PARTLY_IN_DOUBT
     return str(
         headline.format(
-            read=job.counted["read"],
+            read=job.row_counts["read"],
             sent=verdict.read,
             rest=_rest_text(job),
             accepted=verdict.accepted,

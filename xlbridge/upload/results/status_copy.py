@@ -151,7 +151,7 @@ def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None
     a system that does not answer leaves the codes out: the upload itself is over.
     """
     for part in context.journal.parts_of(job) or [job]:
-        known = given_codes(context.journal, part)
+        known = assigned_codes(context.journal, part)
         if part.state not in {State.DONE, State.PARTIAL} or len(known) == part.verdict.accepted:
             continue
         resource = context.catalogue.named(part.spec.resource)
@@ -206,7 +206,7 @@ def _reason_text(job: Job) -> str:
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; of several that say the same, the new ones."""
-    given = given_codes(context.journal, job)
+    given = assigned_codes(context.journal, job)
     stored = context.journal.snapshots(job.id)
     after = [one.rows for one in stored if one.moment in {Moment.AFTER, Moment.CODES}]
     before = context.journal.snapshots_before(job.id)
@@ -224,13 +224,13 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     return codes
 
 
-def given_codes(journal: Journal, job: Job) -> dict[int, str]:
+def assigned_codes(journal: Journal, job: Job) -> dict[int, str]:
     """Return the codes that the system gave to records written one by one, by their rows."""
     if not job.spec.mode.is_by_record:
         return {}
     return {
         job.spec.rows[write.position]: write.record
-        for write in journal.writes.each(job.id)
+        for write in journal.writes.iterate(job.id)
         if write.state is WriteState.APPLIED and write.record
     }
 
@@ -317,7 +317,7 @@ class SheetCodes:
         return [
             job
             for job in self._context.journal.jobs()
-            if job.file_hash == digest and job.is_of(system, profile) and job.undo_of is None
+            if job.file_hash == digest and job.belongs_to(system, profile) and job.undo_of is None
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:

@@ -1,6 +1,6 @@
-"""Verdict on the rows of an upload: accepted, rejected or unknown, by the analyst's addresses.
+"""Verdict on the rows of an upload: accepted, rejected or unknown, with the analyst's addresses.
 
-The remote system tells of rows in a finished log, or in a rejected request.
+The remote system reports rows in a finished log or in the answer to a rejected request.
 """
 
 import re
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """Rejected row: Excel's number and the cell in the analyst's sheet, where they are known.
+    """Rejected row, with its Excel number and cell in the analyst's sheet if they are known.
 
-    ``itself`` is false for a row without an error of its own that was rejected with others, or
-    whose record has changed meanwhile.
+    ``itself`` is false for a row without an error of its own, which was rejected with others or
+    whose record has changed.
     """
 
     row: int | None
@@ -36,13 +36,13 @@ class RejectedRow:
 
     @property
     def label(self) -> str:
-        """Name of what the row was rejected for: its column, of an item its cell and its column."""
+        """Rejected column; for a column of an item, its cell and name."""
         item = None if self.column is None else parse_item_column(self.column)
         return f"{self.cell} ({item[2]})" if item and self.cell else self.column or ""
 
     @property
     def has_reason(self) -> bool:
-        """True where the row has a reason of its own, an error or a column that has changed."""
+        """True if the row has a reason of its own: an error or a changed column."""
         return self.itself or self.column is not None
 
 
@@ -62,25 +62,22 @@ class Verdict:
 
     @classmethod
     def all_unknown(cls, rows: Sequence[int]) -> Self:
-        """Return the verdict on rows of which nothing is known."""
+        """Return the verdict on rows whose outcome is unknown."""
         return cls(read=len(rows), accepted=0, unknown=len(rows))
 
     @classmethod
     def none_applied(cls, rows: Sequence[int]) -> Self:
-        """Return the verdict on rows of which none was applied, for no reason of its own."""
+        """Return the verdict on rows that were not applied, without reasons for single rows."""
         return cls(read=len(rows), accepted=0, unknown=0)
 
     @classmethod
     def of_proof(cls, rows: Sequence[int], proven: Sequence[bool | None]) -> Self:
-        """Return what the records that were read back prove of each row; None proves nothing.
-
-        A row that is not there, while others are, was not applied.
-        """
-        missing = [row for row, there in zip(rows, proven, strict=True) if there is False]
+        """Return the verdict on rows proven to be present or absent; None is unproven."""
+        missing = [row for row, present in zip(rows, proven, strict=True) if present is False]
         return cls(
             read=len(rows),
-            accepted=sum(there is True for there in proven),
-            unknown=sum(there is None for there in proven),
+            accepted=sum(present is True for present in proven),
+            unknown=sum(present is None for present in proven),
             rejected_rows=tuple(
                 RejectedRow(row, None, None, NOT_IN_SYSTEM, itself=False) for row in missing
             ),
@@ -88,7 +85,7 @@ class Verdict:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the verdict that the journal has."""
+        """Return the verdict stored in the journal."""
         rows = (
             RejectedRow(**{**row, "message": Text.of_json(row["message"])})
             for row in stored["rejected_rows"]
@@ -96,7 +93,7 @@ class Verdict:
         return cls(stored["read"], stored["accepted"], stored["unknown"], tuple(rows))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as the journal keeps it, with messages in both languages."""
+        """Return the verdict as stored in the journal, with messages in both languages."""
         rows = [{**asdict(row), "message": row.message.to_json()} for row in self.rejected_rows]
         counts = {"read": self.read, "accepted": self.accepted, "unknown": self.unknown}
         return {**counts, "rejected_rows": rows}
@@ -108,18 +105,18 @@ class Verdict:
 
     @property
     def reasons(self) -> dict[int, Text]:
-        """Reasons of each rejected row whose number is known, in one text."""
+        """Joined reasons for each rejected row whose number is known."""
         reasons: dict[int, list[Text]] = defaultdict(list)
         for rejected in self.rejected_rows:
             if rejected.row is not None:
                 label = f"{rejected.label}: " if rejected.label else ""
-                told = rejected.message
-                reasons[rejected.row].append(Text(pt=label + told.pt, en=label + told.en))
+                message = rejected.message
+                reasons[rejected.row].append(Text(pt=label + message.pt, en=label + message.en))
         return {row: joined(texts) for row, texts in reasons.items()}
 
     @property
-    def counted(self) -> dict[str, int]:
-        """Counts by the names that they have in reports, of a sheet whose rows were all sent."""
+    def row_counts(self) -> dict[str, int]:
+        """Counts by their names in reports, for a sheet whose rows were all sent."""
         return {
             "read": self.read,
             "accepted": self.accepted,
@@ -140,13 +137,13 @@ NOT_IN_SYSTEM = Text(
     pt="Não está no sistema: procurada duas vezes depois do envio, e não encontrada.",
     en="Not in the system: read back twice after the upload, and not found.",
 )
-"""Remark on a row that was read back and is not there, while others of its upload are."""
+"""Remark on a row that was read back and not found, while others of its upload were."""
 
 ROW_COUNT_DIFFERS = Text(
     pt="o sistema leu {n} {n:linha|linhas}, e a planilha tem {rows}",
     en="the system read {n} {n:row|rows}, and the sheet has {rows}",
 )
-"""Reason to doubt an upload that was carried out."""
+"""Reason to doubt an upload that was executed."""
 
 _FIRST_DATA_ROW = 2
 
@@ -154,9 +151,9 @@ _FIRST_DATA_ROW = 2
 class RowOutcome(StrEnum):
     """Outcome of a row.
 
-    ``NOT_WRITTEN`` are rows without an error of their own that were not applied all the same: the
-    whole sheet was rejected, or a person saw that they are not there. ``UNSENT`` are rows of which
-    nothing was sent that could write. ``UNCHANGED`` and ``HELD`` are those that the plan left out.
+    ``NOT_WRITTEN`` rows have no error of their own but were not applied: the whole sheet was
+    rejected, or a person saw that they are missing. ``UNSENT``: no request that could write was
+    sent. ``UNCHANGED`` and ``HELD`` rows were left out by the plan.
     """
 
     ACCEPTED = "accepted"
@@ -174,7 +171,7 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class SettledRows:
-    """Rows of a job that later jobs have brought in: how many, by which, and how many are left."""
+    """Number of a job's rows that later jobs have written, the newest job, and the rows left."""
 
     rows: int
     by: str
@@ -183,7 +180,7 @@ class SettledRows:
 
 @dataclass(frozen=True, slots=True)
 class DriftedRule:
-    """Rule that the schema lacks: the column, the message without its values, and its count."""
+    """Rule missing from the schema: its column, the message without values, and the row count."""
 
     column: str | None
     rule: str
@@ -193,14 +190,14 @@ class DriftedRule:
 def drifted_rules(verdict: Verdict) -> list[DriftedRule]:
     """Count the rejected rows by rule, the most frequent first.
 
-    Messages that differ only in the values that they name are one rule.
+    Messages that differ only in values count as one rule.
     """
-    counted = Counter(
+    counts = Counter(
         (_without_number(row.column), _VALUE.sub(_ELLIPSIS, str(row.message)))
         for row in verdict.rejected_rows
         if row.itself
     )
-    return [DriftedRule(column, rule, rows) for (column, rule), rows in counted.most_common()]
+    return [DriftedRule(column, rule, rows) for (column, rule), rows in counts.most_common()]
 
 
 def _without_number(column: str | None) -> str | None:
@@ -209,50 +206,50 @@ def _without_number(column: str | None) -> str | None:
 
 
 def item_column(sheet: str, number: int, column: str) -> str:
-    """Return how an item's column is named among those of its record, as the interface does."""
+    """Return the interface's name for a column of an item in its record."""
     return f"{sheet}.{number}.{column}"
 
 
 def parse_item_column(name: str) -> tuple[str, int, str] | None:
-    """Return the list, the number and the column that ``item_column`` named; None for no such."""
+    """Return the list, number and column in a name by ``item_column``, None for other names."""
     sheet, _, rest = name.partition(".")
     number, _, column = rest.partition(".")
     return (sheet, int(number), column) if column and number.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPlaces:
-    """Places of the items of a list: the name of their sheet, the zero-based position of each of
-    its columns, and Excel's numbers of a record's items by that of the record."""
+class ItemAddresses:
+    """Addresses of a list's items: their sheet, the zero-based position of each column, and the
+    Excel row numbers of the items by the row number of their record."""
 
     sheet: str
     columns: Mapping[str, int]
     rows: Mapping[int, Sequence[int]] = field(repr=False)
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> "ItemPlaces":
-        """Return the places that ``to_json`` was made of."""
+    def of_json(cls, stored: Mapping[str, Any]) -> "ItemAddresses":
+        """Return the addresses stored by ``to_json``."""
         rows = {int(row): items for row, items in stored["rows"].items()}
         return cls(stored["sheet"], stored["columns"], rows)
 
     def to_json(self, rows: Iterable[int]) -> dict[str, Any]:
-        """Return the places of the items of some records."""
+        """Return the addresses of the items of the records in the given rows."""
         kept = {row: list(self.rows[row]) for row in rows if row in self.rows}
         return {"sheet": self.sheet, "columns": dict(self.columns), "rows": kept}
 
     def cell(self, row: int, number: int, column: str) -> str | None:
-        """Return the sheet and the address of a cell of a record's item, None where it has none."""
+        """Return the sheet and address of a cell of a record's item, None if it has none."""
         items = self.rows.get(row, ())
         if number >= len(items) or column not in self.columns:
             return None
         return f"{self.sheet}!{cell_address(items[number], self.columns[column])}"
 
 
-_NO_ITEMS: Mapping[str, ItemPlaces] = MappingProxyType({})
+_NO_ITEMS: Mapping[str, ItemAddresses] = MappingProxyType({})
 
 
 def verdict_of_rejection(job: "JobSpec", details: Sequence[ErrorDetail]) -> Verdict:
-    """Return the verdict on a sheet that was rejected as a whole, with its ``details``."""
+    """Return the verdict on a sheet that was rejected as a whole."""
     return Verdict(
         read=len(job.rows),
         accepted=0,
@@ -262,10 +259,10 @@ def verdict_of_rejection(job: "JobSpec", details: Sequence[ErrorDetail]) -> Verd
 
 
 def verdict_of_log(job: "JobSpec", log: "ImportLog") -> Verdict | None:
-    """Return the verdict of a finished log, None when what it tells does not prove one.
+    """Return the verdict of a finished log, None if it does not prove one.
 
-    The interface promises its status and the rejected lines. Whatever it counts besides must agree:
-    as many rows read as were sent, each accounted for, as many lines named as are rejected.
+    The interface guarantees the status and the rejected lines. Optional counts must agree: rows
+    read with rows sent, accepted plus rejected with the total, rejected lines with their count.
     """
     lines = log.linhasRejeitadas or []
     named = {line.linha for line in lines}
@@ -292,7 +289,7 @@ def verdict_of_log(job: "JobSpec", log: "ImportLog") -> Verdict | None:
 
 
 def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
-    """Tell whether a log's counts alone say that no row is left to do, whatever its status is."""
+    """Return whether a log's counts cover every row, whatever its status."""
     counts = (log.totalDeRegistros, log.registrosImportados, log.registrosRejeitados)
     total, imported, rejected = counts
     if total is None or imported is None or rejected is None:
@@ -301,13 +298,13 @@ def accounts_for_every_row(job: "JobSpec", log: "ImportLog") -> bool:
 
 
 def _rejected_by_detail(job: "JobSpec", detail: ErrorDetail) -> RejectedRow:
-    # Most commands read verdicts that are in the journal.
+    # Imported here, as most commands only read verdicts from the journal.
     from xlbridge.wire.imports import split_line_number
 
     number, rest = split_line_number(detail.value)
     row = _sheet_row(job, number)
-    told = untranslated(rest if row else detail.value)
-    return rejected_row(job, row, detail.key or None, told)
+    message = untranslated(rest if row else detail.value)
+    return rejected_row(job, row, detail.key or None, message)
 
 
 def rejected_row(
@@ -317,19 +314,19 @@ def rejected_row(
     message: Text,
     *,
     itself: bool = True,
-    items: Mapping[str, ItemPlaces] = _NO_ITEMS,
+    items: Mapping[str, ItemAddresses] = _NO_ITEMS,
 ) -> RejectedRow:
-    """Return a rejected row with its cell, where the sheet, or that of the item, has the column."""
+    """Return a rejected row with its cell, if the sheet or the item's sheet has the column."""
     cell = None if row is None or column is None else job.cell(row, column)
     item = None if row is None or column is None else parse_item_column(column)
     if row is not None and item is not None and item[0] in items:
-        name, number, of_item = item
-        cell = items[name].cell(row, number, of_item)
+        name, number, item_field = item
+        cell = items[name].cell(row, number, item_field)
     return RejectedRow(row, cell, column, message, itself)
 
 
 def _sheet_row(job: "JobSpec", line: int | None) -> int | None:
-    """Return the analyst's row of a line of the payload, whose header stands in row 1."""
+    """Return the analyst's row for a line of the payload, whose header is line 1."""
     if line is None:
         return None
     position = line - _FIRST_DATA_ROW
