@@ -23,7 +23,7 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.lookup import look_up_rows
 from xlbridge.upload.lookup.bulk_lookup import MAX_REQUESTS
-from xlbridge.upload.lookup.comparison import chosen_rows
+from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.planning import RowReason
 
 
@@ -51,7 +51,7 @@ def test_what_a_full_minute_hides_is_asked_one_by_one_or_not_at_all(
     reading, why = look_up_rows(client, resource, rows[:60])
     assert ([row.same for row in reading if row], why) == ([1] * 60, None)
     for places in range(1, 60, 3), (59, 0):  # near each other, and not
-        assert chosen_rows(reading, places)[:] == [reading[at] for at in places]
+        assert select_rows(reading, places)[:] == [reading[at] for at in places]
     reading, why = look_up_rows(client, resource, rows)
     assert set(reading) == {None}
     assert str(len(rows)) in str(why)

@@ -247,7 +247,7 @@ def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
         ([1.5], 1, "B3 (1.5)"),
         ([True], 1, "B3 (True)"),
         ([datetime(2026, 1, 1)], 1, "B3"),
-        ([None, None], 2, "no number at all"),
+        ([None, None], 2, "has no numbers"),
     ],
     ids=["text", "fraction", "boolean", "date", "empty"],
 )
@@ -268,7 +268,7 @@ def test_rows_that_are_hidden_are_mentioned(
     numbers = [PRODUCT_INVOICES.create(client, customer, tmp_path) for _ in range(2)]
     path = write_numbers(tmp_path / "lista.xlsx", "IDNF", numbers, hidden=[4])
     ended = xlbridge("process", "nfe", path, "--plan", **toward_proxy)
-    assert (ended.returncode, "1 stands in a hidden row" in ended.stdout) == (0, True)
+    assert (ended.returncode, "1 is in a hidden row" in ended.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_records_are_created_one_by_one_where_there_is_no_import(
 
 def test_a_run_counts_its_records(context: UploadContext, client: Client, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    options = replace(AT_ONCE, counted=lambda done, total: told.append((done, total)))
+    options = replace(AT_ONCE, on_count=lambda done, total: told.append((done, total)))
     sheet = validate_workbook(make_types(tmp_path / "tipos.xlsx", described(5)), context.catalogue)
     assert Uploads(context, client).send(sheet, options).state is State.DONE
     assert told[-1] == (5, 5)

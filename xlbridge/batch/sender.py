@@ -56,8 +56,8 @@ from xlbridge.upload.planning import (
 from xlbridge.upload.processing import (
     RecordNumbers,
     create_processing,
+    explicit_numbers,
     find_kind,
-    given_numbers,
     numbers_in_sheet,
 )
 from xlbridge.validation import ValidatedSheet
@@ -115,7 +115,7 @@ class WorkbookSender:
             return replace(unit, problem=why.message)
         plan = self._uploads(target).plan(prepared, self._options(target)).plan
         count = len(plan.rows) - plan.not_records
-        held = plan.rows.chosen(
+        held = plan.rows.select(
             lambda action, reason: action is RowAction.HELD and reason is not RowReason.NO_RECORD
         )
         columns = {} if prepared.resource is None else prepared.resource.by_name
@@ -379,7 +379,7 @@ def _numbers(batch: Batch, step: ProcessStep) -> RecordNumbers:
     codes = list(_codes_of_step(batch, step))
     if not all(code.isdecimal() for code in codes) or not codes:
         raise UsageError(_NO_NUMBERS.format(step=step.records_of))
-    return given_numbers([int(code) for code in codes])
+    return explicit_numbers([int(code) for code in codes])
 
 
 def _codes_of_step(batch: Batch, step: ProcessStep) -> Iterator[str]:

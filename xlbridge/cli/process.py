@@ -145,10 +145,10 @@ def _numbers(
     sheet: str | None,
 ) -> "RecordNumbers":
     """Return the numbers that were given, or those in the file; say what of it does not count."""
-    from xlbridge.upload.processing import given_numbers, numbers_in_sheet
+    from xlbridge.upload.processing import explicit_numbers, numbers_in_sheet
 
     if file is None:
-        return given_numbers([number for numbers in given for number in numbers])
+        return explicit_numbers([number for numbers in given for number in numbers])
     found = numbers_in_sheet(file, kind, context.settings.limits, sheet)
     if found.empty or found.repeated:
         remark(
@@ -178,4 +178,4 @@ def _print_plan(plan: "ProcessPlan", target: "Target", form: str) -> ExitCode:
         ),
     )
     print_report(report, form)
-    return ExitCode.DATA_ERRORS if plan.left else ExitCode.GOOD
+    return ExitCode.DATA_ERRORS if plan.skipped else ExitCode.GOOD

@@ -19,8 +19,8 @@ from xlbridge.upload.processing import (
     ProcessKind,
     RecordNumbers,
     create_processing,
+    explicit_numbers,
     find_kind,
-    given_numbers,
     numbers_in_sheet,
     plan_processing,
     process_plan_json,
@@ -238,7 +238,7 @@ def plan_records(
     with open_context(settings) as context:
         read = numbers.read(kind, settings)
         plan = plan_processing(context, client, kind, read, again=again, at_once=numbers.at_once)
-    return _processing(process_plan_json(plan), ok=not plan.left)
+    return _processing(process_plan_json(plan), ok=not plan.skipped)
 
 
 def process_listing(
@@ -279,7 +279,7 @@ class NumberSource:
         """
         require_positive("at_once", self.at_once)
         if self.ids is not None and self.file is None:
-            return given_numbers([int(number) for number in self.ids])
+            return explicit_numbers([int(number) for number in self.ids])
         if self.file is not None and self.ids is None:
             return numbers_in_sheet(Path(self.file), kind, settings.limits, self.sheet)
         raise UsageError(

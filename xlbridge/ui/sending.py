@@ -35,8 +35,8 @@ from xlbridge.upload.planning import (
 )
 from xlbridge.upload.processing import (
     create_processing,
+    explicit_numbers,
     find_kind,
-    given_numbers,
     plan_processing,
     process_plan_json,
 )
@@ -181,7 +181,7 @@ class SheetUploads:
         """Return what processing records would do; nothing is sent."""
         kind = find_kind(listing)
         with self._remote.connected() as (context, client):
-            plan = plan_processing(context, client, kind, given_numbers(numbers))
+            plan = plan_processing(context, client, kind, explicit_numbers(numbers))
             target = client.target
             told = {"environment": target.profile, "production": target.production}
             return process_plan_json(plan) | told
@@ -192,7 +192,7 @@ class SheetUploads:
         with remote.following("process", changed), remote.connected() as (context, client):
             given = _options({}, token, remote.progress(changed))
             job = create_processing(
-                context, client, find_kind(listing), given_numbers(numbers), given
+                context, client, find_kind(listing), explicit_numbers(numbers), given
             )
             remote.state.job = job.id
             self._finish(context, Uploads(context, client).run(job, given))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[int, ...]:
     """Return the numbers of a listing's records that the home's journal knows, in order.
 
-    For import logs, the logs of uploads; for other listings, the records that jobs wrote one by one.
+    For import logs, those of uploads; for other listings, the records that jobs wrote one by one.
     """
     if not settings.journal.exists() and not JournalMarker(settings.journal).is_expected:
         return ()

@@ -131,8 +131,8 @@ class Journal:
     ) -> Job:
         """Record a job that consists of tasks on records: an undo or a processing.
 
-        ``actions`` are its plan, ``claims`` its claims on the records, ``known`` the claims of other
-        jobs that the plan was based on; they are checked as in ``create``.
+        ``actions`` are its plan, ``claims`` its claims on the records, ``known`` the other jobs'
+        claims that the plan was based on; they are checked as in ``create``.
         """
         job_id = self._new_id()
         whole = SheetPart(spec, claims, ())

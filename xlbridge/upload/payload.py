@@ -112,7 +112,7 @@ def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFram
 
 
 def frame_of_payload(context: UploadContext, resource: Resource, content: str) -> pd.DataFrame:
-    """Return the typed rows of a stored payload. Raises what ``UploadContext.load_payload`` does."""
+    """Return the typed rows of a stored payload. Raises what ``load_payload`` raises."""
     return frame_with_lists(_typed_payload(context, resource, content))
 
 

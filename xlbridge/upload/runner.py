@@ -193,8 +193,8 @@ class RunContext:
     ) -> Outcome:
         """Repeat an attempt by the client's policy while it was certainly not executed.
 
-        ``may_repeat`` decides on attempts in doubt; by default, as for attempts that change nothing,
-        all are repeated. After an expired token there is one more attempt, with a new token.
+        ``may_repeat`` decides on attempts in doubt; the default suits requests that change nothing.
+        After an expired token there is one more attempt, with a new token.
         """
         expired = 0
 

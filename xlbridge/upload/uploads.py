@@ -268,7 +268,7 @@ class Uploads:
             columns=source.columns,
             system=self._client.identity,
         )
-        updating = set(planned.plan.rows.chosen(lambda action, _: action is RowAction.UPDATE))
+        updating = set(planned.plan.rows.select(lambda action, _: action is RowAction.UPDATE))
         updates = [index for index, at in enumerate(positions) if at in updating]
         creates = mode is Mode.RECORDS and len(updates) < len(positions)
         return SheetPart(

@@ -171,7 +171,7 @@ class _ChosenRows(LazySequence[RowSnapshot | None]):
         return [self._rows[at] for at in positions]
 
 
-def chosen_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
+def select_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
     """Return the snapshot of some rows, in the order of their ``positions``."""
     return _ChosenRows(rows, array("L", positions))
 

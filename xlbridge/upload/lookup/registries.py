@@ -154,7 +154,7 @@ class Registries:
 _MOST_LISTED = 10_000
 """Records of one list; in more than that nobody finds one, and Excel becomes slow."""
 
-_READING = Text(pt="Lendo {registry}", en="LookupResult {registry}")
+_READING = Text(pt="Lendo {registry}", en="Reading {registry}")
 _UNREAD = Text(pt="Sem lista de {registry}: {reason}", en="No list of {registry}: {reason}")
 _CUT = Text(
     pt="A lista ({registry}) não está completa, {listed} de {total}; os outros registros valem por "

@@ -283,8 +283,8 @@ class RowTable(LazySequence[RowValues]):
 class RecordTable:
     """Records of listings, stored as columns of the ``fields`` that matter.
 
-    ``lists`` are the fields that hold lists, which may be read later; ``listings`` has the operation
-    that listed each record.
+    ``lists`` are the fields that hold lists, which may be read later; ``listings`` has the
+    operation that listed each record.
     """
 
     def __init__(self, fields: Iterable[str], lists: Iterable[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Consent to an upload: the request with the plan, its token, and answers that need no terminal."""
+"""Consent to an upload: the request with the plan and its token, and non-interactive answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from xlbridge.upload.processing.plan import PlannedRecord
 
 _SHOWN_ROWS = 5
-"""Rows that the plan names of each reason."""
+"""Rows that the plan names for each reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentRequest:
     """Request for consent to the first write of an upload.
 
-    ``job`` holds the rows; of a sheet that is sent in parts it is the parent. ``target`` is the
-    system that they go to, ``planned`` the action of each row of the sheet and ``columns`` those of
-    its resource; a processing has ``records`` in place of rows.
+    ``job`` is the parent if the sheet is sent in parts. ``target`` is the remote system,
+    ``planned`` the plan of all rows of the sheet, ``columns`` those of its resource; a processing
+    has ``records`` instead of rows.
     """
 
     job: Job
@@ -37,25 +37,25 @@ class ConsentRequest:
 
     @classmethod
     def of(cls, context: "UploadContext", job: Job, target: "Target") -> Self:
-        """Return the request for what a job is to do, as it was planned."""
+        """Return the request for a job, with its stored plan."""
         journal = context.journal
         if job.spec.mode is not Mode.PROCESS:
             columns = context.catalogue.named(job.spec.resource).by_name
             return cls(job, target, journal.plan_of(job), columns=columns)
-        # It knows the interface's operations, which other commands do not need.
+        # Imported here, since it loads operations that other commands do not need.
         from xlbridge.upload.processing.plan import planned_records
 
         return cls(job, target, (), planned_records(journal, job))
 
     @property
     def token(self) -> str:
-        """Confirmation of just these actions: ``ROWS:DIGEST8``."""
+        """Token that confirms exactly these actions: ``ROWS:DIGEST8``."""
         return self.job.token
 
     def lines(self, *, all_rows: bool = False) -> Iterator[Text]:
-        """Yield the plan for a person, line by line; the token comes last.
+        """Yield the lines of the plan, ending with the token.
 
-        With ``all_rows`` each row that is not created is named.
+        With ``all_rows`` every row that is not created is named.
         """
         if self.job.undo_of is not None:
             yield from _undo_lines(self)
@@ -96,7 +96,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
     yield Text(
         pt="Plano: desfazer o envio {job} em {place} · linhas a desfazer: {rows}; "
         "não desfeitas: {left}",
-        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; left: {left}",
+        en="Plan: undo the upload {job} in {place} · rows to reverse: {rows}; not reversed: {left}",
     ).format(
         job=request.job.undo_of,
         place=request.target.label,
@@ -111,7 +111,7 @@ def _undo_lines(request: ConsentRequest) -> Iterator[Text]:
 def _plan_lines(
     job: Job, planned: Sequence[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool
 ) -> Iterator[Text]:
-    """Yield the counts of a plan, then the rows that are not created, by reason."""
+    """Yield the counts of a plan, then the rows that are not created, grouped by reason."""
     plan = job.last("plan")
     if plan is None:
         return
@@ -135,9 +135,9 @@ def _plan_lines(
 def reason_lines(
     planned: Iterable[PlannedRow], columns: Mapping[str, Column], *, all_rows: bool = False
 ) -> Iterator[Text]:
-    """Yield the rows of a plan by their reasons, with the columns that differ.
+    """Yield the rows of a plan, grouped by reason, with the columns that differ.
 
-    Of each reason the first rows are named; with ``all_rows`` all are.
+    The first rows of each group are named, with ``all_rows`` all of them.
     """
     by_reason: dict[tuple[RowAction, RowReason | None], list[PlannedRow]] = {}
     for row in planned:
@@ -149,7 +149,7 @@ def reason_lines(
 def _lines_of_reason(
     rows: Sequence[PlannedRow], columns: Mapping[str, Column], most: int
 ) -> Iterator[Text]:
-    """Yield a reason with the numbers of its rows, and what differs or is wrong in the first."""
+    """Yield a reason with the numbers of its rows, and details of the first ones."""
     first = rows[0]
     reasons = {str(row.text) for row in rows}
     reason = first.text if len(reasons) == 1 or first.reason is None else first.reason.summary
@@ -184,7 +184,7 @@ _ACTION_NAMES: dict[RowAction, Text] = {
 
 
 Consent = Callable[[ConsentRequest], bool]
-"""Answers a request for consent; False abandons the upload, and nothing is sent."""
+"""Answers a request for consent; False abandons the upload before anything is sent."""
 
 _HOW_TO_CONFIRM = Text(
     pt="Nada foi enviado. Confira o plano; a confirmação deste envio é {token}.",
@@ -194,21 +194,21 @@ _HOW_TO_CONFIRM = Text(
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Consent to just the rows that a token names, in production too."""
+    """Consent to exactly the rows that a token confirms, even in production."""
 
     token: str
 
     def __call__(self, request: ConsentRequest) -> bool:
-        """Agree. Raises ``UsageError`` when the token is that of other rows."""
+        """Agree. Raises ``UsageError`` if the token does not match."""
         if self.token.strip().casefold() == request.token:
             return True
         raise UsageError(
             Text(
-                pt="A confirmação {given!r} não é a deste envio, que tem {rows} "
+                pt="A confirmação {token!r} não é a deste envio, que tem {rows} "
                 "{rows:linha|linhas}.",
-                en="The confirmation {given!r} does not match this upload, which has {rows} "
+                en="The confirmation {token!r} does not match this upload, which has {rows} "
                 "{rows:row|rows}.",
-            ).format(given=self.token, rows=request.job.last("writes") or 0),
+            ).format(token=self.token, rows=request.job.last("writes") or 0),
             _HOW_TO_CONFIRM.format(token=request.token),
         )
 
@@ -218,7 +218,7 @@ class ApproveAll:
     """Consent to any rows, except in production."""
 
     def __call__(self, request: ConsentRequest) -> bool:
-        """Agree. Raises ``UsageError`` when the rows would go to a production system."""
+        """Agree. Raises ``UsageError`` if the target is a production system."""
         if not request.target.production:
             return True
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Corrected rows of a job, which ``retry`` sends: those not in the system, and rows added to them.
+"""Corrected rows of a job, which ``retry`` sends: rows that are not in the system, and added rows.
 
-The rows go by their actions, as those of any sheet do. What only a retry knows is told here: which
-row of the job each row is, and which rows stay out because they were rejected as they are.
+They are planned like any sheet. This module adds what only a retry needs: the row of the job that
+each row corresponds to, and the rows to leave out because they were rejected unchanged.
 """
 
 from collections import defaultdict
@@ -35,10 +35,10 @@ from xlbridge.workbook.read import read_workbook
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRows:
-    """Sheet with rows of a job, and where they come from.
+    """Sheet with rows of a job, and their origins.
 
-    ``origins`` maps each row number to that in the sheet of ``job``; a row that was added has one
-    that no row of the job has. ``set_aside`` are the positions of rows that stay out, and why.
+    ``origins`` maps each row number to the one in the sheet of ``job``; added rows get unused
+    numbers. ``set_aside`` are the rows to leave out, by position.
     """
 
     job: Job
@@ -48,18 +48,18 @@ class CorrectedRows:
 
 
 class NotRetriable(UsageError):
-    """Error of a workbook without corrected rows, or with none that is the job's."""
+    """The workbook has no corrected rows, or none that belongs to the job."""
 
 
 _NOTHING_CORRECTED = Text(
     pt="{file} não tem linhas rejeitadas já corrigidas e ainda não reenviadas.",
-    en="{file} has no rejected row that was corrected and not sent again yet.",
+    en="{file} has no rejected row that was corrected and not yet sent again.",
 )
 _SENT_BY = Text(pt="envio {job}", en="upload {job}")
 
 
 def require_rejected(job: Job) -> None:
-    """Raise ``UsageError`` unless rows of the job, and of the whole sheet, were not applied."""
+    """Raise ``UsageError`` unless the job is a whole upload with rejected or held rows."""
     job.require_upload()
     if job.parent is not None:
         raise UsageError(
@@ -77,8 +77,8 @@ def require_rejected(job: Job) -> None:
                 en="The upload {job} has no rejected or held rows (state {state}).",
             ).format(job=job.id, state=job.state.text),
             Text(
-                pt="Linhas novas ou alteradas vão com: xlbridge upload {file}",
-                en="Rows that are new or were changed go with: xlbridge upload {file}",
+                pt="Para enviar linhas novas ou alteradas: xlbridge upload {file}",
+                en="To send new or changed rows: xlbridge upload {file}",
             ).format(file=as_argument(Path(job.spec.file))),
         )
 
@@ -86,55 +86,54 @@ def require_rejected(job: Job) -> None:
 def corrected_rows(
     context: UploadContext, job: Job, sheet: ValidatedSheet, *, in_place: bool = False
 ) -> CorrectedRows:
-    """Return the rows of ``sheet`` as rows of the job.
+    """Return the rows of ``sheet`` as corrections of the job's rows.
 
-    ``sheet`` is the rejects workbook, whose column ``linha original`` has the rows' numbers, or the
-    file that was sent, in which rows may have moved and may have been added; ``in_place`` says
-    that it is the latter, under another path. Rows that were rejected for an error of their own and
-    are as they were stay out. Raises ``NotRetriable`` when no row is the job's, or nothing is left
-    to send.
+    ``sheet`` is the rejects workbook, whose column ``linha original`` has the row numbers, or the
+    file that was sent, in which rows may have moved or been added; ``in_place`` means the latter
+    under another path. Rows that were rejected for an error of their own and have not changed are
+    left out. Raises ``NotRetriable`` if no row belongs to the job or nothing is left to send.
     """
     resource = context.catalogue.named(job.spec.resource)
     in_place = in_place or (
         sheet.file.resolve() == Path(job.spec.file) and sheet.sheet == job.spec.sheet
     )
-    told = {} if in_place else _origin_column(context, sheet)
-    if told:
-        sheet = _as_the_job_had_it(context, job, sheet, told)
-    sent = SheetSource.of_job(context, job).to_plan()
-    rows = SheetSource.of_sheet(sheet, resource).to_plan()
-    matcher = _RowMatcher(sent, rows)
-    matcher.match_told(told)
-    matcher.match_alike()
+    stated = {} if in_place else _origin_column(context, sheet)
+    if stated:
+        sheet = _with_job_columns(context, job, sheet, stated)
+    sent = SheetSource.of_job(context, job).sheet_rows()
+    rows = SheetSource.of_sheet(sheet, resource).sheet_rows()
+    matcher = _OriginMatcher(sent, rows)
+    matcher.match_stated(stated)
+    matcher.match_contents()
     if not matcher.origins and not in_place:
-        raise _not_the_jobs(job, sheet)
-    origins = matcher.all_origins()
+        raise _foreign_rows_error(job, sheet)
+    origins = matcher.complete()
     rejected, applied = _outcomes(context, job)
     aside: dict[int, SetAside] = {}
     settled = 0
     for at, (number, digest) in enumerate(zip(rows.numbers, rows.digests, strict=True)):
-        known = applied.get(origins[number])
-        if known is not None and known.digest == digest:
+        written = applied.get(origins[number])
+        if written is not None and written.digest == digest:
             settled += 1
         elif digest in rejected:
             aside[at] = SetAside(RowReason.REJECTED, rejected[digest])
-        elif known is not None and told and known.keys.isdisjoint(rows.keys[at]):
-            # It is the same row for certain, and nothing would find its record.
-            aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=known.job))
+        elif written is not None and stated and written.keys.isdisjoint(rows.keys[at]):
+            # It is certainly the same row, but its new key does not find the record.
+            aside[at] = SetAside(RowReason.SENT_OTHERWISE, _SENT_BY.format(job=written.job))
     if len(aside) + settled == len(rows.numbers):
         raise NotRetriable(_NOTHING_CORRECTED.format(file=sheet.file))
     return CorrectedRows(job, sheet, origins, aside)
 
 
-def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:
+def _foreign_rows_error(job: Job, sheet: ValidatedSheet) -> NotRetriable:
     return NotRetriable(
         Text(
             pt="{file} não tem nenhuma linha do envio {job}.",
             en="{file} has no row of the upload {job}.",
         ).format(file=sheet.file, job=job.id),
         Text(
-            pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Outras "
-            "planilhas vão com xlbridge upload.",
+            pt="Corrija o arquivo das linhas rejeitadas, ou o próprio arquivo enviado. Envie "
+            "outras planilhas com xlbridge upload.",
             en="Fix the rejects workbook, or the workbook that was sent. Send other sheets with "
             "xlbridge upload.",
         ),
@@ -142,7 +141,7 @@ def _not_the_jobs(job: Job, sheet: ValidatedSheet) -> NotRetriable:
 
 
 def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int, int]:
-    """Return the column ``linha original``, by the row numbers of the sheet."""
+    """Return the values of the column ``linha original`` by row number, empty without it."""
     cells = read_workbook(sheet.file, context.settings.limits, sheet.sheet).sheets[0]
     header = [header_key(cell) for cell in cells.row((sheet.header_row or 1) - 1)]
     if REJECTS_COLUMNS[0] not in header:
@@ -152,47 +151,51 @@ def _origin_column(context: UploadContext, sheet: ValidatedSheet) -> Mapping[int
     return {row: int(value) for row, value in values.items() if isinstance(value, float | int)}
 
 
-def _as_the_job_had_it(
-    context: UploadContext, job: Job, sheet: ValidatedSheet, told: Mapping[int, int]
+def _with_job_columns(
+    context: UploadContext, job: Job, sheet: ValidatedSheet, origins: Mapping[int, int]
 ) -> ValidatedSheet:
     """Return a rejects workbook's sheet with the columns and system numbers of the job's sheet.
 
-    The workbook has every column of the resource: those that the job's sheet lacked and that are
-    empty count as absent, since an empty cell would say that the field is to be empty.
+    The workbook has every column of the resource. Empty ones that the job's sheet lacked count as
+    absent, since an empty cell would mean that the field is to be empty.
     """
     filled = {name for name in sheet.frame if sheet.frame[name].notna().any()}
     kept = filled | job.spec.columns.keys()
     numbers = {row.row: row.number for row in context.journal.plan_of(job) if row.number}
-    carried = [numbers.get(told.get(row, 0), {}) for row in sheet.rows]
+    row_numbers = [numbers.get(origins.get(row, 0), {}) for row in sheet.rows]
     return replace(
         sheet,
-        columns={name: place for name, place in sheet.columns.items() if name in kept},
-        numbers=pd.DataFrame(carried, index=sheet.frame.index) if any(carried) else sheet.numbers,
+        columns={name: position for name, position in sheet.columns.items() if name in kept},
+        numbers=(
+            pd.DataFrame(row_numbers, index=sheet.frame.index)
+            if any(row_numbers)
+            else sheet.numbers
+        ),
     )
 
 
-class _RowMatcher:
-    """Matcher of the rows of a sheet with those of a job's, each with one at most."""
+class _OriginMatcher:
+    """Matcher of the rows of a sheet with a job's rows, one to one."""
 
     def __init__(self, sent: SheetRows, rows: SheetRows) -> None:
         self._sent, self._rows = sent, rows
-        self._free = dict.fromkeys(sent.numbers)
+        self._unmatched = dict.fromkeys(sent.numbers)
         self.origins: dict[int, int] = {}
 
-    def match_told(self, told: Mapping[int, int]) -> None:
-        """Match rows that tell their number in the job's sheet."""
-        for row, origin in told.items():
+    def match_stated(self, origins: Mapping[int, int]) -> None:
+        """Match rows that state their number in the job's sheet."""
+        for row, origin in origins.items():
             self._match(row, [origin])
 
-    def match_alike(self) -> None:
-        """Match rows of the same values, then those of a key; others may be so by chance."""
+    def match_contents(self) -> None:
+        """Match rows with equal values, then those with equal keys."""
         self._match_by([[digest] for digest in self._sent.digests], self._rows.digests)
-        for place in range(max(map(len, self._rows.keys), default=0)):
-            keys = [own[place] if place < len(own) else "" for own in self._rows.keys]
+        for index in range(max(map(len, self._rows.keys), default=0)):
+            keys = [keys[index] if index < len(keys) else "" for keys in self._rows.keys]
             self._match_by(self._sent.keys, keys)
 
-    def all_origins(self) -> dict[int, int]:
-        """Match what is left by its number; return all matches, with new numbers for new rows."""
+    def complete(self) -> dict[int, int]:
+        """Match the remaining rows by number; return all origins, with new numbers for new rows."""
         for row in self._rows.numbers:
             self._match(row, [row])
         highest = max(self._sent.numbers, default=0)
@@ -208,20 +211,20 @@ class _RowMatcher:
             for value in values:
                 by_value[value].append(number)
         for row, value in zip(self._rows.numbers, rows, strict=True):
-            # A row that stays where it was is taken for itself.
+            # Prefer the row that has not moved.
             found = by_value.get(value, [])
             self._match(row, [row, *found] if row in found else found)
 
     def _match(self, row: int, origins: Iterable[int]) -> None:
-        origin = next((one for one in origins if one in self._free), None)
+        origin = next((one for one in origins if one in self._unmatched), None)
         if origin is not None and row not in self.origins:
-            del self._free[origin]
+            del self._unmatched[origin]
             self.origins[row] = origin
 
 
 @dataclass(frozen=True, slots=True)
 class _AppliedRow:
-    """Row that is in the system: the job that says so, the digest of its values and its keys."""
+    """Row that is, or may be, in the system: its job, the digest of its values, and its keys."""
 
     job: str
     digest: str
@@ -229,33 +232,32 @@ class _AppliedRow:
 
 
 def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, Text], dict[int, _AppliedRow]]:
-    """Return what became of a job's rows, by its and its retries' word.
+    """Return the outcomes of a job's rows, as recorded by the job and its retries.
 
     First the messages on rows that were rejected for an error of their own, by the digests of their
-    values; then the rows that are in the system or may be, by their numbers in the job's sheet.
+    values; then the rows that are or may be in the system, by their numbers in the job's sheet.
     """
     rejected: dict[str, Text] = {}
     applied: dict[int, _AppliedRow] = {}
     for one, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, one).to_plan()
-        at = {number: place for place, number in enumerate(rows.numbers)}
+        rows = SheetSource.of_job(context, one).sheet_rows()
+        positions = {number: position for position, number in enumerate(rows.numbers)}
         own_errors = {row.row for row in one.verdict.rejected_rows if row.itself}
         for number, reason in one.verdict.reasons.items():
-            if number in own_errors and number in at:
-                rejected[rows.digests[at[number]]] = reason
-        there = rows_in_system(context.journal, one) | doubtful_rows(context.journal, one)
-        for number in there:
-            place = at[number]
-            keys = frozenset(rows.keys[place])
-            applied[origins[number]] = _AppliedRow(one.id, rows.digests[place], keys)
+            if number in own_errors and number in positions:
+                rejected[rows.digests[positions[number]]] = reason
+        for number in rows_in_system(context.journal, one) | doubtful_rows(context.journal, one):
+            at = positions[number]
+            keys = frozenset(rows.keys[at])
+            applied[origins[number]] = _AppliedRow(one.id, rows.digests[at], keys)
     return rejected, applied
 
 
 def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan: RowPlan) -> None:
-    """Raise ``NotRetriable`` where a plan of corrected rows brings none of them further.
+    """Raise ``NotRetriable`` if a plan of corrected rows makes no progress.
 
-    That is so where each is held as it is already, was rejected as it is, or is in the system by
-    the job's and its retries' word.
+    That is, if every row is held for the same reason as before, was rejected unchanged, or is in
+    the system according to the job and its retries.
     """
     journal, job = context.journal, corrected.job
     before: defaultdict[int, list[PlannedRow]] = defaultdict(list)
@@ -263,12 +265,12 @@ def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan:
         for row in journal.plan_of(one):
             before[origins[row.row]].append(row)
     outcomes = outcomes_with_retries(journal, job)
-    there = {row for row, outcome in outcomes.items() if outcome in _IN_SYSTEM}
+    in_system = {row for row, outcome in outcomes.items() if outcome in _IN_SYSTEM}
     for row in plan.rows:
         origin = corrected.origins[row.row]
-        if row.action is RowAction.UNCHANGED and origin in there:
+        if row.action is RowAction.UNCHANGED and origin in in_system:
             continue
-        if row.reason is not RowReason.REJECTED and not _is_held_alike(row, before[origin]):
+        if row.reason is not RowReason.REJECTED and not _was_held_before(row, before[origin]):
             return
     raise NotRetriable(_NOTHING_CORRECTED.format(file=corrected.sheet.file))
 
@@ -276,8 +278,8 @@ def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan:
 _IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
 
 
-def _is_held_alike(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
-    """Tell whether a row is held for a reason for which it was held before."""
+def _was_held_before(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
+    """Return whether a row is held for a reason for which it was held before."""
     return row.action is RowAction.HELD and any(
         (row.reason, row.job, row.differences) == (one.reason, one.job, one.differences)
         for one in before
@@ -285,9 +287,9 @@ def _is_held_alike(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
 
 
 def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bool:
-    """Tell whether a sheet holds the rows that a job and its retries were made from, and no others.
+    """Return whether a sheet has exactly the rows of a job, or of its retries.
 
-    Rows may have moved as long as all of them are as the job had them.
+    Rows may have moved only if all of them are as in the job.
     """
     if sheet.resource is None or not sheet.ok:
         return False
@@ -296,7 +298,7 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
     for one, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, one).to_plan()
+        rows = SheetSource.of_job(context, one).sheet_rows()
         for number, digest in zip(rows.numbers, rows.digests, strict=True):
             known[origins[number]].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))

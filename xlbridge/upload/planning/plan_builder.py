@@ -1,4 +1,4 @@
-"""Builder of upload plans: of a validated sheet, and anew of a job that has sent nothing yet."""
+"""Builder of upload plans, for a validated sheet or again for an unsent job."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from xlbridge.resources.findings import Finding
 from xlbridge.upload.claims import ClaimedRows, ClaimScope, RowClaims
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import NO_POSITION, Job
-from xlbridge.upload.lookup.comparison import chosen_rows
+from xlbridge.upload.lookup.comparison import select_rows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, business_keys
 from xlbridge.upload.lookup.row_table import RowTable
 from xlbridge.upload.lookup.snapshot import Moment, Snapshot
@@ -41,12 +41,11 @@ _NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class SheetSource:
-    """Rows of a sheet that may be sent, and where they come from.
+    """Rows of a sheet that may be sent, and their source.
 
     ``frame`` has the typed columns of the resource, ``numbers`` those of the system's own number;
-    ``rows`` are Excel's numbers. ``columns`` gives the zero-based position of each column that the
-    sheet has, ``NO_POSITION`` where a mapping gives the value. ``set_aside`` are the positions of rows
-    that are not sent, each with the reason. ``items`` are the places of the items of lists.
+    ``rows`` are Excel row numbers. ``columns`` are as in ``JobSpec``. ``set_aside`` are the rows
+    that are not sent, by position. ``items`` are the addresses of the items of lists.
     """
 
     resource: Resource
@@ -78,9 +77,9 @@ class SheetSource:
 
     @classmethod
     def of_job(cls, context: UploadContext, job: Job) -> "SheetSource":
-        """Return the rows that a job was planned for, from what was stored of them.
+        """Return the rows that a job was planned for, from its stored workbook.
 
-        Raises ``LocalFailure`` when the stored workbook is gone or no longer the same.
+        Raises ``LocalFailure`` if that is missing or has changed.
         """
         spec = job.spec
         resource = context.catalogue.named(spec.resource)
@@ -96,15 +95,15 @@ class SheetSource:
             [row.row for row in planned] or spec.rows,
             spec.columns,
             {
-                at: SetAside(row.reason, row.why or untranslated("–"), row.own)
+                at: SetAside(row.reason, row.why or untranslated("–"), row.raw_cells)
                 for at, row in enumerate(planned)
                 if row.reason is not None and row.reason.is_of_sheet
             },
             job.items,
         )
 
-    def to_plan(self) -> SheetRows:
-        """Return the rows as the planner takes them: only the columns that the sheet has."""
+    def sheet_rows(self) -> SheetRows:
+        """Return the rows for the planner, with only the columns that the sheet has."""
         present = [name for name in self.frame if name in self.columns]
         numbers = () if self.numbers.empty else (self.numbers,)
         values = RowTable.of(self.frame[present], *numbers)
@@ -116,10 +115,10 @@ class SheetSource:
 
 
 def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
-    """Tell whether rows of a sheet may be sent: whatever has an error is a row that is set aside.
+    """Return whether a sheet may be sent: all its errors are in rows that can be set aside.
 
-    Without ``good_rows`` only rows that are no records are. A row of a list that has an error sets
-    its record aside; where nobody knows whose it is, nothing may be sent.
+    With ``good_rows`` these are all rows with errors, else only rows that are not records. An error
+    in a child row sets its record aside; if the record is unknown, nothing may be sent.
     """
     sheets = sheet.with_children
     if sheet.ok or not all(one.readable for one in sheets):
@@ -130,78 +129,84 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
 
 
 def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
-    """Return the positions of the rows that have errors or are no records.
+    """Return the rows that have errors or are not records, by position.
 
-    A cell that could not be used comes with its own content, for the rejects workbook.
+    Cells that could not be parsed keep their content, for the rejects workbook.
     """
     found: defaultdict[int, list[Finding]] = defaultdict(list)
     for one in sheet.error_findings():
         if one.row is not None:
             found[one.row].append(one)
-    at = {row: place for place, row in enumerate(sheet.rows)}
-    lists = _lists_set_aside(sheet)
-    for place in lists:
-        found.setdefault(sheet.rows[place], [])
-    return {
-        at[row]: SetAside(
+    positions = {row: position for position, row in enumerate(sheet.rows)}
+    item_errors = _item_errors(sheet)
+    for position in item_errors:
+        found.setdefault(sheet.rows[position], [])
+    aside = {}
+    for row, findings in found.items():
+        if row not in positions:
+            continue
+        at = positions[row]
+        items = item_errors.get(at, ())
+        aside[at] = SetAside(
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            _reasons([*findings, *(one.finding for one in lists.get(at[row], ()))]),
-            {**_own_contents(sheet, at[row], findings), **_own_items(lists.get(at[row], ()))},
+            _join_messages([*findings, *(one.finding for one in items)]),
+            {**_raw_cells(sheet, at, findings), **_raw_item_cells(items)},
         )
-        for row, findings in found.items()
-        if row in at
-    }
+    return aside
 
 
 @dataclass(frozen=True, slots=True)
 class _ItemFinding:
-    """Error in an item of a list: its column among those of the record, the finding with its place,
-    and whether the typed frame has nothing of the cell."""
+    """Error in an item of a list: the item's column in the record, the finding with its address,
+    and whether the cell is missing in the typed frame."""
 
     column: str
     finding: Finding
-    unusable: bool
+    unparsed: bool
 
 
-def _lists_set_aside(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
-    """Return the errors in rows of lists, by the positions of their records."""
+def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
+    """Return the errors in child rows, by the positions of their records."""
     found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
     for name, child in sheet.children.items():
         errors = [one for one in child.error_findings() if one.row not in child.non_records]
-        places = record_positions(sheet, child) if errors else {}
-        at = {row: place for place, row in enumerate(child.rows)} if errors else {}
+        records = record_positions(sheet, child) if errors else {}
+        indexes = {row: index for index, row in enumerate(child.rows)} if errors else {}
         for one in errors:
-            if one.row in places and one.column is not None:
-                position, number = places[one.row]
-                unusable = not child.frame[one.column].notna().iat[at[one.row]]
+            if one.row in records and one.column is not None:
+                position, number = records[one.row]
+                unparsed = not child.frame[one.column].notna().iat[indexes[one.row]]
                 column = item_column(name, number, one.column)
-                told = replace(one, header=f"{child.sheet}!{one.cell}")
-                found[position].append(_ItemFinding(column, told, unusable))
+                finding = replace(one, header=f"{child.sheet}!{one.cell}")
+                found[position].append(_ItemFinding(column, finding, unparsed))
     return found
 
 
-def _own_items(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
-    """Return what the cells of a record's items hold of which the typed frame has nothing."""
+def _raw_item_cells(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
+    """Return the contents of a record's item cells that are missing in the typed frame."""
     return {
-        one.column: float(one.finding.value) if one.finding.numeric else one.finding.value
-        for one in found
-        if one.unusable and one.finding.value
+        one.column: _content(one.finding) for one in found if one.unparsed and one.finding.value
     }
 
 
-def _own_contents(
+def _raw_cells(
     sheet: ValidatedSheet, at: int, findings: Sequence[Finding]
 ) -> dict[str, CellContent]:
-    """Return what the cells of a row hold of which the typed frame has nothing."""
-    unusable = {name for name in sheet.frame if not sheet.frame[name].notna().iat[at]}
+    """Return the contents of a row's cells that are missing in the typed frame."""
+    unparsed = {name for name in sheet.frame if not sheet.frame[name].notna().iat[at]}
     return {
-        one.column: float(one.value) if one.numeric else one.value
+        one.column: _content(one)
         for one in findings
-        if one.column is not None and one.column in unusable and one.value
+        if one.column is not None and one.column in unparsed and one.value
     }
 
 
-def _reasons(findings: Sequence[Finding]) -> Text:
+def _content(finding: Finding) -> CellContent:
+    value = finding.value or ""
+    return float(value) if finding.numeric else value
+
+
+def _join_messages(findings: Sequence[Finding]) -> Text:
     texts = [(f"{one.column_label}: " if one.column else "", one.message) for one in findings]
     return joined(
         Text(pt=column + text.pt.removesuffix("."), en=column + text.en.removesuffix("."))
@@ -210,19 +215,19 @@ def _reasons(findings: Sequence[Finding]) -> Text:
 
 
 def _planned_rows(context: UploadContext, job: Job) -> Sequence[PlannedRow]:
-    """Return the planned rows of a job; of a part those that it sends."""
+    """Return the planned rows of a job; for a part only its own rows."""
     if job.parent is None:
         return context.journal.plan_of(job)
-    own = set(job.spec.rows)
+    rows = set(job.spec.rows)
     planned = context.journal.plan_of(context.journal.job(job.parent))
-    return [row for row in planned if row.row in own]
+    return [row for row in planned if row.row in rows]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSheet:
-    """Sheet with its plan, and what the plan was made by: remote records, other jobs' claims.
+    """Sheet with its plan, and the remote records and claims that the plan is based on.
 
-    ``claimed`` are the claims of the same journal, ``elsewhere`` those of the home's others.
+    ``claimed`` are the claims in this journal, ``elsewhere`` those in the home's other journals.
     """
 
     source: SheetSource
@@ -232,7 +237,7 @@ class PlannedSheet:
     elsewhere: Mapping[Path, ClaimedRows]
 
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
-        """Return what some of the rows claim, in their order."""
+        """Return the claims of the rows at the given positions."""
         return RowClaims(
             [self.plan.digests[at] for at in positions],
             [self.plan.keys[at] for at in positions],
@@ -240,12 +245,12 @@ class PlannedSheet:
 
     @property
     def before(self) -> Snapshot:
-        """The remote records of the rows that are sent, as they were read for the plan."""
+        """Remote records of the rows that are sent, as read for the plan."""
         return self.before_of(self.plan.positions)
 
     def before_of(self, positions: Sequence[int]) -> Snapshot:
-        """Return the remote records of some of the rows, as they were read for the plan."""
-        return chosen_rows(self.snapshot, positions)
+        """Return the remote records of the rows at the given positions, as read for the plan."""
+        return select_rows(self.snapshot, positions)
 
 
 def plan_source(
@@ -253,44 +258,43 @@ def plan_source(
     client: Client,
     source: SheetSource,
     options: PlanOptions,
-    own: Job | None = None,
+    job: Job | None = None,
 ) -> PlannedSheet:
-    """Plan the rows of a sheet: read their remote records, and what jobs but ``own`` claim.
+    """Plan the rows of a sheet, by their remote records and the claims of jobs other than ``job``.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` when the system cannot be asked.
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached.
     """
     with gc_paused():
-        rows = source.to_plan()
-        reading = read_rows(client, source.resource, rows, options)
+        rows = source.sheet_rows()
+        found = read_rows(client, source.resource, rows, options)
         scope = ClaimScope(client.identity, client.target.profile, source.resource.name)
         claims = RowClaims(rows.digests, rows.keys)
-        claimed = context.journal.claimed(scope, claims, own)
+        claimed = context.journal.claimed(scope, claims, ignored=job)
         elsewhere = context.claimed_elsewhere(scope, claims)
         everywhere = reduce(ClaimedRows.merge, elsewhere.values(), claimed)
-        plan = plan_rows(source.resource, rows, reading, everywhere, options)
-        return PlannedSheet(source, plan, reading.snapshot, claimed, elsewhere)
+        plan = plan_rows(source.resource, rows, found, everywhere, options)
+        return PlannedSheet(source, plan, found.snapshot, claimed, elsewhere)
 
 
 def replan_job(context: UploadContext, client: Client, job: Job) -> PlannedSheet:
-    """Plan the rows of a job once more, with the options that it was made with.
+    """Plan the rows of a job again, with its original options.
 
-    Raises what ``plan_source`` raises, and ``LocalFailure`` when the stored workbook is gone.
+    Raises what ``plan_source`` raises, and ``LocalFailure`` if the stored workbook is missing.
     """
-    first = job if job.parent is None else context.journal.job(job.parent)
+    parent = job if job.parent is None else context.journal.job(job.parent)
     source = SheetSource.of_job(context, job)
-    return plan_source(context, client, source, PlanOptions.of_job(first), own=job)
+    return plan_source(context, client, source, PlanOptions.of_job(parent), job)
 
 
 def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
-    """Read the keys of a job again; where its plan is the same, record that.
+    """Plan a job again; return whether the plan is the same, and record that if it is.
 
     Raises what ``replan_job`` raises.
     """
     planned = replan_job(context, client, job)
     if job.parent is not None:
-        if list(map(_decision, planned.plan.rows)) != list(
-            map(_decision, _planned_rows(context, job))
-        ):
+        decisions = map(_decision, _planned_rows(context, job))
+        if list(map(_decision, planned.plan.rows)) != list(decisions):
             return False
         context.journal.store_snapshot(job, Moment.BEFORE, planned.before)
         return True
@@ -301,18 +305,15 @@ def plan_still_holds(context: UploadContext, client: Client, job: Job) -> bool:
 
 
 def _decision(row: PlannedRow) -> tuple[object, ...]:
-    """Return what was decided about a row of a part: its action, its record, what differs."""
+    """Return the parts of a planned row that must not change."""
     return row.row, row.action, row.record, dict(row.differences)
 
 
 def refresh_plan(
     context: UploadContext, job: Job, planned: PlannedSheet, note: Mapping[str, Any] = _NO_NOTE
 ) -> Job:
-    """Record that a prepared job has been planned again, with the same result.
-
-    ``note`` is what was asked for this time.
-    """
-    place_of = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
+    """Record that a prepared job was planned again with the same result, and the new ``note``."""
+    records = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
     jobs = context.journal.parts_of(job) or [job]
-    before = {one.id: tuple(place_of[row] for row in one.spec.rows) for one in jobs}
+    before = {one.id: tuple(records[row] for row in one.spec.rows) for one in jobs}
     return context.journal.refresh_plan(job, planned.plan, before, note)

@@ -1,6 +1,6 @@
-"""Rows of a plan: action, the reason where it is not created, and what differs in the system.
+"""Rows of a plan: the action, its reason, and the differences from the system's record.
 
-Source: the product brief, Row actions.
+See the product brief, Row actions.
 """
 
 import json
@@ -25,12 +25,12 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def plan_token(rows: int, digest: str) -> str:
-    """Return the confirmation of just these actions, ``ROWS:DIGEST8``: rows to write, digest."""
+    """Return the token ``ROWS:DIGEST8`` that confirms a plan: the rows to write and its digest."""
     return f"{rows}:{digest[:_DIGEST_LENGTH]}"
 
 
 class StoredAction(NamedTuple):
-    """Action of a plan as the journal has it: what is done with a row or a record, and why."""
+    """Planned action on a row or record, as stored in the journal."""
 
     row: int
     action: str
@@ -49,7 +49,7 @@ class RowAction(StrEnum):
 
     @property
     def writes(self) -> bool:
-        """True where the row is sent."""
+        """True if the row is sent."""
         return self in _WRITING
 
 
@@ -62,11 +62,11 @@ ACTION_COUNTS = Text(
     en="{create} to create · {update} to update · {unchanged} unchanged · {held} held · "
     "{unread} to create without a look-up",
 )
-"""Counts of a plan by action, for a person."""
+"""Counts of a plan by action."""
 
 
 class RowReason(StrEnum):
-    """Reason why a row is not created; the code is stable, its text is for a person."""
+    """Reason why a row is not created, with a stable code."""
 
     SAME = "same"
     SENT_BEFORE = "sent-before"
@@ -84,23 +84,24 @@ class RowReason(StrEnum):
     REJECTED = "rejected"
     SENT_OTHERWISE = "sent-otherwise"
 
-    def text(self, ways: "Mapping[RowReason, Text] | None" = None) -> Text:
-        """Return the explanation for a person, with what to do next: ``ways``, or by options."""
-        reason, way = _REASONS[self], (_BY_OPTIONS if ways is None else ways).get(self)
-        return reason if way is None else Text(pt=reason.pt + way.pt, en=reason.en + way.en)
+    def text(self, remedies: "Mapping[RowReason, Text] | None" = None) -> Text:
+        """Return the explanation with its remedy, by default a command-line option."""
+        remedy = (_OPTIONS if remedies is None else remedies).get(self)
+        reason = _REASONS[self]
+        return reason if remedy is None else Text(reason.pt + remedy.pt, reason.en + remedy.en)
 
     @property
     def summary(self) -> Text:
-        """The explanation of several rows that differ in what completes it."""
+        """Explanation of several rows that differ in their details."""
         return self.text().format(job="…", why="…")
 
     @property
     def is_of_sheet(self) -> bool:
-        """True where the sheet itself tells, whatever the system has."""
-        return self in _OF_SHEETS
+        """True if the reason is in the sheet, independent of the system's records."""
+        return self in _SHEET_REASONS
 
 
-_OF_SHEETS = frozenset(
+_SHEET_REASONS = frozenset(
     {RowReason.NO_RECORD, RowReason.ERRORS, RowReason.REJECTED, RowReason.SENT_OTHERWISE}
 )
 
@@ -109,7 +110,7 @@ _REASONS: Mapping[RowReason, Text] = {
         pt="já está no sistema com os mesmos valores", en="in the system with the same values"
     ),
     RowReason.SENT_BEFORE: Text(
-        pt="já foi aceita no envio {job}", en="was accepted before, by the upload {job}"
+        pt="já foi aceita no envio {job}", en="was already accepted, in the upload {job}"
     ),
     RowReason.DIFFERS: Text(
         pt="já está no sistema com outros valores", en="in the system with other values"
@@ -126,15 +127,15 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.SEVERAL: Text(
         pt="vários registros ou linhas têm a mesma chave, e não se sabe qual é qual",
-        en="several records or rows have the same key, and nothing tells which is which",
+        en="several records or rows have the same key and cannot be told apart",
     ),
     RowReason.CLAIMED: Text(
         pt="o envio {job} a contém e não terminou",
-        en="the upload {job} holds it and is not finished",
+        en="is in the upload {job}, which is not finished",
     ),
     RowReason.GONE: Text(
         pt="já foi aceita ou esteve no sistema, e não está mais lá",
-        en="was accepted or was in the system once, and is not there now",
+        en="was accepted or was in the system before, and is no longer there",
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="não foi possível procurá-la no sistema ({why})",
@@ -142,7 +143,7 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
     RowReason.NO_KEY: Text(
         pt="não tem chave pela qual achar o registro a alterar",
-        en="has no key by which the record to change would be found",
+        en="has no key to find the record to change",
     ),
     RowReason.SET_LATER: Text(
         pt="{why} só pode ser gravado em registro que já está no sistema; inclua a linha sem esse "
@@ -162,7 +163,7 @@ _REASONS: Mapping[RowReason, Text] = {
     ),
 }
 
-_BY_OPTIONS: Mapping[RowReason, Text] = {
+_OPTIONS: Mapping[RowReason, Text] = {
     RowReason.DIFFERS: Text(
         pt='; para alterar o registro: --update; para incluir mais um: --again "motivo"',
         en='; to change the record: --update; to add one more: --again "reason"',
@@ -177,21 +178,21 @@ _BY_OPTIONS: Mapping[RowReason, Text] = {
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",
-        en="; to create it all the same: --create-unread",
+        en="; to create it anyway: --create-unread",
     ),
 }
-"""Ways out of a reason, by options of the command line."""
+"""Remedies by command-line options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Column in which a row and its record differ: the sheet's value and the system's."""
+    """Values of a column in which a row and its record differ: the sheet's and the system's."""
 
     yours: str | None
     theirs: str | None
 
     def shown(self, column: Column | None) -> tuple[Text, Text]:
-        """Return both values as people write them; ``column`` is None where they are of a list."""
+        """Return both values formatted for display; ``column`` is None for values of a list."""
         kind = None if column is None else column.kind
         return _shown_value(self.yours, kind), _shown_value(self.theirs, kind)
 
@@ -204,7 +205,7 @@ def _shown_value(value: str | None, kind: Kind | None) -> Text:
     if kind is Kind.DATE:
         try:
             return untranslated(f"{date.fromisoformat(value):%d/%m/%Y}")
-        except ValueError:  # What the system has there is no date.
+        except ValueError:  # The system's value may not be a date.
             pass
     return untranslated(value)
 
@@ -215,19 +216,19 @@ CellContent = str | float
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """Reason why a row is not sent, whatever the system has, as ``PlannedRow`` has it."""
+    """Row that is not sent, whatever the system has; the fields are those of ``PlannedRow``."""
 
     reason: RowReason
     why: Text
-    own: Mapping[str, CellContent] = field(default_factory=dict)
+    raw_cells: Mapping[str, CellContent] = field(default_factory=dict)
 
 
 class PlannedRow(NamedTuple):
-    """Row of a sheet by Excel's number, its action, and why it is that.
+    """Row of a sheet, by its Excel number, with its action and the reason.
 
-    ``record`` is the code of its record in the system; ``job`` another job that holds the row;
-    ``why`` completes the reason; ``number`` is the system's own number that the row carries;
-    ``own`` are the contents of cells that could not be used.
+    ``record`` is the code of its record in the system; ``job`` another job that claims the row;
+    ``why`` completes the reason; ``number`` is the system's own number in the row; ``raw_cells``
+    are the contents of cells that could not be parsed.
     """
 
     row: int
@@ -238,26 +239,26 @@ class PlannedRow(NamedTuple):
     why: Text | None = None
     differences: Mapping[str, Difference] = _NOTHING
     number: Mapping[str, Any] = _NOTHING
-    own: Mapping[str, CellContent] = _NOTHING
+    raw_cells: Mapping[str, CellContent] = _NOTHING
 
     @property
     def is_created(self) -> bool:
-        """True where the row becomes a new record."""
+        """True if the row becomes a new record."""
         return self.action in {RowAction.CREATE, RowAction.UNREAD}
 
     @property
     def text(self) -> Text | None:
-        """The reason for a person, None where there is none."""
+        """Text of the reason, None if there is none."""
         return None if self.reason is None else _reason_text(self.reason, self.job, self.why)
 
-    def text_with(self, ways: Mapping[RowReason, Text]) -> Text | None:
-        """Return the reason with what can be done about it elsewhere than on the command line."""
+    def text_with(self, remedies: Mapping[RowReason, Text]) -> Text | None:
+        """Return the text of the reason with remedies other than command-line options."""
         if self.reason is None:
             return None
-        return self.reason.text(ways).format(job=self.job or "–", why=self.why or "–")
+        return self.reason.text(remedies).format(job=self.job or "–", why=self.why or "–")
 
     def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
-        """Yield what differs, for a person; ``columns`` are those of the resource, by name."""
+        """Yield the text of each difference; ``columns`` are those of the resource, by name."""
         for name, one in self.differences.items():
             yours, theirs = one.shown(columns.get(name))
             yield Text(
@@ -266,12 +267,12 @@ class PlannedRow(NamedTuple):
             ).format(column=name, yours=yours, theirs=theirs)
 
     def full_text(self, columns: Mapping[str, Column]) -> str:
-        """Return the reason and what differs, as one line."""
+        """Return the reason and the differences as one line."""
         differing = "; ".join(map(str, self.difference_texts(columns)))
         return f"{self.text} ({differing})" if differing else str(self.text or "")
 
     def to_journal(self, keys: Sequence[str] = ()) -> StoredAction:
-        """Return the row as the journal keeps it, with the digests of its keys."""
+        """Return the row as stored in the journal, with the digests of its keys."""
         detail: dict[str, Any] = {}
         if self.record:
             detail["record"] = self.record
@@ -286,15 +287,15 @@ class PlannedRow(NamedTuple):
             detail["number"] = self.number
         if keys:
             detail["keys"] = keys
-        if self.own:
-            detail["own"] = self.own
+        if self.raw_cells:
+            detail["own"] = self.raw_cells
         return StoredAction(self.row, self.action, self.reason, detail)
 
     @classmethod
     def of_journal(
         cls, row: int, action: str, reason: str | None, detail: Mapping[str, Any]
     ) -> Self:
-        """Return the row that the journal has."""
+        """Return the row stored in the journal."""
         why = detail.get("why")
         pairs = detail.get("differences")
         return cls(
@@ -306,11 +307,11 @@ class PlannedRow(NamedTuple):
             why=None if why is None else Text(**why),
             differences={n: Difference(*pair) for n, pair in pairs.items()} if pairs else _NOTHING,
             number=detail.get("number", _NOTHING),
-            own=detail.get("own", _NOTHING),
+            raw_cells=detail.get("own", _NOTHING),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row as the report has it."""
+        """Return the row as JSON for reports."""
         return {
             "row": self.row,
             "action": self.action.value,
@@ -326,7 +327,7 @@ class PlannedRow(NamedTuple):
 
 
 class _Decision(NamedTuple):
-    """Decision about rows that are alike."""
+    """Decision that rows share."""
 
     action: RowAction
     reason: RowReason | None
@@ -334,90 +335,88 @@ class _Decision(NamedTuple):
     why: Text | None
 
 
-_Decided = tuple[RowAction, RowReason | None, str | None, Text | None]
-
-
 class PlannedRows(LazySequence[PlannedRow]):
-    """Planned rows of a sheet, in order, kept as columns: most rows have nothing of their own.
+    """Planned rows of a sheet, in order, stored as columns, since most rows share their decision.
 
-    ``numbers`` are the columns of the system's own number, as the sheet has them.
+    ``numbers`` are the sheet's columns with the system's own number.
     """
 
     def __init__(
         self, rows: Iterable[PlannedRow] = (), numbers: Mapping[str, Sequence[Any]] = _NOTHING
     ) -> None:
         self._rows = array("L")
-        self._decided = array("L")
+        self._decision_indexes = array("L")
         self._numbers = numbers
-        self._particular: dict[int, PlannedRow] = {}
-        decisions: dict[_Decided, int] = {}
-        self._records = PackedColumn(self._records_of(rows, decisions))
-        self._decisions = [_Decision(*one) for one in decisions]
+        self._detailed: dict[int, PlannedRow] = {}
+        indexes: dict[_Decision, int] = {}
+        self._records = PackedColumn(self._add_rows(rows, indexes))
+        self._decisions = list(indexes)
 
-    def _records_of(
-        self, rows: Iterable[PlannedRow], decisions: dict[_Decided, int]
+    def _add_rows(
+        self, rows: Iterable[PlannedRow], indexes: dict[_Decision, int]
     ) -> Iterator[str | None]:
-        """Yield the code of each row's record, and keep the rest; number the ``decisions``."""
-        last, number = None, 0
+        """Store the rows, yielding the code of each one's record; index their decisions."""
+        last, index = None, 0
         for at, row in enumerate(rows):
-            decision = row.action, row.reason, row.job, row.why
+            decision = _Decision(row.action, row.reason, row.job, row.why)
             if decision != last:
-                last, number = decision, decisions.setdefault(decision, len(decisions))
+                last, index = decision, indexes.setdefault(decision, len(indexes))
             self._rows.append(row.row)
-            self._decided.append(number)
-            if row.differences or row.own:
-                self._particular[at] = row
+            self._decision_indexes.append(index)
+            if row.differences or row.raw_cells:
+                self._detailed[at] = row
             yield row.record
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __iter__(self) -> Iterator[PlannedRow]:
-        decided = map(self._decisions.__getitem__, self._decided)
+        decisions = map(self._decisions.__getitem__, self._decision_indexes)
         numbers = zip(*self._numbers.values(), strict=True) if self._numbers else repeat(())
-        rows = zip(count(), self._rows, decided, self._records, numbers, strict=False)
+        rows = zip(count(), self._rows, decisions, self._records, numbers, strict=False)
         return starmap(self._planned, rows)
 
     def _item(self, at: int) -> PlannedRow:
-        decision = self._decisions[self._decided[at]]
+        decision = self._decisions[self._decision_indexes[at]]
         number = [column[at] for column in self._numbers.values()]
         return self._planned(at, self._rows[at], decision, self._records[at], number)
 
     def _planned(
         self, at: int, row: int, decision: _Decision, record: str | None, number: Sequence[Any]
     ) -> PlannedRow:
-        if at in self._particular:
-            return self._particular[at]
+        if at in self._detailed:
+            return self._detailed[at]
         named = zip(self._numbers, number, strict=True) if number else ()
-        own = {name: value for name, value in named if value is not None}
+        filled = {name: value for name, value in named if value is not None}
         action, reason, job, why = decision
-        return PlannedRow(row, action, reason, record, job, why, number=own or _NOTHING)
+        return PlannedRow(row, action, reason, record, job, why, number=filled or _NOTHING)
 
     def count_actions(self) -> Counter[RowAction]:
         """Count the rows by action."""
-        return Counter(map([one.action for one in self._decisions].__getitem__, self._decided))
+        actions = [one.action for one in self._decisions]
+        return Counter(map(actions.__getitem__, self._decision_indexes))
 
-    def chosen(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
-        """Return the positions of the rows of which the action, and its reason, is ``wanted``."""
-        fitting = [wanted(one.action, one.reason) for one in self._decisions]
-        return list(compress(count(), map(fitting.__getitem__, self._decided)))
+    def select(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
+        """Return the positions of the rows whose action and reason are ``wanted``."""
+        selected = [wanted(one.action, one.reason) for one in self._decisions]
+        return list(compress(count(), map(selected.__getitem__, self._decision_indexes)))
 
-    def decided_lines(self, digests: Iterable[str]) -> Iterator[str]:
-        """Yield each row's decision as a JSON list: json.dumps takes several times as long."""
-        begins = [
+    def decision_lines(self, digests: Iterable[str]) -> Iterator[str]:
+        """Yield each row's decision as a JSON list, in a fraction of the time of ``json.dumps``."""
+        prefixes = [
             f'["{one.action}", '
             + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
             for one in self._decisions
         ]
-        decided = map(begins.__getitem__, self._decided)
-        for at, (begin, digest, code) in enumerate(
-            zip(decided, digests, self._records, strict=True)
+        row_prefixes = map(prefixes.__getitem__, self._decision_indexes)
+        for at, (prefix, digest, code) in enumerate(
+            zip(row_prefixes, digests, self._records, strict=True)
         ):
             record = "null" if code is None else encode_basestring_ascii(code)
-            particular = self._particular.get(at)
-            differences = _NOTHING if particular is None else particular.differences
+            detailed = self._detailed.get(at)
+            differences = _NOTHING if detailed is None else detailed.differences
             theirs = {n: one.theirs for n, one in differences.items()} if differences else None
-            yield f'{begin}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
+            yield f'{prefix}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 
 @lru_cache(maxsize=1_000)

@@ -11,8 +11,8 @@ from .process_kinds import (
     KINDS as KINDS,
     ProcessKind as ProcessKind,
     RecordNumbers as RecordNumbers,
+    explicit_numbers as explicit_numbers,
     find_kind as find_kind,
-    given_numbers as given_numbers,
 )
 from .report import (
     process_counts as process_counts,

@@ -1,4 +1,4 @@
-"""Numbers of the records that are to be processed, from a column of a sheet."""
+"""Numbers of the records to process, from a column of a sheet."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from xlbridge.settings import WorkbookLimits
 
 _HEADER_ROWS = 20
-"""Rows from the top of a sheet among which its header is looked for."""
+"""Rows at the top of a sheet that are searched for its header."""
 
 _SHOWN_CELLS = 10
 _LEAST_INEXACT = 1e15
-"""Numbers from here on are not stored exactly in a cell."""
+"""Least number that a cell may not store exactly."""
 
 _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class InvalidNumbers(UsageError):
-    """Error of a sheet some of whose cells hold no number of a record; ``cells`` names each."""
+    """Cells of the sheet, named in ``cells``, that are not numbers of records."""
 
     def __init__(self, file: Path, cells: Sequence[str]) -> None:
         more = ", …" if len(cells) > _SHOWN_CELLS else ""
@@ -47,14 +47,14 @@ class InvalidNumbers(UsageError):
 def numbers_in_sheet(
     file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None = None
 ) -> RecordNumbers:
-    """Return the numbers in a workbook's column of them, which is found by its header.
+    """Return the record numbers in a workbook's column, found by its header.
 
-    Empty cells are left out. Raises ``UsageError`` when there is no such sheet or column, or more
-    than one; ``InvalidNumbers`` for cells that hold something else; ``WorkbookRefused`` when the
-    file is no .xlsx that can be read safely.
+    Empty cells are skipped. Raises ``UsageError`` unless there is exactly one such sheet and
+    column; ``InvalidNumbers`` for cells with other values; ``WorkbookRefused`` if the file is not
+    a .xlsx that can be read safely.
     """
-    cells, header, column = _chosen_column(file, kind, limits, sheet)
-    place = cells.first_column + column
+    cells, header, column = _find_column(file, kind, limits, sheet)
+    position = cells.first_column + column
     hidden = cells.raw.layout.hidden_rows
     known: dict[int, int] = {}
     wrong: list[str] = []
@@ -62,7 +62,7 @@ def numbers_in_sheet(
     for row in range(header + 1, cells.height + 1):
         number = _number(cells, row, column)
         if isinstance(number, str):
-            wrong.append(f"{cell_address(row, place)} ({number})")
+            wrong.append(f"{cell_address(row, position)} ({number})")
         elif number is None:
             empty += any(value != "" for value in cells.row(row - 1))
         elif number in known:
@@ -75,7 +75,7 @@ def numbers_in_sheet(
         raise UsageError(
             Text(
                 pt="{file}: a coluna {column} não tem nenhum número.",
-                en="{file}: the column {column} has no number at all.",
+                en="{file}: the column {column} has no numbers.",
             ).format(file=file, column=kind.number)
         )
     return RecordNumbers(
@@ -83,7 +83,7 @@ def numbers_in_sheet(
         list(known.values()),
         str(file.resolve()),
         cells.name,
-        {kind.number: place},
+        {kind.number: position},
         hidden=sum(row in hidden for row in known.values()),
         empty=empty,
         repeated=repeated,
@@ -91,7 +91,7 @@ def numbers_in_sheet(
 
 
 def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
-    """Return the number in a cell, None where it is empty or 0, else the text that it shows."""
+    """Return the number in a cell, None if it is empty or 0, its text if it is not a number."""
     position = (row, cells.first_column + column)
     raw = cells.raw
     if position in raw.errors or position in raw.without_result or position in raw.scaled:
@@ -104,21 +104,20 @@ def _number(cells: SheetCells, row: int, column: int) -> int | str | None:
     return int(text) or None
 
 
-def _chosen_column(
+def _find_column(
     file: Path, kind: ProcessKind, limits: "WorkbookLimits", sheet: str | None
 ) -> tuple[SheetCells, int, int]:
-    """Return the sheet that has the column of the numbers, its header's row, and the column.
+    """Return the sheet with the column of the numbers, its header row, and the column.
 
-    Of several sheets with such a column the one that is called as the listing is taken.
+    A sheet named after the listing takes precedence.
     """
     sheets = read_workbook(file, limits, sheet).sheets
-    found = [(cells, *place) for cells in sheets for place in _columns(cells, kind)]
-    named = [one for one in found if one[0].name == kind.listing]
-    chosen = named or found
-    if len(chosen) == 1:
-        return chosen[0]
+    found = [(cells, row, column) for cells in sheets for row, column in _columns(cells, kind)]
+    candidates = [one for one in found if one[0].name == kind.listing] or found
+    if len(candidates) == 1:
+        return candidates[0]
     headers = " / ".join(kind.headers)
-    if not chosen:
+    if not candidates:
         raise UsageError(
             Text(
                 pt="{file}: nenhuma coluna se chama {headers}.",
@@ -126,10 +125,10 @@ def _chosen_column(
             ).format(file=file, headers=headers),
             Text(
                 pt="Use uma planilha como a de: xlbridge export {listing}",
-                en="Use a sheet such as that of: xlbridge export {listing}",
+                en="Use a sheet like that of: xlbridge export {listing}",
             ).format(listing=kind.listing),
         )
-    several = len({cells.name for cells, _, _ in chosen}) > 1
+    in_several_sheets = len({cells.name for cells, _, _ in candidates}) > 1
     raise UsageError(
         Text(
             pt="{file}: há mais de uma coluna {headers}: {places}.",
@@ -139,17 +138,17 @@ def _chosen_column(
             headers=headers,
             places=", ".join(
                 f"{cells.name}!{cell_address(row, cells.first_column + column)}"
-                for cells, row, column in chosen
+                for cells, row, column in candidates
             ),
         ),
         Text(pt="Escolha a planilha com --sheet.", en="Choose the sheet with --sheet.")
-        if several
-        else Text(pt="Apague a que sobra.", en="Delete the one too many."),
+        if in_several_sheets
+        else Text(pt="Apague a que sobra.", en="Delete the surplus column."),
     )
 
 
 def _columns(cells: SheetCells, kind: ProcessKind) -> Iterator[tuple[int, int]]:
-    """Yield the Excel row and the column of each header of the numbers in a sheet's top row."""
+    """Yield the Excel row and the column of each matching header in the first row that has any."""
     wanted = {normalize_header(header) for header in kind.headers}
     for position in range(min(_HEADER_ROWS, cells.height)):
         titles = [normalize_header(str(value)) for value in cells.row(position)]

@@ -1,4 +1,4 @@
-"""Plan of processing: what is done with each record, and why some are left."""
+"""Plan of a processing: the action on each record, and the reasons to skip some."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from xlbridge.upload.processing.process_kinds import (
     ProcessKind,
     RecordNumbers,
     RecordState,
-    Standing,
+    RecordStatus,
 )
 from xlbridge.upload.records.write_journal import RecordTask
 
@@ -33,58 +33,58 @@ if TYPE_CHECKING:
     from xlbridge.wire import WireModel
 
 
-class LeftBecause(StrEnum):
-    """Reason why a record is not processed; the code is stable."""
+class SkipReason(StrEnum):
+    """Reason why a record is not processed, with a stable code."""
 
     NOT_FOUND = "not-found"
     CLOSED = "closed"
-    UNTOLD = "untold"
+    UNKNOWN = "untold"
     CLAIMED = "claimed"
     PROCESSED_BEFORE = "processed-before"
 
 
 class RecordAction(StrEnum):
-    """Action on a record of a plan; records that are left have a reason."""
+    """Action on a record of a plan."""
 
     PROCESS = "process"
     ALREADY = "already"
-    LEFT = "left"
+    SKIP = "left"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRecord:
-    """Record of a plan: its number, its row in the sheet or its place, and what is done with it.
+    """Record of a plan: its number, its row in the sheet or its ordinal number, and the action.
 
-    ``remark`` is what a person is told, ``given`` what the system had given it by then.
+    ``remark`` is a message to the user, ``assigned`` has the values that the system has assigned.
     """
 
     number: int
     row: int
     action: RecordAction
-    standing: Standing
-    reason: LeftBecause | None = None
+    status: RecordStatus
+    reason: SkipReason | None = None
     remark: Text | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    assigned: Mapping[str, Any] = field(default_factory=dict)
 
     def to_journal(self) -> StoredAction:
-        """Return the record as the journal keeps it."""
-        detail: dict[str, Any] = {"number": self.number, "standing": self.standing}
+        """Return the record as stored in the journal."""
+        detail: dict[str, Any] = {"number": self.number, "standing": self.status}
         if self.remark is not None:
             detail["remark"] = asdict(self.remark)
-        if self.given:
-            detail["given"] = dict(self.given)
+        if self.assigned:
+            detail["given"] = dict(self.assigned)
         return StoredAction(self.row, self.action, self.reason, detail)
 
     @classmethod
     def of_journal(cls, stored: StoredAction) -> "PlannedRecord":
-        """Return the record that the journal has."""
+        """Return the record stored in the journal."""
         remark = stored.detail.get("remark")
         return cls(
             stored.detail["number"],
             stored.row,
             RecordAction(stored.action),
-            Standing(stored.detail["standing"]),
-            None if stored.reason is None else LeftBecause(stored.reason),
+            RecordStatus(stored.detail["standing"]),
+            None if stored.reason is None else SkipReason(stored.reason),
             None if remark is None else Text(**remark),
             stored.detail.get("given", {}),
         )
@@ -92,9 +92,10 @@ class PlannedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProcessPlan:
-    """Plan of processing: every record in the sheet's order.
+    """Plan of a processing, with every record in the sheet's order.
 
-    ``known`` are the claims of the same journal on them, ``elsewhere`` those of other profiles'.
+    ``known`` are the claims on them in this journal, ``elsewhere`` those in other profiles'
+    journals.
     """
 
     kind: ProcessKind
@@ -105,40 +106,40 @@ class ProcessPlan:
 
     @property
     def to_process(self) -> list[PlannedRecord]:
-        """Records that are processed, or waited for while the system does, in order."""
+        """Records to process, or that the system is processing, in order."""
         return [one for one in self.records if one.action is RecordAction.PROCESS]
 
     @property
-    def left(self) -> list[PlannedRecord]:
+    def skipped(self) -> list[PlannedRecord]:
         """Records that cannot be processed, in order."""
-        return [one for one in self.records if one.action is RecordAction.LEFT]
+        return [one for one in self.records if one.action is RecordAction.SKIP]
 
     @property
     def digest(self) -> str:
-        """Digest of what is to be done with which records."""
-        decided = [[one.number, one.standing] for one in self.to_process]
-        return hashlib.sha256(json.dumps([self.kind.listing, decided]).encode()).hexdigest()
+        """Digest of the records to process."""
+        records = [[one.number, one.status] for one in self.to_process]
+        return hashlib.sha256(json.dumps([self.kind.listing, records]).encode()).hexdigest()
 
     @property
     def token(self) -> str:
-        """Confirmation of just these records: ``RECORDS:DIGEST8``."""
+        """Token that confirms exactly these records: ``RECORDS:DIGEST8``."""
         return plan_token(len(self.to_process), self.digest)
 
 
 def planned_records(journal: Journal, job: Job) -> list[PlannedRecord]:
-    """Return the records of the plan of a processing, in the sheet's order."""
+    """Return the planned records of a processing, in the sheet's order."""
     return [PlannedRecord.of_journal(stored) for stored in journal.actions_of(job)]
 
 
 _NOT_FOUND = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-"""Statuses of a record that is not there. Source: the spec, Errors."""
+"""Statuses for a record that does not exist. See the spec, Errors."""
 
-_PLANS = 3
-"""Plans that are made while other jobs claim some of the records."""
+_MAX_PLANS = 3
+"""Attempts to plan while other jobs claim some of the records."""
 
 
 class StateReader:
-    """Reader of the states of records, ``at_once`` calls side by side."""
+    """Reader of the states of records, with ``at_once`` concurrent requests."""
 
     def __init__(
         self, context: "UploadContext", client: "Client", kind: ProcessKind, at_once: int = 1
@@ -149,10 +150,10 @@ class StateReader:
         self._at_once = at_once
 
     def read(self, numbers: Sequence[int]) -> dict[int, RecordState]:
-        """Return the state of each record as it is now.
+        """Return the current state of each record.
 
-        Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` when the system
-        cannot be asked.
+        Raises ``RemoteRejected``, ``TransportError`` or ``AuthenticationFailed`` if the system
+        cannot be read.
         """
         if self._kind.is_listed:
             return self._read_listing(numbers)
@@ -162,11 +163,11 @@ class StateReader:
             return dict(zip(numbers, pool.map(self._read_one, numbers), strict=True))
 
     def of_answer(self, data: "WireModel | None") -> RecordState | None:
-        """Return the state that the answer to a request shows, None where it shows none."""
+        """Return the state in the answer to a request, None if there is none."""
         if data is None:
             return None
-        shown = data.model_dump(mode="json", exclude_unset=True)
-        return self._kind.state_of(shown, self._context.state_of)
+        record = data.model_dump(mode="json", exclude_unset=True)
+        return self._kind.state_of(record, self._context.state_of)
 
     def _read_one(self, number: int) -> RecordState:
         operation = self._kind.read
@@ -176,14 +177,14 @@ class StateReader:
         except RemoteRejected as error:
             if error.status not in _NOT_FOUND:
                 raise
-            return RecordState(Standing.MISSING, remark=error.message)
+            return RecordState(RecordStatus.MISSING, remark=error.message)
         if not records:
-            return RecordState(Standing.MISSING)
+            return RecordState(RecordStatus.MISSING)
         return self._kind.state_of(records[0], self._context.state_of)
 
     def _read_listing(self, numbers: Sequence[int]) -> dict[int, RecordState]:
-        """Read all records of the listing, and keep the states of those that are wanted."""
-        found = dict.fromkeys(numbers, RecordState(Standing.MISSING))
+        """Read the whole listing, and return the states of the given records."""
+        found = dict.fromkeys(numbers, RecordState(RecordStatus.MISSING))
         for record in self._client.records(self._kind.read):
             number = record.get(self._kind.number)
             if number in found:
@@ -198,10 +199,10 @@ _CLAIMED = Text(
 )
 _BY_JOB = Text(pt="foi processado em {job}", en="was processed by {job}")
 _PROCESSED_BEFORE = Text(
-    pt="foi processado em {job}, e o sistema o mostra pendente: confira; para processar mesmo "
+    pt="foi processado em {job}, mas o sistema o mostra pendente: confira; para processar mesmo "
     "assim: --again",
-    en="was processed by {job}, and the system shows it as pending: look there; to process it all "
-    "the same: --again",
+    en="was processed by {job}, but the system shows it as pending: check it; to process it "
+    "anyway: --again",
 )
 
 
@@ -214,11 +215,11 @@ def plan_processing(
     again: str | None = None,
     at_once: int = 1,
 ) -> ProcessPlan:
-    """Read the state of each record and decide what is done with it; nothing is sent.
+    """Read the state of each record and decide on its action; nothing is sent.
 
     ``again`` is the reason to process records that a job has processed before. Raises
-    ``UsageError`` when it is empty; ``RemoteRejected``, ``TransportError`` or
-    ``AuthenticationFailed`` when the system cannot be asked.
+    ``UsageError`` if it is empty; ``RemoteRejected``, ``TransportError`` or
+    ``AuthenticationFailed`` if the system cannot be read.
     """
     if again is not None and not again.strip():
         raise UsageError(Text(pt="Informe o motivo em --again.", en="--again needs a reason."))
@@ -227,16 +228,16 @@ def plan_processing(
     known = context.journal.claimed(scope, claims)
     elsewhere = context.claimed_elsewhere(scope, claims)
     everywhere = reduce(ClaimedRows.merge, elsewhere.values(), known)
-    staged = _uploads_of_files(context, client) if kind.is_queued else {}
+    staged = _unfinished_uploads(context, client) if kind.is_queued else {}
     states = StateReader(context, client, kind, at_once).read(numbers.numbers)
     records = [
-        _planned(kind, number, row, states[number], everywhere, staged, again=again)
+        _plan_record(kind, number, row, states[number], everywhere, staged, again=again)
         for number, row in zip(numbers.numbers, numbers.rows, strict=True)
     ]
     return ProcessPlan(kind, numbers, records, known, elsewhere)
 
 
-def _planned(
+def _plan_record(
     kind: ProcessKind,
     number: int,
     row: int,
@@ -248,31 +249,31 @@ def _planned(
 ) -> PlannedRecord:
     digest = _digest(kind, number)
     before = claimed.accepted(digest) if again is None else []
-    holder = claimed.unfinished_job(digest, ()) or staged.get(number)
-    action, reason, remark = RecordAction.LEFT, None, state.remark
-    match state.standing:
-        case Standing.DONE:
+    claimant = claimed.unfinished_job(digest, ()) or staged.get(number)
+    action, reason, remark = RecordAction.SKIP, None, state.remark
+    match state.status:
+        case RecordStatus.DONE:
             action = RecordAction.ALREADY
-        case _ if holder is not None:
-            reason, remark = LeftBecause.CLAIMED, _CLAIMED.format(job=holder)
-        case Standing.MISSING:
-            reason, remark = LeftBecause.NOT_FOUND, remark or _MISSING
-        case Standing.CLOSED:
-            reason = LeftBecause.CLOSED
-        case Standing.UNTOLD if kind.is_queued:
-            reason = LeftBecause.UNTOLD
-        case Standing.UNTOLD if before:
+        case _ if claimant is not None:
+            reason, remark = SkipReason.CLAIMED, _CLAIMED.format(job=claimant)
+        case RecordStatus.MISSING:
+            reason, remark = SkipReason.NOT_FOUND, remark or _MISSING
+        case RecordStatus.CLOSED:
+            reason = SkipReason.CLOSED
+        case RecordStatus.UNKNOWN if kind.is_queued:
+            reason = SkipReason.UNKNOWN
+        case RecordStatus.UNKNOWN if before:
             action, remark = RecordAction.ALREADY, _BY_JOB.format(job=before[0])
-        case Standing.OPEN if before:
-            reason = LeftBecause.PROCESSED_BEFORE
+        case RecordStatus.OPEN if before:
+            reason = SkipReason.PROCESSED_BEFORE
             remark = _PROCESSED_BEFORE.format(job=before[0])
         case _:
             action = RecordAction.PROCESS
-    return PlannedRecord(number, row, action, state.standing, reason, remark, state.given)
+    return PlannedRecord(number, row, action, state.status, reason, remark, state.assigned)
 
 
-def _uploads_of_files(context: "UploadContext", client: "Client") -> dict[int, str]:
-    """Return the uploads that are not over, by the logs of the files that they have queued."""
+def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int, str]:
+    """Return the unfinished uploads by the import logs of their queued files."""
     queued: dict[int, str] = {}
     for job in context.journal.jobs():
         for one in context.journal.parts_of(job) or [job]:
@@ -283,7 +284,7 @@ def _uploads_of_files(context: "UploadContext", client: "Client") -> dict[int, s
 
 
 def _digest(kind: ProcessKind, number: int) -> str:
-    """Return what a job claims of a record; no row of a sheet has the same."""
+    """Return the digest by which a job claims a record; no row of a sheet has the same."""
     return f"process/{kind.listing}/{number}"
 
 
@@ -305,17 +306,18 @@ def create_processing(
 
     Raises what ``plan_processing`` raises.
     """
-    for attempt in range(1, _PLANS + 1):
+    for attempt in range(1, _MAX_PLANS + 1):
         options.progress(
             Text(
-                pt="Lendo a situação de {n} {n:registro|registros}", en="LookupResult {n} states"
+                pt="Lendo a situação de {n} {n:registro|registros}",
+                en="Reading the {n:state|states} of {n} {n:record|records}",
             ).format(n=len(numbers.numbers))
         )
         plan = plan_processing(context, client, kind, numbers, again=options.again, at_once=at_once)
         try:
             return _record(context, client, plan, {"at_once": at_once, "again": options.again})
         except PlanOutdated:
-            if attempt == _PLANS:
+            if attempt == _MAX_PLANS:
                 raise
     raise AssertionError("unreachable")
 
@@ -323,8 +325,7 @@ def create_processing(
 def _record(
     context: "UploadContext", client: "Client", plan: ProcessPlan, note: Mapping[str, Any]
 ) -> Job:
-    chosen = plan.to_process
-    source = plan.numbers
+    records, source = plan.to_process, plan.numbers
     spec = JobSpec(
         profile=client.target.profile,
         resource=plan.kind.listing,
@@ -333,18 +334,18 @@ def _record(
         sheet=source.sheet,
         digest=plan.digest,
         payload="",
-        rows=tuple(one.row for one in chosen),
+        rows=tuple(one.row for one in records),
         columns=source.columns,
         system=client.identity,
     )
-    tasks = [RecordTask(str(one.number), {}, {}, {}) for one in chosen]
-    claims = _claims(plan.kind, (one.number for one in chosen))
-    left = len(plan.left)
+    tasks = [RecordTask(str(one.number), {}, {}, {}) for one in records]
+    claims = _claims(plan.kind, (one.number for one in records))
+    skipped = len(plan.skipped)
     planned = {
         "plan_digest": plan.digest,
-        "writes": len(chosen),
-        # By the names of uploads, for the table of jobs.
-        "plan": {"unchanged": len(plan.records) - len(chosen) - left, "held": left},
+        "writes": len(records),
+        # Named as for uploads, for the table of jobs.
+        "plan": {"unchanged": len(plan.records) - len(records) - skipped, "held": skipped},
         "hidden": source.hidden,
     }
     actions = [one.to_journal() for one in plan.records]

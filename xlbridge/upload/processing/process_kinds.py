@@ -1,7 +1,7 @@
-"""Records that are taken to their next state one by one: orders, invoices, inventories, files.
+"""Kinds of records that are processed one by one: orders, invoices, inventories, files.
 
-Each kind is declared once: the operation that processes a record, how its state is read, and what
-in it proves that it is done. Source: the spec, States and transitions; the product brief, process.
+Each kind is declared once, with the operations that process and read a record and the status that
+its fields prove. See the spec, States and transitions, and the product brief, process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +20,14 @@ from xlbridge.wire.services import SERVICE_INVOICE_GET, SERVICE_INVOICE_PROCESS
 
 Record = Mapping[str, Any]
 StateOfLog = Callable[[ImportLog], ImportState | None]
-"""Meaning of the word by which a log tells its state; None where nobody knows it."""
+"""Returns the state of an import log, None if its status word is unknown."""
 
 
-class Standing(StrEnum):
-    """Standing of a record: whether it may be processed, and whether it was.
+class RecordStatus(StrEnum):
+    """Status of a record: whether it can be processed, or was.
 
-    ``RUNNING`` is being processed by the system; ``CLOSED`` can never be processed; of ``UNTOLD``
-    the system does not say whether it was.
+    ``RUNNING``: the system is processing it; ``CLOSED``: it can never be processed; ``UNKNOWN``:
+    the system does not show whether it was processed.
     """
 
     OPEN = "open"
@@ -35,15 +35,15 @@ class Standing(StrEnum):
     DONE = "done"
     CLOSED = "closed"
     MISSING = "missing"
-    UNTOLD = "untold"
+    UNKNOWN = "untold"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """State of one record: its standing, what the system gave it, and a remark for a person."""
+    """State of one record: its status, the values that the system has assigned, and a remark."""
 
-    standing: Standing
-    given: Mapping[str, Any] = field(default_factory=dict)
+    status: RecordStatus
+    assigned: Mapping[str, Any] = field(default_factory=dict)
     remark: Text | None = None
 
 
@@ -54,68 +54,71 @@ _NOT_ALLOWED = Text(
     en="cannot be processed now (state: {situation})",
 )
 _CLOSED_UNPROCESSED = Text(
-    pt="está encerrado, e o sistema não mostra processamento: confira se os saldos foram ajustados",
-    en="is closed, and the system shows no processing: check whether balances were adjusted",
+    pt="está encerrado, mas o sistema não mostra processamento: confira se os saldos foram "
+    "ajustados",
+    en="is closed, but the system shows no processing: check whether balances were adjusted",
 )
 _UNKNOWN_WORD = Text(
-    pt="o log diz “{word}”, e não se sabe o que isso significa: informe em XLBRIDGE_LOG_WORDS",
-    en="the log says “{word}”, and its meaning is not known: set it in XLBRIDGE_LOG_WORDS",
+    pt="a situação do log é “{word}”, de significado desconhecido: informe em XLBRIDGE_LOG_WORDS",
+    en="the log's status is “{word}”, whose meaning is unknown: set it in XLBRIDGE_LOG_WORDS",
 )
 
 
-def _order_state(order: Record, _state_of_log: StateOfLog) -> tuple[Standing, Text | None]:
+def _order_status(order: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
     if order.get("processado") is True:
-        return Standing.DONE, None
+        return RecordStatus.DONE, None
     if order.get("cancelado") is True:
-        return Standing.CLOSED, _CANCELLED
+        return RecordStatus.CLOSED, _CANCELLED
     if order.get("processado") is None and (order.get("dataDeProcessamento") or order.get("idNF")):
-        return Standing.DONE, None
+        return RecordStatus.DONE, None
     if order.get("pendente") is True:
-        return Standing.OPEN, None
+        return RecordStatus.OPEN, None
     if order.get("pendente") is False:
-        return Standing.CLOSED, _NOT_PENDING
-    return (Standing.UNTOLD if order.get("processado") is None else Standing.OPEN), None
+        return RecordStatus.CLOSED, _NOT_PENDING
+    return (RecordStatus.UNKNOWN if order.get("processado") is None else RecordStatus.OPEN), None
 
 
 _INVOICE_NUMBERS = ("numeroDaNotaFiscalEletronica", "chaveDaNotaFiscalEletronica")
 
 
-def _invoice_state(invoice: Record, _state_of_log: StateOfLog) -> tuple[Standing, Text | None]:
+def _invoice_status(invoice: Record, _state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
     if any(invoice.get(name) for name in _INVOICE_NUMBERS):
-        return Standing.DONE, None
+        return RecordStatus.DONE, None
     shown = any(name in invoice for name in _INVOICE_NUMBERS)
-    return (Standing.OPEN if shown else Standing.UNTOLD), None
+    return (RecordStatus.OPEN if shown else RecordStatus.UNKNOWN), None
 
 
-def _inventory_state(inventory: Record, _state_of_log: StateOfLog) -> tuple[Standing, Text | None]:
+def _inventory_status(
+    inventory: Record, _state_of_log: StateOfLog
+) -> tuple[RecordStatus, Text | None]:
     if inventory.get("encerrado") is True:
         unprocessed = not inventory.get("idProcessamento")
-        return Standing.DONE, _CLOSED_UNPROCESSED if unprocessed else None
+        return RecordStatus.DONE, _CLOSED_UNPROCESSED if unprocessed else None
     if inventory.get("emProcessamento") is True:
-        return Standing.RUNNING, None
+        return RecordStatus.RUNNING, None
     if inventory.get("idProcessamento"):
-        return Standing.DONE, None
+        return RecordStatus.DONE, None
     if inventory.get("podeProcessar") is None:
-        return Standing.UNTOLD, None
+        return RecordStatus.UNKNOWN, None
     if inventory["podeProcessar"] is True:
-        return Standing.OPEN, None
+        return RecordStatus.OPEN, None
     situation = inventory.get("situacaoDoInventario") or "–"
-    return Standing.CLOSED, _NOT_ALLOWED.format(situation=situation)
+    return RecordStatus.CLOSED, _NOT_ALLOWED.format(situation=situation)
 
 
 _REJECTED = "registrosRejeitados"
 _BY_IMPORT_STATE = {
-    ImportState.PENDING: Standing.OPEN,
-    ImportState.RUNNING: Standing.RUNNING,
-    ImportState.FINISHED: Standing.DONE,
+    ImportState.PENDING: RecordStatus.OPEN,
+    ImportState.RUNNING: RecordStatus.RUNNING,
+    ImportState.FINISHED: RecordStatus.DONE,
 }
 
 
-def _log_state(log: Record, state_of_log: StateOfLog) -> tuple[Standing, Text | None]:
-    told = ImportLog.model_validate(log)
-    state = state_of_log(told)
+def _log_status(log: Record, state_of_log: StateOfLog) -> tuple[RecordStatus, Text | None]:
+    parsed = ImportLog.model_validate(log)
+    state = state_of_log(parsed)
     if state is None:
-        return Standing.UNTOLD, _UNKNOWN_WORD.format(word=told.situacao or "–")
+        return RecordStatus.UNKNOWN, _UNKNOWN_WORD.format(word=parsed.situacao or "–")
     return _BY_IMPORT_STATE[state], None
 
 
@@ -123,12 +126,11 @@ def _log_state(log: Record, state_of_log: StateOfLog) -> tuple[Standing, Text | 
 class ProcessKind:
     """Kind of records that are processed one by one.
 
-    ``listing`` is its name, as ``export`` has it. ``process`` takes a record's number in its path;
-    ``read`` does too, or is the listing of all, where the interface reads none by its number.
-    ``number`` is the field of that number, ``headers`` are the columns of sheets that have it.
-    ``judge`` tells the standing by what was read; ``given`` are the fields that the system fills.
-    ``is_queued`` says that a request only starts what the system does in the background.
-    ``final`` says what cannot be undone.
+    ``listing`` is its name, as in ``export``. ``process`` has the record's number in its path;
+    ``read`` too, or it lists all records. ``number`` is the field of that number, ``headers`` are
+    its columns in sheets. ``status_of`` returns the status of a record and a remark; ``assigned``
+    are the fields that the system fills. ``is_queued``: a request only starts processing in the
+    background. ``final`` warns of what cannot be undone.
     """
 
     listing: str
@@ -136,24 +138,24 @@ class ProcessKind:
     read: Operation
     number: str
     headers: tuple[str, ...]
-    judge: Callable[[Record, StateOfLog], tuple[Standing, Text | None]]
-    given: tuple[str, ...]
+    status_of: Callable[[Record, StateOfLog], tuple[RecordStatus, Text | None]]
+    assigned: tuple[str, ...]
     noun: Text
     final: Text
     is_queued: bool = False
 
     @property
     def is_listed(self) -> bool:
-        """True where a record is read from the listing of all."""
+        """True if records can only be read from the whole listing."""
         return not self.read.path_parameters
 
     def state_of(self, record: Record, state_of_log: StateOfLog) -> RecordState:
-        """Return the state of a record that was read, or that an answer shows."""
-        standing, remark = self.judge(record, state_of_log)
-        given = {name: record[name] for name in self.given if record.get(name) not in (None, "")}
+        """Return the state of a record that was read or that is in an answer."""
+        status, remark = self.status_of(record, state_of_log)
+        assigned = {n: record[n] for n in self.assigned if record.get(n) not in (None, "")}
         if self.is_queued and (rejected := ImportLog.model_validate(record).rejected) is not None:
-            given[_REJECTED] = rejected
-        return RecordState(standing, given, remark)
+            assigned[_REJECTED] = rejected
+        return RecordState(status, assigned, remark)
 
 
 KINDS: Mapping[str, ProcessKind] = {
@@ -165,8 +167,8 @@ KINDS: Mapping[str, ProcessKind] = {
             read=SALES_ORDER_LIST,
             number="numeroDoPedido",
             headers=("numeroDoPedido", "numeroPedido"),
-            judge=_order_state,
-            given=("idNF", "dataDeProcessamento"),
+            status_of=_order_status,
+            assigned=("idNF", "dataDeProcessamento"),
             noun=Text(pt="pedido", en="order"),
             final=Text(
                 pt="É definitivo: processar um pedido abre os títulos e gera a nota fiscal; a "
@@ -181,14 +183,14 @@ KINDS: Mapping[str, ProcessKind] = {
             read=PRODUCT_INVOICE_GET,
             number="idNF",
             headers=("idNF",),
-            judge=_invoice_state,
-            given=_INVOICE_NUMBERS,
+            status_of=_invoice_status,
+            assigned=_INVOICE_NUMBERS,
             noun=Text(pt="nota", en="invoice"),
             final=Text(
-                pt="É definitivo: a NF-e é emitida perante a SEFAZ; cancelar segue regras fiscais "
+                pt="É definitivo: a NF-e é emitida na SEFAZ; o cancelamento segue regras fiscais "
                 "próprias, fora desta interface.",
-                en="This is final: the invoice is emitted before the tax authority; cancelling it "
-                "follows fiscal rules of its own, outside of this interface.",
+                en="This is final: the invoice is issued with the tax authority; cancelling it "
+                "follows separate fiscal rules, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -197,14 +199,14 @@ KINDS: Mapping[str, ProcessKind] = {
             read=SERVICE_INVOICE_GET,
             number="idNF",
             headers=("idNF",),
-            judge=_invoice_state,
-            given=_INVOICE_NUMBERS,
+            status_of=_invoice_status,
+            assigned=_INVOICE_NUMBERS,
             noun=Text(pt="nota", en="invoice"),
             final=Text(
-                pt="É definitivo: a NFS-e é emitida perante a prefeitura; cancelar segue regras "
+                pt="É definitivo: a NFS-e é emitida na prefeitura; o cancelamento segue regras "
                 "fiscais próprias, fora desta interface.",
-                en="This is final: the service invoice is emitted before the tax authority; "
-                "cancelling it follows fiscal rules of its own, outside of this interface.",
+                en="This is final: the service invoice is issued with the tax authority; "
+                "cancelling it follows separate fiscal rules, outside this interface.",
             ),
         ),
         ProcessKind(
@@ -213,8 +215,8 @@ KINDS: Mapping[str, ProcessKind] = {
             read=INVENTORY_SHOW,
             number="idInventario",
             headers=("idInventario",),
-            judge=_inventory_state,
-            given=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
+            status_of=_inventory_status,
+            assigned=("idProcessamento", "logProcessamento", "situacaoDoInventario"),
             noun=Text(pt="inventário", en="inventory"),
             final=Text(
                 pt="É definitivo: processar um inventário ajusta os saldos às quantidades "
@@ -229,8 +231,8 @@ KINDS: Mapping[str, ProcessKind] = {
             read=IMPORT_LOG,
             number="id",
             headers=("id",),
-            judge=_log_state,
-            given=("totalDeRegistros", "registrosImportados", _REJECTED),
+            status_of=_log_status,
+            assigned=("totalDeRegistros", "registrosImportados", _REJECTED),
             noun=Text(pt="arquivo", en="file"),
             final=Text(
                 pt="É definitivo: as linhas dos arquivos são gravadas no sistema.",
@@ -244,9 +246,9 @@ KINDS: Mapping[str, ProcessKind] = {
 
 
 def find_kind(listing: str) -> ProcessKind:
-    """Return the kind of that name, its case, accents and plural aside.
+    """Return the kind with the given name, regardless of case, accents and plural.
 
-    Raises ``UsageError`` when there is none.
+    Raises ``UsageError`` if there is none.
     """
     known = resolve_name(listing, KINDS)
     if known is None:
@@ -264,12 +266,11 @@ def find_kind(listing: str) -> ProcessKind:
 
 @dataclass(frozen=True, slots=True)
 class RecordNumbers:
-    """Numbers of records, each once, in the order in which they were given.
+    """Distinct numbers of records, in order.
 
-    ``rows`` are the Excel rows that they stand in, or their places from 1 on where there is no
-    ``file``. ``columns`` gives the zero-based position of their column. ``hidden`` counts numbers
-    that stand in hidden rows, ``empty`` filled rows without a number, ``repeated`` further rows
-    with a number that was there already.
+    ``rows`` are their Excel rows, or ordinal numbers from 1 without a ``file``. ``columns`` has the
+    zero-based position of their column. ``hidden`` counts numbers in hidden rows, ``empty`` filled
+    rows without a number, ``repeated`` rows with a number that occurred before.
     """
 
     numbers: Sequence[int]
@@ -282,15 +283,15 @@ class RecordNumbers:
     repeated: int = 0
 
 
-def given_numbers(given: Sequence[int]) -> RecordNumbers:
-    """Return numbers that were given by themselves. Raises ``UsageError`` where one cannot be."""
-    wrong = [number for number in given if number < 1]
-    if wrong or not given:
+def explicit_numbers(values: Sequence[int]) -> RecordNumbers:
+    """Return numbers that do not come from a sheet. Raises ``UsageError`` if one is invalid."""
+    wrong = [number for number in values if number < 1]
+    if wrong or not values:
         raise UsageError(
             Text(
                 pt="Não é número de registro: {numbers}.",
                 en="Not the number of a record: {numbers}.",
             ).format(numbers=", ".join(map(str, wrong)) or "–")
         )
-    numbers = list(dict.fromkeys(given))
-    return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(given) - len(numbers))
+    numbers = list(dict.fromkeys(values))
+    return RecordNumbers(numbers, range(1, len(numbers) + 1), repeated=len(values) - len(numbers))

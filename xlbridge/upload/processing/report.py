@@ -1,4 +1,4 @@
-"""Report of a processing: its plan, the outcome of each record, the JSON of the contract."""
+"""Report of a processing: the plan, the outcome of each record, and the JSON of the contract."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from xlbridge.upload.processing.plan import (
     RecordAction,
     planned_records,
 )
-from xlbridge.upload.processing.process_kinds import Standing, find_kind
+from xlbridge.upload.processing.process_kinds import RecordStatus, find_kind
 from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.report import decision_lines
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from xlbridge.client import Target
 
 _SHOWN_RECORDS = 10
-_SEEN = Text(pt="conferido por {who}: {reason}", en="looked up by {who}: {reason}")
+_CHECKED = Text(pt="conferido por {who}: {reason}", en="checked by {who}: {reason}")
 
 
 class ProcessOutcome(StrEnum):
-    """Outcome of a record. Source: the product brief, process."""
+    """Outcome of a record. See the product brief, process."""
 
     PROCESSED = "processed"
     ALREADY = "already"
@@ -37,9 +37,9 @@ class ProcessOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProcessedRecord:
-    """Record of a processing: its number and row, its outcome, and what the system gave it.
+    """Record of a processing: its number, row, outcome, and the values the system has assigned.
 
-    ``reason`` is a stable code of a record that the plan left, ``message`` what a person is told.
+    ``reason`` is a stable code for records that the plan skipped, ``message`` is for the user.
     """
 
     number: int
@@ -47,22 +47,22 @@ class ProcessedRecord:
     outcome: ProcessOutcome
     reason: str | None
     message: str | None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    assigned: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as reports have it."""
+        """Return the record as JSON for reports."""
         return {
             "id": self.number,
             "row": self.row,
             "outcome": self.outcome,
             "reason": self.reason,
             "message": self.message,
-            "given": dict(self.given),
+            "given": dict(self.assigned),
         }
 
 
 def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
-    """Return the records of a processing, those that were left too, in the sheet's order."""
+    """Return all records of a processing, including skipped ones, in the sheet's order."""
     writes = {int(write.task.record): write for write in journal.writes.load(job.id)}
     resolved = job.last("resolved")
     records = []
@@ -71,32 +71,32 @@ def processed_records(journal: Journal, job: Job) -> list[ProcessedRecord]:
         write = writes.get(planned.number)
         if write is not None:
             outcome = _outcome(job, write, resolved)
-            told = joined(message for _, message in write.problems)
+            message = joined(text for _, text in write.problems)
             if write.state is WriteState.UNPROVEN and resolved is not None:
-                told = _SEEN.format(who=resolved["by"], reason=resolved["reason"])
+                message = _CHECKED.format(who=resolved["by"], reason=resolved["reason"])
             record = replace(
-                record, outcome=outcome, message=str(told) or None, given=write.assigned
+                record, outcome=outcome, message=str(message) or None, assigned=write.assigned
             )
         records.append(record)
     return records
 
 
 def _before_sending(planned: PlannedRecord, *, in_sheet: bool) -> ProcessedRecord:
-    """Return a record of a plan; ``in_sheet`` says that its row is a sheet's."""
+    """Return a planned record; ``in_sheet`` if its row is in a sheet."""
     return ProcessedRecord(
         planned.number,
         planned.row if in_sheet else None,
         _OUTCOMES[planned.action],
         planned.reason,
         None if planned.remark is None else str(planned.remark),
-        planned.given,
+        planned.assigned,
     )
 
 
 _OUTCOMES = {
     RecordAction.PROCESS: ProcessOutcome.UNKNOWN,
     RecordAction.ALREADY: ProcessOutcome.ALREADY,
-    RecordAction.LEFT: ProcessOutcome.REJECTED,
+    RecordAction.SKIP: ProcessOutcome.REJECTED,
 }
 
 
@@ -121,12 +121,12 @@ def process_counts(records: Sequence[ProcessedRecord]) -> dict[str, int]:
 
 
 def _rejected_lines(record: ProcessedRecord) -> int:
-    """Return how many lines of a file the system has rejected; 0 for other records."""
-    return int(record.given.get("registrosRejeitados") or 0)
+    """Return the number of lines of a file that the system has rejected; 0 for other records."""
+    return int(record.assigned.get("registrosRejeitados") or 0)
 
 
 def has_rejected(journal: Journal, job: Job) -> bool:
-    """Tell whether a record was rejected, or a line of a file."""
+    """Return whether a record, or a line of a file, was rejected."""
     return _any_rejected(processed_records(journal, job))
 
 
@@ -135,7 +135,7 @@ def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
 
 
 def process_json(journal: Journal, job: Job) -> dict[str, Any]:
-    """Return a processing as JSON. Source: the product brief, ``process LISTING``."""
+    """Return a processing as JSON. See the product brief, ``process LISTING``."""
     records = processed_records(journal, job)
     return {
         "version": 1,
@@ -174,9 +174,9 @@ def process_plan_lines(
     token: str,
     hidden: int,
 ) -> Iterator[Text]:
-    """Yield the plan of a processing for a person, line by line; the token comes last.
+    """Yield the lines of the plan of a processing, ending with the token.
 
-    ``hidden`` counts the records that stand in hidden rows.
+    ``hidden`` counts the records in hidden rows.
     """
     counts = Counter(one.action for one in records)
     yield Text(
@@ -189,29 +189,31 @@ def process_plan_lines(
         place=target.label,
         n=counts[RecordAction.PROCESS],
         already=counts[RecordAction.ALREADY],
-        left=counts[RecordAction.LEFT],
+        left=counts[RecordAction.SKIP],
     )
     yield from _remark_lines((one.number, one.remark) for one in records)
-    chosen = [one for one in records if one.action is RecordAction.PROCESS]
-    if untold := sum(one.standing is Standing.UNTOLD for one in chosen):
+    to_process = [one for one in records if one.action is RecordAction.PROCESS]
+    if unknown := sum(one.status is RecordStatus.UNKNOWN for one in to_process):
         yield Text(
-            pt="  de {n} o sistema não diz se já {n:foi processado|foram processados}",
-            en="  for {n} the system does not say whether {n:it was|they were} processed before",
-        ).format(n=untold)
+            pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
+            "{n:foi processado|foram processados}",
+            en="  for {n} {n:record|records} the system does not show whether "
+            "{n:it was|they were} already processed",
+        ).format(n=unknown)
     if hidden:
         yield Text(
-            pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?), e "
-            "{n:conta|contam} também",
-            en="  {n} {n:stands in a hidden row|stand in hidden rows} of the sheet (a filter?), "
-            "and {n:counts|count} too",
+            pt="  {n} {n:está em linha oculta|estão em linhas ocultas} da planilha (um filtro?) e "
+            "também {n:conta|contam}",
+            en="  {n} {n:is in a hidden row|are in hidden rows} of the sheet (a filter?) and "
+            "{n:is|are} included",
         ).format(n=hidden)
-    if chosen:
+    if to_process:
         yield Text(pt="  {final}", en="  {final}").format(final=find_kind(listing).final)
         yield Text(pt="  confirmação: {token}", en="  confirmation: {token}").format(token=token)
 
 
 def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:
-    """Yield what is remarked on records, each remark with the numbers that it is about."""
+    """Yield the remarks on records, each with the numbers of its records."""
     by_remark: dict[str, list[int]] = {}
     for number, remark in records:
         if remark is not None:
@@ -219,13 +221,13 @@ def _remark_lines(records: Iterable[tuple[int, object]]) -> Iterator[Text]:
     for remark, numbers in by_remark.items():
         more = ", …" if len(numbers) > _SHOWN_RECORDS else ""
         shown = ", ".join(map(str, numbers[:_SHOWN_RECORDS]))
-        yield Text(pt="  • {shown}{more}: {told}", en="  • {shown}{more}: {told}").format(
-            shown=shown, more=more, told=remark
+        yield untranslated("  • {shown}{more}: {remark}").format(
+            shown=shown, more=more, remark=remark
         )
 
 
 def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
-    """Yield the report of a processing for a person."""
+    """Yield the lines of the report of a processing."""
     records = processed_records(journal, job)
     counts = process_counts(records)
     waiting = sum(write.state.is_waiting for write in journal.writes.iterate(job.id))
@@ -250,7 +252,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
 
 
 def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:
-    """Return what comes first of a report: a job whose plan leaves all records is done, too."""
+    """Return the first line of a report; a job whose plan skips all records is done, too."""
     if job.state not in {State.DONE, State.PARTIAL, State.REJECTED}:
         return _HEADLINES.get(job.state, _UNFINISHED)
     if all(one.outcome is ProcessOutcome.REJECTED for one in records):
@@ -287,5 +289,5 @@ _UNFINISHED = Text(
     pt="Processados: {processed} de {read}; já estavam: {already}; rejeitados: {rejected}; não "
     "enviados: {waiting}; em dúvida: {doubtful}{why}. Para continuar: xlbridge resume {job}",
     en="Processed: {processed} of {read}; were already: {already}; rejected: {rejected}; not sent: "
-    "{waiting}; in doubt: {doubtful}{why}. To go on: xlbridge resume {job}",
+    "{waiting}; in doubt: {doubtful}{why}. To continue: xlbridge resume {job}",
 )

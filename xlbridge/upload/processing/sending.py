@@ -1,6 +1,6 @@
 """Processing of records, one request each: read, announced, sent once, and proven.
 
-A record in doubt does not stop the others; it is settled by reading its state. Source: the upload
+A record in doubt does not stop the others; it is settled by reading its state. See the upload
 protocol, Processing.
 """
 
@@ -16,7 +16,12 @@ from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.processing.plan import StateReader
-from xlbridge.upload.processing.process_kinds import ProcessKind, RecordState, Standing, find_kind
+from xlbridge.upload.processing.process_kinds import (
+    ProcessKind,
+    RecordState,
+    RecordStatus,
+    find_kind,
+)
 from xlbridge.upload.reconcile import (
     CHECK_AGAIN,
     MAX_SETTLE_WAIT,
@@ -27,7 +32,7 @@ from xlbridge.upload.reconcile import (
 )
 from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
 from xlbridge.upload.records.request import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordRequest,
@@ -44,46 +49,46 @@ if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext, Step
 
 _FRESH = timedelta(minutes=1)
-"""Time for which the listing of all records is not read again. Source: the brief, Row actions."""
+"""Time before the listing of all records is read again. See the product brief, Row actions."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
-"""Seconds between two looks at a record that the system is processing."""
+"""Seconds between two reads of a record that the system is processing."""
 
 _INTERRUPTED = Text(
     pt="o processamento foi interrompido antes da resposta",
     en="processing was interrupted before the answer",
 )
 _NOT_SHOWN = Text(
-    pt="o sistema aceitou a requisição, e o registro ainda não aparece como processado",
-    en="the system accepted the request, and does not show the record as processed yet",
+    pt="o sistema aceitou a requisição, mas o registro ainda não aparece como processado",
+    en="the system accepted the request, but does not show the record as processed yet",
 )
 _UNPROVEN = Text(
-    pt="a resposta se perdeu, e nada no registro diz se foi processado",
-    en="the answer was lost, and nothing in the record tells whether it was processed",
+    pt="a resposta se perdeu, e o registro não mostra se foi processado",
+    en="the answer was lost, and the record does not show whether it was processed",
 )
 _LOST = Text(
     pt="não foi processado: o sistema não respondeu a {n} requisições, e o registro está como "
     "antes",
-    en="was not processed: the system did not answer {n} requests, and the record is as it was",
+    en="was not processed: the system did not answer {n} requests, and the record is as before",
 )
 _CHANGED = Text(
     pt="mudou depois do plano, e não pode mais ser processado",
-    en="has changed since the plan, and cannot be processed any more",
+    en="has changed since the plan, and can no longer be processed",
 )
 
 
 def process_records(context: "RunContext", job: Job) -> "Step":
-    """Process the records of a job that are not processed yet, and end it as far as that proves.
+    """Process the records of a job that are not processed yet, and end it unless some are in doubt.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked, and
-    ``InDoubt`` where the outcome of a record is open then; a later run goes on.
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached,
+    ``InDoubt`` if the outcome of a record is then unknown; a later run continues.
     """
     if job.state is not State.SENDING:
         job = context.announce(job, State.SENDING)
     processor = _Processor(context, job)
     try:
         processor.process_waiting()
-        processor.look_at_refused()
+        processor.recheck_rejected()
     except ApiError as error:
         raise _stopped(context, job, error) from error
     return _conclude(context, job)
@@ -92,7 +97,7 @@ def process_records(context: "RunContext", job: Job) -> "Step":
 def settle_processing(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading their states; those not processed are sent again.
 
-    Raises ``InDoubt`` when the system cannot be asked.
+    Raises ``InDoubt`` if the system cannot be reached.
     """
     return settle_writes(context, job, lambda final: _Processor(context, job).settle(final=final))
 
@@ -110,7 +115,7 @@ class _Processor:
         self._listed = _ListedStates(context, self._reader, self._writes())
 
     def process_waiting(self) -> None:
-        """Send what waits; what was being sent when a run ended is in doubt."""
+        """Send the waiting requests; those that an earlier run was sending are in doubt."""
         writes = self._writes()
         interrupted = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
         for write in writes:
@@ -120,66 +125,65 @@ class _Processor:
         progress = RecordProgress(self._context.options, len(writes), len(waiting))
         dispatch = RecordDispatch(
             lambda write: PreparedWrite(partial(self._process, write)),
-            self._put_down,
+            self._store,
             self._pause,
             self._at_once,
             progress.count,
         )
         dispatch.run(WriteOrder(waiting, lambda write: {write.task.record}))
 
-    def look_at_refused(self) -> None:
-        """Read the records that were refused: one that is processed all the same is done."""
+    def recheck_rejected(self) -> None:
+        """Read the rejected records again, and mark those that are processed anyway as done."""
         refused = [one for one in self._writes() if one.state is WriteState.REJECTED]
         states = self._reader.read([_number(write) for write in refused]) if refused else {}
         for write in refused:
             state = states[_number(write)]
-            if state.standing is Standing.DONE:
+            if state.status is RecordStatus.DONE:
                 self._record(write, _done(state, already=write.attempts == 1))
 
     def settle(self, *, final: bool) -> bool:
         """Read the states of the records in doubt; return whether some still are in doubt.
 
-        What the system is processing is waited for. Only with ``final``, once no request can be on
-        its way, a record that is as before proves something.
+        Records that the system is processing are awaited. An unchanged record proves something only
+        with ``final``, once no request can still arrive.
         """
         doubtful = [one for one in self._writes() if one.state is WriteState.DOUBTFUL]
         states = self._reader.read([_number(write) for write in doubtful])
         left = False
         for write in doubtful:
-            result = self._settled(write, self._awaited(write, states), final=final)
+            result = self._settle_one(write, self._await(write, states), final=final)
             if result is None:
                 left = True
             else:
                 self._record(write, result)
         return left
 
-    def _settled(
+    def _settle_one(
         self, write: RecordWrite, state: RecordState, *, final: bool
     ) -> WriteResult | None:
-        """Return what the state of a record in doubt proves, None while it proves nothing."""
-        if state.standing is Standing.DONE:
+        """Return the result that the state of a record in doubt proves, None if it proves none."""
+        if state.status is RecordStatus.DONE:
             return _done(state, already=write.attempts == 0)
         if not final:
             return None
-        if state.standing is not Standing.OPEN or write.detail.get("accepted"):
-            return self._told(WriteState.UNPROVEN, state.remark or _UNPROVEN)
-        if write.attempts < MOST_ATTEMPTS:
+        if state.status is not RecordStatus.OPEN or write.detail.get("accepted"):
+            return self._result(WriteState.UNPROVEN, state.remark or _UNPROVEN)
+        if write.attempts < MAX_ATTEMPTS:
             return WriteResult(WriteState.NOT_APPLIED)
-        return self._told(WriteState.REJECTED, _LOST.format(n=write.attempts))
+        return self._result(WriteState.REJECTED, _LOST.format(n=write.attempts))
 
-    def _awaited(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
-        """Look at a record while the system is processing it, and return its state then.
+    def _await(self, write: RecordWrite, states: dict[int, RecordState]) -> RecordState:
+        """Poll a record until the system has processed it, and return its state.
 
-        A file whose start was accepted may wait for its turn; an invoice that was accepted and has
-        no number yet is not waited for so long.
+        A queued file is awaited until it is done, other accepted records for the settle time.
         """
         number, pause, waited = _number(write), _FIRST_PAUSE, 0.0
         state = states[number]
         accepted = bool(write.detail.get("accepted"))
         longest = min(MAX_SETTLE_WAIT, self._context.settle_seconds)
-        while state.standing is Standing.RUNNING or (
+        while state.status is RecordStatus.RUNNING or (
             accepted
-            and state.standing is Standing.OPEN
+            and state.status is RecordStatus.OPEN
             and (self._kind.is_queued or waited < longest)
         ):
             self._context.report_progress(
@@ -196,21 +200,21 @@ class _Processor:
         return state
 
     def _process(self, write: RecordWrite, announce: Announce) -> WriteResult:
-        """Process a record, unless it is done already, or cannot be processed any more.
+        """Process a record, unless it is already done or can no longer be processed.
 
-        Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.
+        Raises ``ApiError`` if it cannot be read, ``Withdrawn`` if the run is ending.
         """
         state = self._listed.of(_number(write)) if self._kind.is_listed else self._read(write)
-        match state.standing:
-            case Standing.DONE:
+        match state.status:
+            case RecordStatus.DONE:
                 return _done(state, already=write.attempts == 0)
-            case Standing.RUNNING:
+            case RecordStatus.RUNNING:
                 return self._accepted(state)
-            case Standing.OPEN | Standing.UNTOLD if (
-                state.standing is Standing.OPEN or not self._kind.is_queued
+            case RecordStatus.OPEN | RecordStatus.UNKNOWN if (
+                state.status is RecordStatus.OPEN or not self._kind.is_queued
             ):
                 return self._send(write, announce)
-        return self._told(WriteState.CHANGED, state.remark or _CHANGED)
+        return self._result(WriteState.CHANGED, state.remark or _CHANGED)
 
     def _send(self, write: RecordWrite, announce: Announce) -> WriteResult:
         operation = self._kind.process
@@ -218,38 +222,39 @@ class _Processor:
         request = RecordRequest(
             send=lambda: self._context.client.send(operation, path=path),
             announce=lambda: announce({}),
-            read_back=lambda declined: self._after_put_off(write, declined),
+            read_back=lambda declined: self._check_declined(write, declined),
         )
         outcome = send_record(self._context, self._pause, request)
         match outcome:
             case Executed(data):
                 return self._executed(write, data)
             case Rejected(_, details):
-                told = "; ".join(detail.value for detail in details if detail.value)
-                return self._told(WriteState.REJECTED, untranslated(told))
+                message = "; ".join(detail.value for detail in details if detail.value)
+                return self._result(WriteState.REJECTED, untranslated(message))
         return result_of(outcome)
 
-    def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return what the record proves of a request that was put off; None: not executed."""
-        standing = self._read(write).standing
-        if standing in {Standing.DONE, Standing.RUNNING}:
+    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
+        """Return the outcome of a declined request from the record, None if not executed."""
+        status = self._read(write).status
+        if status in {RecordStatus.DONE, RecordStatus.RUNNING}:
             return Executed(None)
-        return None if standing is Standing.OPEN else Doubtful(declined.reason)
+        return None if status is RecordStatus.OPEN else Doubtful(declined.reason)
 
     def _executed(self, write: RecordWrite, data: WireModel | None) -> WriteResult:
-        """Return what a success proves: the record shows that it is done, or does not tell."""
+        """Return the result of an executed request, done if the record does not show otherwise."""
         state = self._reader.of_answer(data)
-        if state is None or state.standing is not Standing.DONE:
+        if state is None or state.status is not RecordStatus.DONE:
             state = self._read(write)
-        untold = state.standing is Standing.UNTOLD and not self._kind.is_queued
-        return _done(state) if untold or state.standing is Standing.DONE else self._accepted(state)
+        if state.status is RecordStatus.UNKNOWN and not self._kind.is_queued:
+            return _done(state)
+        return _done(state) if state.status is RecordStatus.DONE else self._accepted(state)
 
     def _accepted(self, state: RecordState) -> WriteResult:
-        """Return that the system processes a record, and does not show it as done yet."""
-        told = with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN)
-        return WriteResult(told.state, {**told.detail, "accepted": True})
+        """Return the result of a record that the system does not show as done yet."""
+        doubt = with_reason(WriteState.DOUBTFUL, state.remark or _NOT_SHOWN)
+        return WriteResult(doubt.state, {**doubt.detail, "accepted": True})
 
-    def _told(self, state: WriteState, reason: Text) -> WriteResult:
+    def _result(self, state: WriteState, reason: Text) -> WriteResult:
         return with_reason(state, reason, self._kind.number)
 
     def _read(self, write: RecordWrite) -> RecordState:
@@ -259,14 +264,14 @@ class _Processor:
         return self._context.journal.writes.load(self._job.id)
 
     def _record(self, write: RecordWrite, result: WriteResult) -> None:
-        self._put_down([NewState(write, result.state, result.detail)])
+        self._store([NewState(write, result.state, result.detail)])
 
-    def _put_down(self, states: Sequence[NewState]) -> None:
+    def _store(self, states: Sequence[NewState]) -> None:
         self._context.journal.writes.record(self._job.id, states)
 
 
 class _ListedStates:
-    """States of the records of a job that only the listing of all shows, a minute old at most."""
+    """States of a job's records that can only be listed together, at most a minute old."""
 
     def __init__(
         self, context: "RunContext", reader: StateReader, writes: Sequence[RecordWrite]
@@ -279,7 +284,7 @@ class _ListedStates:
         self._lock = Lock()
 
     def of(self, number: int) -> RecordState:
-        """Return the state of a record; any thread may ask."""
+        """Return the state of a record; thread-safe."""
         with self._lock:
             now = self._now()
             if self._read_at is None or now - self._read_at > _FRESH:
@@ -292,15 +297,15 @@ def _number(write: RecordWrite) -> int:
 
 
 def _done(state: RecordState, *, already: bool = False) -> WriteResult:
-    """Return that a record is processed, with what the system gave it."""
-    detail: dict[str, Any] = {"given": dict(state.given), "already": already}
+    """Return the result of a processed record, with the values that the system has assigned."""
+    detail: dict[str, Any] = {"given": dict(state.assigned), "already": already}
     if state.remark is not None:
         detail |= problems_note([(None, state.remark)])
     return WriteResult(WriteState.APPLIED, detail)
 
 
 def _conclude(context: "RunContext", job: Job) -> "Step":
-    """End a job by the states of its records, or doubt it while one of them is in doubt."""
+    """End a job by the states of its records, or doubt it if one of them is in doubt."""
     writes = context.journal.writes.load(job.id)
     verdict = verdict_of_writes(job, writes)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
@@ -311,7 +316,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
 
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
-    """Record where a run was stopped, and return the error that says how to go on."""
+    """Record the progress of a stopped run, and return the error to raise."""
     writes = context.journal.writes.load(job.id)
     if all(write.state.is_waiting for write in writes):
         return context.record_unsent(job, NotExecuted(error.message))

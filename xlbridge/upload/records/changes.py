@@ -1,6 +1,6 @@
 """Changes of single records: each read, announced, sent once, and proven by reading back.
 
-Source: the upload protocol, Updates and Undo.
+See the upload protocol, Updates and Undo.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from xlbridge.upload.lookup.row_table import RowValues
 from xlbridge.upload.lookup.snapshot import CODE_SEPARATOR
 from xlbridge.upload.planning.planned_row import PlannedRow
 from xlbridge.upload.records.request import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordRequest,
@@ -64,30 +64,28 @@ _CHANGED = Text(
     pt="o registro mudou no sistema depois do plano (antes: {before}; agora: {now}); não foi "
     "alterado",
     en="the record has changed in the system since the plan (then: {before}; now: {now}); it was "
-    "left as it is",
+    "not changed",
 )
-_GONE = Text(
-    pt="o registro não está mais no sistema", en="the record is not in the system any more"
-)
+_GONE = Text(pt="o registro não está mais no sistema", en="the record is no longer in the system")
 _HAS_PARTS = Text(
     pt="o registro tem arquivos ou rateio que o envio não gravou; não foi removido",
     en="the record has files or a split that the upload did not write; it was not removed",
 )
 _LOST = Text(
     pt="não foi alterado: o sistema não respondeu a {n} requisições, e o registro está como antes",
-    en="was not changed: the system did not answer {n} requests, and the record is as it was",
+    en="was not changed: the system did not answer {n} requests, and the record is as before",
 )
 _NEITHER = Text(
     pt="a resposta se perdeu, e o registro não está nem como antes nem como foi enviado",
-    en="the answer was lost, and the record is neither as it was nor as it was sent",
+    en="the answer was lost, and the record is neither as before nor as sent",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PresentRecord:
-    """Record as it is now: its comparable values by column; its JSON where it was read whole.
+    """Record as it is now: its comparable values by column, and its JSON if it was read whole.
 
-    ``blank`` are those that an empty cell means.
+    ``blank`` has the values that an empty cell means.
     """
 
     values: Mapping[str, str | None]
@@ -95,16 +93,18 @@ class PresentRecord:
     blank: Values
 
     def has(self, values: Values) -> bool:
-        """Tell whether the record has these comparable values; an emptied one may be shown so."""
+        """Return whether the record has these comparable values; None equals the blank value."""
+
+        def filled(name: str, value: str | None) -> str | None:
+            return self.blank.get(name) if value is None else value
+
         return all(
-            (self.blank.get(name) if there is None else there)
-            == (self.blank.get(name) if value is None else value)
+            filled(name, self.values.get(name)) == filled(name, value)
             for name, value in values.items()
-            for there in (self.values.get(name),)
         )
 
-    def has_other_parts(self, resource: Resource, row: RowValues) -> bool:
-        """Tell whether the record has lists that its row has not: files, or another split."""
+    def has_other_lists(self, resource: Resource, row: RowValues) -> bool:
+        """Return whether the record has lists that its row lacks, such as files, or other items."""
         children = {child.sheet: child for child in resource.children}
         return any(
             name not in children or not is_same_list(children[name], row.get(name) or (), value)
@@ -113,16 +113,15 @@ class PresentRecord:
         )
 
     def json_of(self, columns: Mapping[str, object]) -> dict[str, Any]:
-        """Return the JSON values of some columns."""
+        """Return the JSON values of the given columns."""
         source = self.values if self.whole is None else self.whole
         return {name: plain_json(source.get(name)) for name in columns}
 
 
 class RecordReader:
-    """Reader of the records of one resource, as its declared change reads them.
+    """Reader of the records of one resource, as declared for its changes.
 
-    Where the interface has no operation that reads one by its code, the declared listing has it
-    whole, or else the keys of its row find it.
+    A record is read by its code, found in the declared listing, or else found by its row's keys.
     """
 
     def __init__(
@@ -138,15 +137,15 @@ class RecordReader:
         self._blank = blank_values(self._matcher)
 
     def read(self, code: str, row: RowValues) -> PresentRecord | None:
-        """Return the record with that code, None where it is not there.
+        """Return the record with the given code, None if it does not exist.
 
-        ``row`` has the keys that find it. Raises what ``Client.records`` raises, but for a 404.
+        ``row`` has the keys that find it. Raises what ``Client.records`` raises, except for a 404.
         """
         if self._change.read_name is None:
-            return self._found_by_keys(code, row)
+            return self._find_by_keys(code, row)
         operation = operation_named(self._change.read_name)
         if not operation.path_parameters:
-            return self._found_in_listing(operation, code, row)
+            return self._find_in_listing(operation, code, row)
         path = dict(zip(operation.path_parameters, code.split(CODE_SEPARATOR), strict=True))
         try:
             records = list(self._client.records(operation, path=path, keep_unknown=True))
@@ -157,18 +156,18 @@ class RecordReader:
         return self._present(records[0]) if records else None
 
     def _present(self, record: Record) -> PresentRecord:
-        there = self._as_row(record)
-        values = {name: self._matcher.comparable(name, value) for name, value in there.items()}
+        row = self._as_row(record)
+        values = {name: self._matcher.comparable(name, value) for name, value in row.items()}
         return PresentRecord(values, record, self._blank)
 
-    def _found_in_listing(
+    def _find_in_listing(
         self, operation: Operation, code: str, row: RowValues
     ) -> PresentRecord | None:
-        """Look for the record by its code in a listing: among those like its row, then in all."""
+        """Find the record by its code in a listing, first filtered by its row, then unfiltered."""
         number = tuple(code.split(CODE_SEPARATOR))
         fields = {} if operation.query is None else operation.query.model_fields
-        like = {name: row[name] for name in fields if row.get(name) is not None}
-        for filters in (like, {}) if like else ({},):
+        row_filters = {name: row[name] for name in fields if row.get(name) is not None}
+        for filters in (row_filters, {}) if row_filters else ({},):
             query = operation.query(**filters) if operation.query and filters else None
             for record in self._client.records(operation, query=query, keep_unknown=True):
                 if tuple(str(record.get(name)) for name in self._codes) == number:
@@ -179,10 +178,10 @@ class RecordReader:
         """Return the parts of a code by the names of the record's fields."""
         return dict(zip(self._codes, code.split(CODE_SEPARATOR), strict=True))
 
-    def _found_by_keys(self, code: str, row: RowValues) -> PresentRecord | None:
-        """Look for the record by its row's keys, then by its code in whole listings."""
-        ways = [row] if not self._numbers else [row, {**row, **self.number(code)}]
-        for wanted in ways:
+    def _find_by_keys(self, code: str, row: RowValues) -> PresentRecord | None:
+        """Find the record by its row's keys, then by its number."""
+        rows = [row] if not self._numbers else [row, {**row, **self.number(code)}]
+        for wanted in rows:
             (one,), _ = look_up_rows(self._client, self._resource, [wanted], most=None)
             for record in () if one is None else one.found:
                 if record.code == code:
@@ -191,13 +190,13 @@ class RecordReader:
 
 
 def blank_values(matcher: RowMatcher) -> Values:
-    """Return the comparable values that empty cells mean, as the system shows an emptied field."""
+    """Return the comparable values that empty cells mean."""
     blank = matcher.declared.blank
     return {name: matcher.comparable(name, value) for name, value in blank.items()}
 
 
 def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
-    """Return the change of a row's record; what an empty cell means counts as its value."""
+    """Return the change of a row's record, with blank values for empty cells."""
     differences = planned.differences
     return RecordTask(
         planned.record or "",
@@ -215,7 +214,7 @@ def _json_value(value: Any) -> Any:
 
 
 class RecordChanger:
-    """Changer of the records of one job, and remover."""
+    """Changes and removals of the records of one job."""
 
     def __init__(
         self,
@@ -235,7 +234,7 @@ class RecordChanger:
         self._pause = pause
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
-        """Return what no two writes on their way may share: the record."""
+        """Return the code of the record, which concurrent writes must not share."""
         return frozenset({write.task.record})
 
     def prepare(self, write: RecordWrite) -> PreparedWrite:
@@ -243,9 +242,9 @@ class RecordChanger:
         return PreparedWrite(partial(self._write, write))
 
     def _write(self, write: RecordWrite, announce: Announce) -> WriteResult:
-        """Change a record, unless it is not as it was planned for, or already as it is wanted.
+        """Change a record, unless it has changed since the plan or is already as wanted.
 
-        Raises ``ApiError`` when it cannot be read, ``Withdrawn`` when the run is ending.
+        Raises ``ApiError`` if it cannot be read, ``Withdrawn`` if the run is ending.
         """
         present = self._read(write)
         if _is_as_wanted(write.task, present):
@@ -254,13 +253,13 @@ class RecordChanger:
             remark, changed = _what_changed(write.task, present)
             return with_reason(WriteState.CHANGED, remark, changed)
         row = self._rows[write.position]
-        if write.task.wanted is None and present.has_other_parts(self._resource, row):
+        if write.task.wanted is None and present.has_other_lists(self._resource, row):
             return with_reason(WriteState.CHANGED, _HAS_PARTS)
         before = present.json_of(write.task.wanted or {})
         request = RecordRequest(
             send=lambda: self._request(write, present),
             announce=lambda: announce({"before": before}),
-            read_back=lambda declined: self._after_put_off(write, declined),
+            read_back=lambda declined: self._check_declined(write, declined),
         )
         outcome = send_record(self._context, self._pause, request)
         removed = write.task.wanted is None
@@ -271,10 +270,10 @@ class RecordChanger:
     def settle(
         self, writes: Sequence[RecordWrite], *, final: bool
     ) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield what reading back proves of changes in doubt.
+        """Yield the changes in doubt that reading back settles.
 
-        Only with ``final``, once no request can be on its way, a record that is not as it was
-        wanted proves something. Raises ``ApiError`` when the system cannot be asked.
+        A record that is not as wanted proves something only with ``final``, once no request can
+        still arrive. Raises ``ApiError`` if the system cannot be reached.
         """
         for write in writes:
             present = self._read(write)
@@ -284,13 +283,13 @@ class RecordChanger:
                 continue
             elif not _is_as_expected(write.task, present):
                 yield write, with_reason(WriteState.UNPROVEN, _NEITHER)
-            elif write.attempts < MOST_ATTEMPTS:
+            elif write.attempts < MAX_ATTEMPTS:
                 yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
                 yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
 
-    def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return what reading back proves of a request that was put off; None: not executed."""
+    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
+        """Return the outcome of a declined request by reading back, None if not executed."""
         present = self._read(write)
         if _is_as_wanted(write.task, present):
             return Executed(None)
@@ -331,29 +330,29 @@ class RecordChanger:
 def _body(
     operation: Operation, task: RecordTask, number: Mapping[str, str], present: PresentRecord
 ) -> dict[str, object]:
-    """Return the record as it is to be: what was read, with the task's values laid over it.
+    """Return the record to send: the one that was read, updated with the task's values.
 
-    Fields that neither model knows stay; those that only the record's has are not for writing.
+    Fields that only the record's model has are read-only; those that no model has are kept.
     """
     if operation.body is None:
         raise AssertionError(f"{operation.name} takes no record")
     fields = operation.body.model_fields
     read_only = getattr(record_model(operation.data), "model_fields", {}).keys() - fields.keys()
     kept = {n: plain_json(v) for n, v in (present.whole or {}).items() if n not in read_only}
-    named = {name: int(part) for name, part in number.items()}
-    body = {**kept, **task.values, **named}
-    present_fields = {name: value for name, value in body.items() if value is not None}
-    return _by_sent_names(operation.body, present_fields)
+    codes = {name: int(part) for name, part in number.items()}
+    body = {**kept, **task.values, **codes}
+    filled = {name: value for name, value in body.items() if value is not None}
+    return _with_aliases(operation.body, filled)
 
 
-def _by_sent_names(model: type[WireModel], record: Mapping[str, Any]) -> dict[str, object]:
-    """Return a record with the names by which its fields are sent; unknown ones as they are."""
+def _with_aliases(model: type[WireModel], record: Mapping[str, Any]) -> dict[str, object]:
+    """Return a record with the wire names of its fields, if the model has them."""
     sent: dict[str, object] = {}
     for name, value in record.items():
         field = model.model_fields.get(name)
         part = None if field is None else record_model(field.annotation)
         if part is not None and isinstance(value, list):
-            value = [_by_sent_names(part, one) for one in value]
+            value = [_with_aliases(part, one) for one in value]
         alias = None if field is None else field.serialization_alias
         sent[alias or name] = value
     return sent
@@ -370,7 +369,7 @@ def _is_as_expected(task: RecordTask, present: PresentRecord | None) -> bool:
 
 
 def _what_changed(task: RecordTask, present: PresentRecord | None) -> tuple[Text, str | None]:
-    """Return how a record differs from what was expected, and the first column of it."""
+    """Return the first difference of a record from what was expected, and its column."""
     if present is None:
         return _GONE, None
     column = next(n for n, value in task.expected.items() if not present.has({n: value}))

@@ -1,6 +1,6 @@
-"""Creations of single records: each announced, sent once, and in doubt settled by reading back.
+"""Creations of single records: each announced, sent once, and settled by reading back if in doubt.
 
-Source: the upload protocol, Record by record and Keyless records.
+See the upload protocol, Record by record and Keyless records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,16 +34,16 @@ from xlbridge.upload.lookup.snapshot import (
 )
 from xlbridge.upload.records.inventory_counts import close_inventory, register_counts
 from xlbridge.upload.records.request import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Announce,
     PreparedWrite,
     RecordRequest,
     SharedPause,
     Withdrawn,
     WriteResult,
+    problems_of,
     result_of,
     send_record,
-    told_problems,
     with_reason,
 )
 from xlbridge.upload.records.write_journal import (
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 _APPEARED = Text(
     pt="um registro com a mesma chave entrou no sistema depois do plano ({code}); a linha não foi "
     "incluída",
-    en="a record of the same key has come into the system since the plan ({code}); the row was not "
-    "created",
+    en="a record with the same key was added to the system after the plan ({code}); the row was "
+    "not created",
 )
 _LOST = Text(
     pt="não foi incluído: o sistema não respondeu a {n} requisições, e o registro não está lá",
@@ -70,21 +70,19 @@ _LOST = Text(
 )
 _NOT_READABLE = Text(
     pt="a resposta se perdeu, e nenhuma chave permite procurar o registro no sistema",
-    en="the answer was lost, and no key lets the record be looked up in the system",
+    en="the answer was lost, and there is no key to look the record up in the system",
 )
 _NOT_THE_SAME = Text(
     pt="a resposta se perdeu, e o sistema tem um registro novo com a mesma chave e outros valores",
-    en="the answer was lost, and the system has a new record of the same key with other values",
+    en="the answer was lost, and the system has a new record with the same key and other values",
 )
-
-
 _WITHOUT_NUMBER = Text(
-    pt="foi incluído, e o sistema não disse com que número: as suas listas não foram registradas",
-    en="was created, and the system did not say its number: its lists were not registered",
+    pt="foi incluído, mas o sistema não informou o número: as suas listas não foram registradas",
+    en="was created, but the system did not return its number: its lists were not registered",
 )
-_NOT_TAKEN = Text(
+_NOT_ACCEPTED = Text(
     pt="a interface não aceita este valor ({why})",
-    en="the interface does not take this value ({why})",
+    en="the interface does not accept this value ({why})",
 )
 _CLOSED = Text(
     pt="o registro {code}, que acabava de ser incluído, foi encerrado",
@@ -101,26 +99,24 @@ _ENDED_BEFORE_LISTS = Text(
 
 
 class _Presence(NamedTuple):
-    """New records that may be a row's: whether one is, its code where that is certain, how many.
+    """Whether a row's record is present, its code if certain, and the number of new records that
+    may be the row's, None if unknown."""
 
-    ``new`` is None where nothing tells.
-    """
-
-    there: bool = False
+    present: bool = False
     code: str = ""
     new: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
-    """Lookup by which records in doubt are settled, and what it found before any was sent.
+class _Baseline:
+    """Lookup that settles records in doubt, and its result before any was sent.
 
-    ``counts`` says that it finds twins of a row, of which none is the row's own.
+    ``by_content``: it finds identical records, which can only be counted.
     """
 
     resource: Resource
     before: Snapshot
-    counts: bool = False
+    by_content: bool = False
 
 
 class RecordCreator:
@@ -143,113 +139,117 @@ class RecordCreator:
         self._pause = pause
         self._keys = _keys_of_rows(context, job)
         stored = context.journal.snapshots(job.id)
-        self._by_key = _Evidence(context.resource(job), _last_of(stored, Moment.BEFORE, len(rows)))
-        self._by_twins: _Evidence | None = None
+        self._by_key = _Baseline(context.resource(job), _last_of(stored, Moment.BEFORE, len(rows)))
+        self._by_content: _Baseline | None = None
         if creation.twins is not None and context.client.target.exclusive:
-            resource = _with_twins(self._by_key.resource, creation, creation.twins)
+            resource = _found_by_content(self._by_key.resource, creation, creation.twins)
             found = _last_of(stored, Moment.IDENTICAL, len(rows))
-            self._by_twins = _Evidence(resource, found, counts=True)
-            twins = business_keys(resource, rows)
-            self._keys = [own or twin for own, twin in zip(self._keys, twins, strict=True)]
+            self._by_content = _Baseline(resource, found, by_content=True)
+            contents = business_keys(resource, rows)
+            self._keys = [key or content for key, content in zip(self._keys, contents, strict=True)]
         applied = (one for one in writes if one.state is WriteState.APPLIED)
         self._created = {write.position: write.record for write in applied}
 
-    def read_twins(self, writes: Sequence[RecordWrite]) -> None:
-        """Read the twins of all rows, before the first of the job's ``writes`` is sent.
+    def read_identical(self, writes: Sequence[RecordWrite]) -> None:
+        """Read records identical to the rows, before the first of the job's ``writes`` is sent.
 
-        What another upload has on its way would be taken for ours: then a person settles doubts.
-        Raises ``ApiError`` when the system cannot be asked.
+        Not while other uploads are running, whose records could be mistaken for ours; then a
+        person settles doubts. Raises ``ApiError`` if the system cannot be reached.
         """
-        twins = self._by_twins
-        if twins is None or None not in self._by_key.before:
+        baseline = self._by_content
+        if baseline is None or None not in self._by_key.before:
             return
-        if any(write.attempts for write in writes) or _others_under_way(self._context, self._job):
+        if any(write.attempts for write in writes) or _others_running(self._context, self._job):
             return
-        found, _ = look_up_rows(self._context.client, twins.resource, self._rows, most=None)
+        found, _ = look_up_rows(self._context.client, baseline.resource, self._rows, most=None)
         self._context.journal.store_snapshot(self._job, Moment.IDENTICAL, found)
-        self._by_twins = replace(twins, before=found)
+        self._by_content = replace(baseline, before=found)
 
     def tokens(self, write: RecordWrite) -> frozenset[str]:
-        """Return what no two writes on their way may share: the keys of their rows."""
+        """Return the keys of a row, which concurrent writes must not share."""
         return frozenset(self._keys[write.position])
 
     def prepare(self, write: RecordWrite) -> PreparedWrite:
-        """Return the creation of the record of a row, which is sent first of all."""
+        """Return the creation of a row's record, which starts with its request."""
         body = self._body(write)
         if isinstance(body, WriteResult):
             return PreparedWrite(lambda _: body)
         return PreparedWrite(partial(self._create, write, body), sends_first=True)
 
     def _create(self, write: RecordWrite, body: WireModel, announce: Announce) -> WriteResult:
-        """Create a record. Raises ``Withdrawn`` when the run is ending."""
-        readable = self._evidence(write) is not None
+        """Create a record. Raises ``Withdrawn`` if the run is ending."""
+        readable = self._baseline(write) is not None
         operation = self._creation.operation
         request = RecordRequest(
             send=lambda: self._context.client.send(operation, body=body),
             announce=lambda: announce({}),
-            read_back=(lambda declined: self._after_put_off(write, declined)) if readable else None,
+            read_back=(lambda declined: self._check_declined(write, declined))
+            if readable
+            else None,
         )
         outcome = send_record(self._context, self._pause, request)
         if isinstance(outcome, Executed):
-            return self._with_lists(write, self._applied(write, outcome.data, body), announce)
+            return self._register_lists(write, self._applied(write, outcome.data, body), announce)
         return result_of(outcome)
 
-    def appeared(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield the rows whose key has a record in the system that it had not when it was planned.
+    def find_appeared(
+        self, writes: Sequence[RecordWrite]
+    ) -> Iterator[tuple[RecordWrite, WriteResult]]:
+        """Yield the rows for whose key a record was added to the system after the plan.
 
-        Raises ``ApiError`` when the system cannot be asked.
+        Raises ``ApiError`` if the system cannot be reached.
         """
         keyed = [one for one in writes if self._by_key.before[one.position] is not None]
-        for write, presence in self._looked_for(keyed):
+        for write, presence in self._look_up(keyed):
             if presence.new:
-                there = presence.code or "–"
-                yield write, with_reason(WriteState.CHANGED, _APPEARED.format(code=there))
+                reason = _APPEARED.format(code=presence.code or "–")
+                yield write, with_reason(WriteState.CHANGED, reason)
 
     def settle(
         self, writes: Sequence[RecordWrite], *, final: bool
     ) -> Iterator[tuple[RecordWrite, WriteResult]]:
-        """Yield what reading back proves of creations in doubt.
+        """Yield the creations in doubt that reading back settles.
 
-        Only with ``final``, once no request can be on its way, a record that is not there proves
-        something. Raises ``ApiError`` when the system cannot be asked.
+        An absent record proves something only with ``final``, once no request can still arrive.
+        Raises ``ApiError`` if the system cannot be reached.
         """
         numbered = [one for one in writes if one.record]
         for write in numbered:
             yield write, self._complete(write, {"record": write.record})
-        for write, presence in self._looked_for([one for one in writes if not one.record]):
-            if presence.there:
+        for write, presence in self._look_up([one for one in writes if not one.record]):
+            if presence.present:
                 self._created[write.position] = presence.code
                 detail = {"record": presence.code, "reconciled": "read back"}
                 yield write, self._complete(write, detail)
-            elif self._evidence(write) is None or (final and presence.new is None):
+            elif self._baseline(write) is None or (final and presence.new is None):
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_READABLE)
             elif not final:
                 continue
             elif presence.new:
                 yield write, with_reason(WriteState.UNPROVEN, _NOT_THE_SAME)
-            elif write.attempts < MOST_ATTEMPTS:
+            elif write.attempts < MAX_ATTEMPTS:
                 yield write, WriteResult(WriteState.NOT_APPLIED)
             else:
                 yield write, with_reason(WriteState.REJECTED, _LOST.format(n=write.attempts))
 
     def _body(self, write: RecordWrite) -> WireModel | WriteResult:
-        """Return the record of a row as it is sent, or why the interface cannot take it."""
+        """Return a row's record as it is sent, or a rejection if the model does not accept it."""
         model = self._creation.operation.body
         if model is None:
             raise AssertionError(f"{self._creation.operation_name} takes no record")
         try:
             row = self._rows[write.position]
-            given = {n: value for n in self._filled if (value := row.get(n)) is not None}
-            return model.model_validate(given)
+            values = {n: value for n in self._filled if (value := row.get(n)) is not None}
+            return model.model_validate(values)
         except ValidationError as error:
             problems = [
-                (".".join(map(str, one["loc"])), _NOT_TAKEN.format(why=one["msg"]))
+                (".".join(map(str, one["loc"])), _NOT_ACCEPTED.format(why=one["msg"]))
                 for one in error.errors()
             ]
             return WriteResult(WriteState.REJECTED, problems_note(problems))
 
     def _applied(self, write: RecordWrite, data: Any, sent: WireModel) -> WriteResult:
-        """Return the result of a creation: by the system's answer, or the code that was read."""
+        """Return the result of a creation from the system's answer, or from the code read back."""
         if isinstance(data, str):
             self._created[write.position] = data
             return WriteResult(WriteState.APPLIED, {"record": data})
@@ -259,24 +259,24 @@ class RecordCreator:
         codes = [answer.get(name) for name in self._creation.codes]
         code = CODE_SEPARATOR.join(map(str, codes)) if codes and None not in codes else ""
         self._created[write.position] = code
-        given = {
+        assigned = {
             name: plain_json(value)
             for name, value in answer.items()
             if isinstance(value, str | int | float | Decimal) and getattr(sent, name, None) is None
         }
-        return WriteResult(WriteState.APPLIED, {"record": code, "given": given})
+        return WriteResult(WriteState.APPLIED, {"record": code, "given": assigned})
 
-    def _lists_apart(self, write: RecordWrite) -> list[Mapping[str, Any]]:
-        """Return the items of a record that operations of their own take."""
+    def _separate_items(self, write: RecordWrite) -> list[Mapping[str, Any]]:
+        """Return the items of a record that are registered by separate operations."""
         row = self._rows[write.position]
         return [item for name in self._creation.lists for item in row.get(name) or ()]
 
-    def _with_lists(
+    def _register_lists(
         self, write: RecordWrite, created: WriteResult, announce: Announce
     ) -> WriteResult:
-        """Register the lists of a record that was just created, whose number is announced first."""
+        """Register the lists of a new record, after its number was announced."""
         code = created.detail.get("record")
-        if not code or not self._lists_apart(write):
+        if not code or not self._separate_items(write):
             return self._complete(write, created.detail)
         try:
             announce({"record": code})
@@ -288,11 +288,11 @@ class RecordCreator:
         return WriteResult(WriteState.DOUBTFUL, {"record": code, **problems_note([(None, reason)])})
 
     def _complete(self, write: RecordWrite, detail: Mapping[str, Any]) -> WriteResult:
-        """Register what is missing of a created record's lists; closed is one whose are refused.
+        """Register the missing items of a created record's lists; close the record if refused.
 
-        Raises ``ApiError`` when the system cannot be asked.
+        Raises ``ApiError`` if the system cannot be reached.
         """
-        items, code = self._lists_apart(write), detail["record"]
+        items, code = self._separate_items(write), detail["record"]
         if not items:
             return WriteResult(WriteState.APPLIED, detail)
         if not code:
@@ -302,67 +302,69 @@ class RecordCreator:
         except RemoteRejected as refusal:
             if close_inventory(self._context.client, code):
                 closed: Problem = None, _CLOSED.format(code=code)
-                problems = problems_note([*told_problems(refusal.details), closed])
+                problems = problems_note([*problems_of(refusal.details), closed])
                 return WriteResult(WriteState.REJECTED, problems)
             why = refusal.message
             return with_reason(WriteState.UNPROVEN, _LISTS_REFUSED.format(code=code, why=why))
         return WriteResult(WriteState.APPLIED, detail)
 
-    def _evidence(self, write: RecordWrite) -> _Evidence | None:
-        """Return what settles a doubt about a record, None where nothing does."""
-        for one in (self._by_key, self._by_twins):
+    def _baseline(self, write: RecordWrite) -> _Baseline | None:
+        """Return the baseline that settles a doubt about a record, None if there is none."""
+        for one in (self._by_key, self._by_content):
             if one is not None and one.before[write.position] is not None:
                 return one
         return None
 
-    def _after_put_off(self, write: RecordWrite, declined: Declined) -> Outcome | None:
-        """Return what reading back proves of a request that was put off; None: not executed."""
-        ((_, presence),) = self._looked_for([write])
-        if presence.there:
+    def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
+        """Return the outcome of a declined request by reading back, None if not executed."""
+        ((_, presence),) = self._look_up([write])
+        if presence.present:
             return Executed(presence.code)
         return None if presence.new == 0 else Doubtful(declined.reason)
 
-    def _looked_for(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, _Presence]]:
-        """Yield what the system has of the records now."""
-        for evidence in (self._by_key, self._by_twins, None):
-            own = [one for one in writes if self._evidence(one) is evidence]
-            if evidence is None:
-                yield from ((one, _Presence()) for one in own)
-            elif own:
-                yield from zip(own, self._presences(own, evidence), strict=True)
+    def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, _Presence]]:
+        """Yield the writes with the presence of their records in the system."""
+        for baseline in (self._by_key, self._by_content, None):
+            group = [one for one in writes if self._baseline(one) is baseline]
+            if baseline is None:
+                yield from ((one, _Presence()) for one in group)
+            elif group:
+                yield from zip(group, self._presences(group, baseline), strict=True)
 
-    def _presences(self, writes: Sequence[RecordWrite], evidence: _Evidence) -> list[_Presence]:
+    def _presences(self, writes: Sequence[RecordWrite], baseline: _Baseline) -> list[_Presence]:
         rows = [self._rows[write.position] for write in writes]
         try:
-            now, _ = look_up_rows(self._context.client, evidence.resource, rows, most=None)
+            now, _ = look_up_rows(self._context.client, baseline.resource, rows, most=None)
         except RemoteRejected:
             return [_Presence()] * len(writes)
         return [
-            self._presence(write, after, evidence) for write, after in zip(writes, now, strict=True)
+            self._presence(write, after, baseline) for write, after in zip(writes, now, strict=True)
         ]
 
     def _presence(
-        self, write: RecordWrite, after: RowSnapshot | None, evidence: _Evidence
+        self, write: RecordWrite, after: RowSnapshot | None, baseline: _Baseline
     ) -> _Presence:
-        """Compare the records of a row with those from before, others' of this job left out."""
-        before = evidence.before[write.position]
+        """Compare a row's records with those before sending, without other records of this job."""
+        before = baseline.before[write.position]
         if before is None or after is None:
             return _Presence()
         others = {at: code for at, code in self._created.items() if at != write.position}
         known = {record.code for record in before.found} | set(others.values())
         new = [record for record in after.found if record.code not in known]
         same = [record.code for record in new if record.same]
-        own = set(self._keys[write.position])
-        # Records of this job that were created, and whose codes nobody has told.
-        hidden = sum(not code and not own.isdisjoint(self._keys[at]) for at, code in others.items())
-        foreign = evidence.counts and len(same) > hidden + 1
-        if len(same) <= hidden or foreign:
+        keys = set(self._keys[write.position])
+        # Records created by this job whose codes are unknown.
+        hidden = sum(
+            not code and not keys.isdisjoint(self._keys[at]) for at, code in others.items()
+        )
+        has_foreign = baseline.by_content and len(same) > hidden + 1
+        if len(same) <= hidden or has_foreign:
             return _Presence(new=max(0, len(new) - hidden))
-        return _Presence(there=True, code="" if hidden else same[0], new=len(new) - hidden)
+        return _Presence(present=True, code="" if hidden else same[0], new=len(new) - hidden)
 
 
-def _others_under_way(context: "RunContext", job: Job) -> bool:
-    """Tell whether another upload of the same records has begun and is not over."""
+def _others_running(context: "RunContext", job: Job) -> bool:
+    """Return whether another upload of the same resource has started and is not finished."""
     journal = context.journal
     whole = [one for one in journal.jobs() if one.spec.scope == job.spec.scope]
     jobs = [part for one in whole for part in journal.parts_of(one) or [one]]
@@ -376,10 +378,10 @@ def _last_of(stored: Sequence[StoredSnapshot], moment: Moment, rows: int) -> Sna
     return found[-1] if found else (None,) * rows
 
 
-def _with_twins(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
-    """Return a resource whose records are found by the fields that twins have in common."""
-    by_twins = ReadBack((twins,), (), creation.twin_codes, ExistingPolicy.ADDED)
-    return replace(resource, read_back=by_twins)
+def _found_by_content(resource: Resource, creation: RecordCreation, twins: Lookup) -> Resource:
+    """Return a resource whose records are looked up by content, which only twins share."""
+    by_content = ReadBack((twins,), (), creation.twin_codes, ExistingPolicy.ADDED)
+    return replace(resource, read_back=by_content)
 
 
 def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
@@ -390,6 +392,6 @@ def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
 
 
 def _filled_columns(creation: RecordCreation, rows: TypedRows) -> list[str]:
-    """Return the fields of a record that any row fills; most columns of a sheet are empty."""
+    """Return the fields of a record that any row fills, since most columns are empty."""
     fields = () if creation.operation.body is None else creation.operation.body.model_fields
     return [n for n in fields if any(value is not None for value in values_of(rows, n))]

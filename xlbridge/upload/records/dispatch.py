@@ -1,7 +1,7 @@
-"""Dispatch of record writes: several on their way, each on the disk before its request leaves.
+"""Dispatch of record writes to threads; each write is on disk before its request is sent.
 
-One thread, which has the journal, records for all that send: what several have to record at the
-same moment costs one commit. Writes that share a record or a key go one after another.
+The main thread owns the journal and records for all sending threads, in one commit for messages
+that arrive together. Writes that share a record or a key are sent one after another.
 """
 
 import heapq
@@ -21,24 +21,24 @@ from xlbridge.upload.options import UploadOptions, pace_text
 from xlbridge.upload.records.request import PreparedWrite, SharedPause, Withdrawn, WriteResult
 from xlbridge.upload.records.write_journal import NewState, RecordWrite, WriteState
 
-_MOST_DOUBTS_IN_A_ROW = 10
-"""Writes in doubt, one after another, after which nothing more is sent until they are settled."""
+_MAX_CONSECUTIVE_DOUBTS = 10
+"""Consecutive writes in doubt after which nothing more is sent until they are settled."""
 
 _LAST_ANSWERS_SECONDS = 5.0
-"""Longest wait for answers once a run is to end; what has none by then is in doubt."""
+"""Longest wait for answers when a run ends; writes without an answer by then are in doubt."""
 
 _REPORT_SECONDS = 0.1
-_SOON_SECONDS = 0.005
-"""Longest wait for what other threads have to record, too."""
+_BATCH_SECONDS = 0.005
+"""Longest wait for further messages to record in the same commit."""
 
 _TICK_SECONDS = 0.5
-"""Longest wait for a thread after which interrupts are looked for: Windows needs that."""
+"""Longest wait for a thread without a check for interrupts, which Windows needs."""
 
 
 class WriteOrder:
-    """Order of writes: as they stand, but for those that wait for another of the same tokens.
+    """Order of writes: as listed, but each one after earlier writes with the same tokens.
 
-    Those with a ``blocked`` token, and what comes after them, are never next.
+    Writes with a ``blocked`` token, and those after them, are never ready.
     """
 
     def __init__(
@@ -48,58 +48,58 @@ class WriteOrder:
         blocked: Collection[str] = (),
     ) -> None:
         self._writes = writes
-        self._place = {write.position: place for place, write in enumerate(writes)}
+        self._indexes = {write.position: index for index, write in enumerate(writes)}
         self._followers: defaultdict[int, list[int]] = defaultdict(list)
         self._awaited: list[int] = []
         last: dict[str, int] = {}
-        for place, write in enumerate(writes):
-            own = tokens(write)
-            earlier = {last[token] for token in own if token in last}
+        for index, write in enumerate(writes):
+            write_tokens = tokens(write)
+            earlier = {last[token] for token in write_tokens if token in last}
             for other in earlier:
-                self._followers[other].append(place)
-            self._awaited.append(len(earlier) + any(token in blocked for token in own))
-            last.update(dict.fromkeys(own, place))
-        self._ready = [place for place, awaited in enumerate(self._awaited) if not awaited]
+                self._followers[other].append(index)
+            self._awaited.append(len(earlier) + any(token in blocked for token in write_tokens))
+            last.update(dict.fromkeys(write_tokens, index))
+        self._ready = [index for index, awaited in enumerate(self._awaited) if not awaited]
 
     @property
     def first(self) -> RecordWrite | None:
-        """The first write that waits for no other, None where there is none now."""
+        """The first write that waits for no other, None if there is none."""
         return self._writes[self._ready[0]] if self._ready else None
 
-    def begin(self) -> None:
-        """Take the first write out: it is on its way."""
+    def start(self) -> None:
+        """Remove the first write, which is being sent."""
         heapq.heappop(self._ready)
 
     def finish(self, write: RecordWrite) -> None:
-        """Let those go that waited for a write; without this they never do."""
-        for place in self._followers.pop(self._place[write.position], ()):
-            self._awaited[place] -= 1
-            if not self._awaited[place]:
-                heapq.heappush(self._ready, place)
+        """Release the writes that waited for this one."""
+        for index in self._followers.pop(self._indexes[write.position], ()):
+            self._awaited[index] -= 1
+            if not self._awaited[index]:
+                heapq.heappush(self._ready, index)
 
 
 class RecordProgress:
-    """Progress of a job's records: how many are done, the rate of this run, the time left.
+    """Progress of a job's records: number done, rate of this run, time left.
 
-    ``total`` are all records of the job, ``waiting`` those that this run has to write.
+    ``total`` counts all records of the job, ``waiting`` those to be written in this run.
     """
 
     def __init__(self, options: UploadOptions, total: int, waiting: int) -> None:
-        self._report, self._counted = options.progress, options.on_count
+        self._report, self._on_count = options.progress, options.on_count
         self._total = total
         self._waiting = waiting
-        self._begun = self._reported = time.monotonic()
+        self._started = self._reported = time.monotonic()
         self._done = 0
 
     def count(self) -> None:
-        """Count a record that is done, and report that; seldom, where many are."""
+        """Count a record as done, and report that at intervals."""
         self._done += 1
         now = time.monotonic()
         if now - self._reported < _REPORT_SECONDS and self._done < self._waiting:
             return
         self._reported = now
         left = self._waiting - self._done
-        self._counted(self._total - left, self._total)
+        self._on_count(self._total - left, self._total)
         self._report(
             Text(
                 pt="{done} de {total} {total:registro|registros}{pace}",
@@ -107,16 +107,16 @@ class RecordProgress:
             ).format(
                 done=self._total - left,
                 total=self._total,
-                pace=pace_text(self._done, left, now - self._begun),
+                pace=pace_text(self._done, left, now - self._started),
             )
         )
 
 
 @dataclass(slots=True)
 class _Announcement:
-    """Request that a thread is about to send, once it is told that it may."""
+    """Request that a thread is about to send, once it is granted."""
 
-    new: NewState
+    state: NewState
     decided: Event = field(default_factory=Event)
     granted: bool = False
 
@@ -126,8 +126,8 @@ class _Announcement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
-    """Write that a thread has ended with, and its result, or what it failed with."""
+class _Finished:
+    """Write that a thread has finished, with its result or failure."""
 
     write: RecordWrite
     result: WriteResult | None
@@ -137,8 +137,8 @@ class _Ended:
 class RecordDispatch:
     """Dispatch of one job's writes to ``at_once`` threads.
 
-    ``prepare`` is called while others are on their way, ``record`` puts states on the disk,
-    ``count`` is told of each write that has ended.
+    ``prepare`` is called while others are being sent, ``record`` stores states durably, ``count``
+    is called for each write that has ended.
     """
 
     def __init__(
@@ -154,34 +154,34 @@ class RecordDispatch:
         self._pause = pause
         self._at_once = at_once
         self._count = count
-        self._inbox: SimpleQueue[_Announcement | _Ended] = SimpleQueue()
-        self._in_flight: list[Future[None]] = []
-        self._on_their_way = 0
+        self._inbox: SimpleQueue[_Announcement | _Finished] = SimpleQueue()
+        self._futures: list[Future[None]] = []
+        self._active_count = 0
         self._doubts = 0
         self._closing = False
-        self._received: list[_Announcement | _Ended] = []
+        self._received: list[_Announcement | _Finished] = []
         self._ahead: tuple[RecordWrite, PreparedWrite] | None = None
         self._commit_seconds = 0.0
 
     def run(self, order: WriteOrder) -> None:
-        """Carry out the writes of an order, as far as no error and no row of doubts stops it.
+        """Execute the writes of an order until an error or a series of doubts stops it.
 
-        An interrupt, or a failure of the journal, still waits a little for the answers to what was
-        sent; a second interrupt does not. Raises what ``WriteResult.stop`` has, and what a thread
-        fails with.
+        After an interrupt or a failure of the journal, answers to sent requests are awaited for a
+        short time; a second interrupt ends that. Raises ``WriteResult.stop`` and the failures of
+        threads.
         """
         threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="record")
         stop: BaseException | None = None
         try:
-            self._begin(threads, order)
-            while self._on_their_way:
+            self._start_writes(threads, order)
+            while self._active_count:
                 self._record_received()
                 if stop is None and order.first is not None:
                     self._ahead = order.first, self._prepared(order.first)
                 self._receive(_TICK_SECONDS)
                 stop = self._conclude_received(order) or stop
                 if stop is None:
-                    self._begin(threads, order)
+                    self._start_writes(threads, order)
             self._record_received()
         except BaseException:
             self._drain()
@@ -191,13 +191,13 @@ class RecordDispatch:
         if stop is not None:
             raise stop
 
-    def _begin(self, threads: ThreadPoolExecutor, order: WriteOrder) -> None:
-        """Begin as many writes as may be on their way.
+    def _start_writes(self, threads: ThreadPoolExecutor, order: WriteOrder) -> None:
+        """Start writes up to the number of threads.
 
-        What begins with its request is announced here: one commit with what has ended just before.
+        Those that start with their request are announced in the same commit as the last results.
         """
-        self._in_flight = [one for one in self._in_flight if not one.done()]
-        while self._on_their_way < self._at_once and self._doubts < _MOST_DOUBTS_IN_A_ROW:
+        self._futures = [one for one in self._futures if not one.done()]
+        while self._active_count < self._at_once and self._doubts < _MAX_CONSECUTIVE_DOUBTS:
             write = order.first
             if write is None:
                 return
@@ -205,16 +205,16 @@ class RecordDispatch:
             if prepared.sends_first and self._pause.is_over:
                 announcement = _Announcement(NewState(write, WriteState.SENDING, {}))
                 self._received.append(announcement)
-            self._in_flight.append(threads.submit(self._carry_out, write, prepared, announcement))
-            order.begin()
-            self._on_their_way += 1
+            self._futures.append(threads.submit(self._execute, write, prepared, announcement))
+            order.start()
+            self._active_count += 1
 
     def _prepared(self, write: RecordWrite) -> PreparedWrite:
-        """Return a write that is ready, from the time when there was nothing else to do."""
+        """Return the prepared write, possibly prepared ahead of time."""
         ahead = self._ahead
         return ahead[1] if ahead is not None and ahead[0] is write else self._prepare(write)
 
-    def _carry_out(
+    def _execute(
         self, write: RecordWrite, prepared: PreparedWrite, first: _Announcement | None
     ) -> None:
         def announce(detail: Mapping[str, Any]) -> None:
@@ -233,7 +233,7 @@ class RecordDispatch:
             pass
         except BaseException as error:
             failure = error
-        self._inbox.put(_Ended(write, result, failure))
+        self._inbox.put(_Finished(write, result, failure))
 
     def _await(self, announcement: _Announcement) -> None:
         while not announcement.decided.wait(_TICK_SECONDS):
@@ -243,69 +243,70 @@ class RecordDispatch:
             raise Withdrawn
 
     def _receive(self, seconds: float) -> None:
-        """Take the messages of threads so far, after a wait for the first of them.
+        """Receive the messages of threads, waiting for the first one.
 
-        Others are waited for as long as their own commit would take.
+        Further ones are awaited for as long as a commit of their own would take.
         """
         with suppress(Empty):
             self._received.append(self._inbox.get(timeout=seconds))
-            end = time.monotonic() + min(self._commit_seconds, _SOON_SECONDS)
-            while len(self._received) < self._on_their_way:
+            end = time.monotonic() + min(self._commit_seconds, _BATCH_SECONDS)
+            while len(self._received) < self._active_count:
                 self._received.append(self._inbox.get(timeout=max(0.0, end - time.monotonic())))
 
     def _conclude_received(self, order: WriteOrder) -> BaseException | None:
-        """Note the writes that have ended; return the error for which nothing more is sent."""
+        """Conclude the finished writes; return an error after which nothing more is sent."""
         stop: BaseException | None = None
         for one in self._received:
-            if isinstance(one, _Ended):
-                self._on_their_way -= 1
+            if isinstance(one, _Finished):
+                self._active_count -= 1
                 stop = stop or self._conclude(one, order)
         return stop
 
     def _record_received(self) -> None:
-        """Record all messages in one commit, then let the announced requests go."""
+        """Record all messages in one commit, then grant the announced requests."""
         announced = [one for one in self._received if isinstance(one, _Announcement)]
-        states = [] if self._closing else [one.new for one in announced]
+        states = [] if self._closing else [one.state for one in announced]
         states += [
             NewState(one.write, one.result.state, one.result.detail)
             for one in self._received
-            if isinstance(one, _Ended) and one.result is not None
+            if isinstance(one, _Finished) and one.result is not None
         ]
         granted = False
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             if states:
                 self._record(states)
-                self._commit_seconds = time.monotonic() - begun
+                self._commit_seconds = time.monotonic() - started
             granted = not self._closing
         finally:
             for announcement in announced:
                 announcement.decide(granted=granted)
             self._received = []
 
-    def _conclude(self, ended: _Ended, order: WriteOrder) -> BaseException | None:
-        """Note the end of a write; return the error for which nothing more is sent."""
-        if ended.result is None:
-            return ended.failure
+    def _conclude(self, finished: _Finished, order: WriteOrder) -> BaseException | None:
+        """Conclude a finished write; return an error after which nothing more is sent."""
+        if finished.result is None:
+            return finished.failure
         self._count()
-        if ended.result.state is WriteState.DOUBTFUL:
+        if finished.result.state is WriteState.DOUBTFUL:
             self._doubts += 1
         else:
             self._doubts = 0
-            order.finish(ended.write)
-        return ended.result.stop
+            order.finish(finished.write)
+        return finished.result.stop
 
     def _drain(self) -> None:
-        """Take down the answers that come soon to what was sent; nothing more is announced."""
+        """Record the last answers to sent requests; announce nothing more."""
         self._closing = True
         end = time.monotonic() + _LAST_ANSWERS_SECONDS
-        while self._received or not self._inbox.empty() or not self._all_done():
+        while (
+            self._received
+            or not self._inbox.empty()
+            or not all(future.done() for future in self._futures)
+        ):
             if time.monotonic() > end:
                 return
             with suppress(LocalDatabaseError):
                 if not self._received:
                     self._receive(_TICK_SECONDS)
                 self._record_received()
-
-    def _all_done(self) -> bool:
-        return all(one.done() for one in self._in_flight)

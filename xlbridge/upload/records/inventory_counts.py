@@ -1,8 +1,8 @@
-"""Counts of an inventory, registered once it is open: each as far as the system has it not yet.
+"""Counts of an open inventory: registered as far as the system does not have them yet.
 
-Source: the spec, States (opening, product count registration); ``docs/assumptions.md``. A count
-that is registered again is corrected, and whether it was started the inventory tells: so a lost
-answer is settled by looking, and all of it may be done again.
+A lost answer is harmless: a count that is registered again is corrected, and the inventory shows
+whether a count was started. See the spec, States (opening, product count registration), and
+``docs/assumptions.md``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,31 +36,31 @@ Line = Mapping[str, Any]
 def register_counts(client: "Client", number: str, lines: Sequence[Line]) -> None:
     """Register the counts of an open inventory, one after another.
 
-    Raises ``RemoteRejected`` where the system refuses one, its details named as items of the list;
-    another ``ApiError`` where it does not answer: then this may be called again.
+    Raises ``RemoteRejected`` if the system refuses one, with details that name items of the list;
+    another ``ApiError`` if it does not answer, after which this may be called again.
     """
     path = {_NUMBER: number}
     rounds = sorted({_round_of(line) for line in lines})
     for count in rounds:
-        own = [place for place, line in enumerate(lines) if _round_of(line) == count]
-        there = client.call(INVENTORY_ITEMS, path=path) or []
-        if _counted(there, count) >= {_key(lines[at]) for at in own}:
+        positions = [at for at, line in enumerate(lines) if _round_of(line) == count]
+        existing = client.call(INVENTORY_ITEMS, path=path) or []
+        if _counted(existing, count) >= {_key(lines[at]) for at in positions}:
             continue
         _start(client, path, count)
-        items = [CountedProduct.model_validate(_filled(lines[at])) for at in own]
+        items = [CountedProduct.model_validate(_filled(lines[at])) for at in positions]
         try:
             client.call(
                 INVENTORY_COUNT, path={**path, _ROUND: count}, body=InventoryCount(itens=items)
             )
         except RemoteRejected as refusal:
-            details = [_of_list(one, own) for one in refusal.details]
+            details = [_list_detail(one, positions) for one in refusal.details]
             raise RemoteRejected(
                 refusal.message, status=refusal.status, details=details, hint=refusal.hint
             ) from refusal
 
 
 def close_inventory(client: "Client", number: str) -> bool:
-    """Close an inventory whose counts were refused, and tell whether it certainly is closed."""
+    """Close an inventory whose counts were refused; return whether it is certainly closed."""
     try:
         client.call(INVENTORY_CLOSE, path={_NUMBER: number})
     except (RemoteRejected, InDoubt):
@@ -69,7 +69,7 @@ def close_inventory(client: "Client", number: str) -> bool:
 
 
 def _start(client: "Client", path: Mapping[str, str], count: int) -> None:
-    """Start a count, unless it was started."""
+    """Start a count if it is not started yet."""
 
     def is_started() -> bool | None:
         started: bool | None = getattr(
@@ -101,7 +101,7 @@ def _key(line: Line) -> tuple[Any, ...]:
 
 
 def _counted(items: Sequence[Any], count: int) -> set[tuple[Any, ...]]:
-    """Return what the system has of a count, as ``_key`` writes a line of it."""
+    """Return the keys of the items that the system has counted."""
     found = (item.model_dump() for item in items)
     return {
         _key({**item, "quantidade": item[f"quantidadeContagem{count}"]})
@@ -110,10 +110,10 @@ def _counted(items: Sequence[Any], count: int) -> set[tuple[Any, ...]]:
     }
 
 
-def _of_list(detail: ErrorDetail, places: Sequence[int]) -> ErrorDetail:
-    """Return a detail that names an item of a request as the one of the record's list."""
+def _list_detail(detail: ErrorDetail, positions: Sequence[int]) -> ErrorDetail:
+    """Return a detail about an item of the request as one about the item of the record's list."""
     head, _, rest = detail.key.partition(".")
     index, _, field = rest.partition(".")
-    if head != _ITEMS or not index.isdecimal() or int(index) >= len(places):
+    if head != _ITEMS or not index.isdecimal() or int(index) >= len(positions):
         return detail
-    return ErrorDetail(f"{LIST}.{places[int(index)]}.{field}".rstrip("."), detail.value)
+    return ErrorDetail(f"{LIST}.{positions[int(index)]}.{field}".rstrip("."), detail.value)

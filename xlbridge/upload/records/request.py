@@ -1,7 +1,6 @@
-"""Request that writes one record: sent once, repeated only where it was certainly not executed.
+"""Request that writes one record: sent once, repeated only if it was certainly not executed.
 
-What a write needs of those that send many at once is here, too: how a request is announced, the
-pause that holds for all, and the result that is recorded.
+Also the types that concurrent writes share: announcements, the common pause, and results.
 """
 
 import time
@@ -19,23 +18,23 @@ from xlbridge.upload.records.write_journal import Problem, WriteState, problems_
 if TYPE_CHECKING:
     from xlbridge.upload.runner import RunContext
 
-MOST_ATTEMPTS = 3
-"""Requests for one record whose answers are lost, after which it is left as it is."""
+MAX_ATTEMPTS = 3
+"""Requests for one record with lost answers before it is given up."""
 
 
 class Withdrawn(Exception):
-    """The run is ending: a request that was to be announced is not sent."""
+    """The run is ending, and the request to be announced is not sent."""
 
 
 Announce = Callable[[Mapping[str, Any]], None]
-"""Records that a request is about to be sent, with details; raises ``Withdrawn``."""
+"""Records, with details, that a request is about to be sent; raises ``Withdrawn``."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """Result of the work on a write: its state and what is recorded of it.
+    """Result of a write: its new state and details.
 
-    ``stop`` is the error for which nothing more is sent.
+    ``stop`` is an error after which nothing more is sent.
     """
 
     state: WriteState
@@ -45,9 +44,9 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """Write that is ready: ``work`` takes it as far as it goes, in a thread of its own.
+    """Write that is ready: ``work`` executes it in a thread.
 
-    ``sends_first`` says that the work begins with its request, announced without details.
+    ``sends_first``: the work starts with its request, announced without details.
     """
 
     work: Callable[[Announce], WriteResult]
@@ -56,7 +55,7 @@ class PreparedWrite:
 
 @dataclass(slots=True)
 class SharedPause:
-    """Pause that the system has asked for: one request that is put off puts off all others."""
+    """Pause requested by the system, common to all requests."""
 
     sleep: Callable[[float], None]
     _until: float = 0.0
@@ -64,11 +63,11 @@ class SharedPause:
 
     @property
     def is_over(self) -> bool:
-        """True where nothing needs to wait."""
+        """True if no request has to wait."""
         return time.monotonic() >= self._until
 
-    def ask(self, seconds: float) -> None:
-        """Let no request go out for some seconds."""
+    def extend(self, seconds: float) -> None:
+        """Hold all requests for at least ``seconds`` from now."""
         with self._lock:
             self._until = max(self._until, time.monotonic() + seconds)
 
@@ -83,8 +82,8 @@ class SharedPause:
 class RecordRequest:
     """Request that writes one record.
 
-    ``announce`` records that it is about to be sent. ``read_back`` says what became of one that was
-    put off, None where nothing was written; it is None where no reading tells.
+    ``announce`` records that it is about to be sent. ``read_back`` returns the outcome of a
+    declined request, None if nothing was written; it is None if records cannot be read back.
     """
 
     send: Callable[[], Outcome]
@@ -93,30 +92,30 @@ class RecordRequest:
 
 
 def send_record(context: "RunContext", pause: SharedPause, request: RecordRequest) -> Outcome:
-    """Send a request once; again only where it was certainly not executed.
+    """Send a request once; again only if it was certainly not executed.
 
-    That is so where it has not left this computer, and where it was put off and the record, read
-    back, is as before; what cannot be read back is trusted where the client trusts the answer.
-    Raises ``Withdrawn`` when nothing was sent, as the run is ending.
+    That is so if it never left this computer, or if it was declined and the record, read back, is
+    as before. Without reading back, it depends on whether the client trusts the answer. Raises
+    ``Withdrawn`` if the run is ending and nothing was sent.
     """
     last: Outcome | None = None
-    put_off: Declined | None = None
+    declined: Declined | None = None
 
     def attempt() -> Outcome:
-        nonlocal last, put_off
-        if put_off is not None and request.read_back is not None:
-            outcome = request.read_back(put_off)
+        nonlocal last, declined
+        if declined is not None and request.read_back is not None:
+            outcome = request.read_back(declined)
             if outcome is not None:
                 return outcome
         pause.wait()
         request.announce()
         last = request.send()
         if isinstance(last, Doubtful) and last.retry_after:
-            pause.ask(last.retry_after)
-        if isinstance(last, NotExecuted) and put_off is not None and request.read_back is None:
-            # What came before it was never read back.
+            pause.extend(last.retry_after)
+        if isinstance(last, NotExecuted) and declined is not None and request.read_back is None:
+            # The declined request before it could not be checked.
             return Doubtful(last.reason)
-        put_off = last if isinstance(last, Declined) else put_off
+        declined = last if isinstance(last, Declined) else declined
         return last
 
     def may_repeat(doubt: Doubtful) -> bool:
@@ -128,11 +127,11 @@ def send_record(context: "RunContext", pause: SharedPause, request: RecordReques
         if last is None:
             raise
         outcome = last
-    return _outcome_of_put_off(outcome, request) if isinstance(outcome, Declined) else outcome
+    return _resolve_declined(outcome, request) if isinstance(outcome, Declined) else outcome
 
 
-def _outcome_of_put_off(declined: Declined, request: RecordRequest) -> Outcome:
-    """Return what became of a request that was put off and is not repeated any more."""
+def _resolve_declined(declined: Declined, request: RecordRequest) -> Outcome:
+    """Return the outcome of a declined request that is not repeated again."""
     not_executed = NotExecuted(declined.reason, answered=True)
     if request.read_back is not None:
         return request.read_back(declined) or not_executed
@@ -141,12 +140,12 @@ def _outcome_of_put_off(declined: Declined, request: RecordRequest) -> Outcome:
 
 
 def result_of(outcome: Outcome) -> WriteResult:
-    """Return the result of a write whose request has that outcome."""
+    """Return the result of a write from the outcome of its request."""
     match outcome:
         case Executed():
             return WriteResult(WriteState.APPLIED)
         case Rejected(_, details):
-            return WriteResult(WriteState.REJECTED, problems_note(told_problems(details)))
+            return WriteResult(WriteState.REJECTED, problems_note(problems_of(details)))
         case NotExecuted(reason):
             return WriteResult(WriteState.NOT_APPLIED, stop=TransportError(reason))
         case Doubtful(reason):
@@ -154,10 +153,10 @@ def result_of(outcome: Outcome) -> WriteResult:
 
 
 def with_reason(state: WriteState, reason: Text, column: str | None = None) -> WriteResult:
-    """Return a result with one thing to be said of it, and its column where there is one."""
+    """Return a result with a single problem."""
     return WriteResult(state, problems_note([(column, reason)]))
 
 
-def told_problems(details: Iterable[ErrorDetail]) -> list[Problem]:
-    """Return what the system has said of a record that it refused, in its own words."""
+def problems_of(details: Iterable[ErrorDetail]) -> list[Problem]:
+    """Return the system's messages about a rejected record."""
     return [(one.key or None, untranslated(one.value)) for one in details if one.value]

@@ -166,7 +166,7 @@ class RecordWrites:
         self._add(job_id, planned)
 
     def record(self, job_id: str, states: Sequence[NewState]) -> None:
-        """Store new states of writes, which are on disk afterwards. Applied tasks free their claims."""
+        """Store new states of writes durably. Applied tasks free their claims."""
         with transaction(self._db):
             self._add(job_id, ((write.position, state, detail) for write, state, detail in states))
             for write, state, _ in states:

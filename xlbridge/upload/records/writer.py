@@ -1,6 +1,6 @@
-"""Writer of single records: a few on their way, each announced, sent once, and proven.
+"""Writer of single records, several at a time, each announced, sent once and proven.
 
-A record in doubt does not stop the others; it is settled by reading it back. Source: the upload
+A record in doubt does not stop the others; it is settled by reading it back. See the upload
 protocol, Updates and Record by record.
 """
 
@@ -43,7 +43,7 @@ _NEEDS_PERSON = Text(
     pt="{n:um registro está|{n} registros estão} sem prova: {why}",
     en="{n:one record is|{n} records are} without proof: {why}",
 )
-_WAITS_FOR_ANOTHER = Text(
+_BLOCKED = Text(
     pt="não foi enviada: outra linha da mesma chave está em dúvida",
     en="was not sent: another row of the same key is in doubt",
 )
@@ -54,48 +54,43 @@ _INTERRUPTED = Text(
 
 
 def write_records(context: "RunContext", job: Job) -> "Step":
-    """Write the records of a job that are not written yet, and end it as far as that proves.
+    """Write the records of a job that are not written yet, and end it unless some are in doubt.
 
-    Raises ``TransportError`` or ``AuthenticationFailed`` where the system cannot be asked; a later
-    run goes on.
+    Raises ``TransportError`` or ``AuthenticationFailed`` if the system cannot be reached; a later
+    run continues.
     """
     if not context.journal.writes.load(job.id):
         context.journal.writes.plan(job.id, _tasks_of_plan(context.environment, job))
-    went_on = job.state is State.SENDING
-    if not went_on:
+    is_resumed = job.state is State.SENDING
+    if not is_resumed:
         job = context.announce(job, State.SENDING)
     try:
-        job = _write_waiting(context, job, went_on=went_on)
+        writer = _Writer(context, job)
+        if is_resumed and job.plan_is_old(context.journal.now()):
+            job = writer.refresh()
+        writer.write_waiting()
     except ApiError as error:
         raise _stopped(context, job, error) from error
     return _conclude(context, job)
 
 
-def _write_waiting(context: "RunContext", job: Job, *, went_on: bool) -> Job:
-    """Send what waits, after another look at the system where the plan is old by now."""
-    writer = _Writer(context, job)
-    if went_on and job.plan_is_old(context.journal.now()):
-        job = writer.look_again()
-    writer.write_waiting()
-    return job
-
-
 def settle_records(context: "RunContext", job: Job) -> "Step":
     """Settle the records in doubt by reading them back; those certainly not written are sent again.
 
-    Raises ``InDoubt`` when the system cannot be asked.
+    Raises ``InDoubt`` if the system cannot be reached.
     """
     return settle_writes(context, job, lambda final: _Writer(context, job).settle(final=final))
 
 
 def _tasks_of_plan(context: UploadContext, job: Job) -> list[RecordTask]:
-    """Return what is to be done with the record of each row of a job, as it was planned."""
-    planned = context.journal.plan_of(context.journal.job(job.parent or job.id))
-    row_of = {row.row: row for row in planned}
-    own = [row_of[number] for number in job.spec.rows]
-    if all(row.is_created for row in own):
-        return [CREATION] * len(own)
-    rows = zip(own, sent_rows(context, job), strict=True)
+    """Return the planned task of each row of a job."""
+    by_number = {
+        row.row: row for row in context.journal.plan_of(context.journal.job(job.parent or job.id))
+    }
+    planned = [by_number[number] for number in job.spec.rows]
+    if all(row.is_created for row in planned):
+        return [CREATION] * len(planned)
+    rows = zip(planned, sent_rows(context, job), strict=True)
     return [CREATION if row.is_created else change_of_row(row, values) for row, values in rows]
 
 
@@ -117,33 +112,33 @@ class _Writer:
                 context, job, rows, pause, resource.read_back, resource.change
             )
 
-    def look_again(self) -> Job:
-        """Read the keys of the records that wait to be created; leave out those that are there."""
+    def refresh(self) -> Job:
+        """Read the keys of the records still to be created again; leave out existing ones."""
         waiting = [one for one in self._writes if one.task.creates and one.state.is_waiting]
         if self._creator is not None and waiting:
             self._record(
-                [NewState(w, r.state, r.detail) for w, r in self._creator.appeared(waiting)]
+                [NewState(w, r.state, r.detail) for w, r in self._creator.find_appeared(waiting)]
             )
         self._writes = self._context.journal.writes.load(self._job.id)
         planned = planned_note(self._context.journal.now())
         return self._context.journal.record(self._job, State.SENDING, **planned)
 
     def write_waiting(self) -> None:
-        """Send what waits; what was being sent when a run ended is in doubt."""
+        """Send the waiting writes; those that an earlier run was sending are in doubt."""
         interrupted = [one for one in self._writes if one.state is WriteState.SENDING]
-        told = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
+        doubt = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
         self._record(
-            [NewState(w, told.state, {**told.detail, **_known_of(w)}) for w in interrupted]
+            [NewState(w, doubt.state, {**doubt.detail, **_record_note(w)}) for w in interrupted]
         )
         open_ones = [one for one in self._writes if one.state.is_open]
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
         if self._creator is not None:
-            self._creator.read_twins(self._writes)
+            self._creator.read_identical(self._writes)
         options = self._context.options
         progress = RecordProgress(options, len(self._writes), len(waiting))
         dispatch = RecordDispatch(
-            lambda write: self._way(write).prepare(write),
+            lambda write: self._handler(write).prepare(write),
             self._record,
             self._pause,
             options.at_once,
@@ -155,36 +150,36 @@ class _Writer:
         """Read back the records in doubt; return whether some still are."""
         doubtful = [one for one in self._writes if one.state is WriteState.DOUBTFUL]
         settled: set[int] = set()
-        for way in (self._creator, self._changer):
-            own = [one for one in doubtful if self._way(one) is way]
-            if way is None or not own:
+        for handler in (self._creator, self._changer):
+            handled = [one for one in doubtful if self._handler(one) is handler]
+            if handler is None or not handled:
                 continue
-            for write, result in way.settle(own, final=final):
+            for write, result in handler.settle(handled, final=final):
                 self._record([NewState(write, result.state, result.detail)])
                 settled.add(write.position)
         return len(settled) < len(doubtful)
 
-    def _way(self, write: RecordWrite) -> RecordCreator | RecordChanger:
-        way = self._creator if write.task.creates else self._changer
-        if way is None:
-            raise AssertionError(f"{self._job.spec.resource}: records are not written so")
-        return way
+    def _handler(self, write: RecordWrite) -> RecordCreator | RecordChanger:
+        handler = self._creator if write.task.creates else self._changer
+        if handler is None:
+            raise AssertionError(f"{self._job.spec.resource}: no operation for this write")
+        return handler
 
     def _tokens(self, write: RecordWrite) -> frozenset[str]:
-        return self._way(write).tokens(write)
+        return self._handler(write).tokens(write)
 
     def _record(self, states: Sequence[NewState]) -> None:
         if states:
             self._context.journal.writes.record(self._job.id, states)
 
 
-def _known_of(write: RecordWrite) -> dict[str, str]:
-    """Return the number of a created record whose lists were not registered yet."""
+def _record_note(write: RecordWrite) -> dict[str, str]:
+    """Return the code of a created record whose lists are not registered yet, as a detail."""
     return {"record": write.record} if write.task.creates and write.record else {}
 
 
 def _conclude(context: "RunContext", job: Job) -> "Step":
-    """End a job by the states of its writes, or doubt it while one of them is in doubt."""
+    """End a job by the states of its writes, or doubt it if one of them is in doubt."""
     writes = context.journal.writes.load(job.id, answers=False)
     doubtful = [write for write in writes if write.state is WriteState.DOUBTFUL]
     if doubtful:
@@ -196,7 +191,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         )
     waiting = [write for write in writes if write.state.is_waiting]
     if waiting:
-        result = with_reason(WriteState.CHANGED, _WAITS_FOR_ANOTHER)
+        result = with_reason(WriteState.CHANGED, _BLOCKED)
         states = [NewState(write, result.state, result.detail) for write in waiting]
         context.journal.writes.record(job.id, states)
         writes = context.journal.writes.load(job.id, answers=False)
@@ -209,7 +204,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
 
 
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
-    """Record where a run was stopped, and return the error that says how to go on."""
+    """Record the progress of a stopped run, and return the error to raise."""
     writes = context.journal.writes.load(job.id, answers=False)
     if all(write.state.is_waiting for write in writes):
         return context.record_unsent(job, NotExecuted(error.message))

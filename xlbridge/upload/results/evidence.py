@@ -110,7 +110,9 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     rejected = frame.iloc[positions].reset_index(drop=True)
     told = [reasons[numbers[at]] for at in positions]
     own = {
-        place: planned[at].own for place, at in enumerate(positions) if planned and planned[at].own
+        place: planned[at].raw_cells
+        for place, at in enumerate(positions)
+        if planned and planned[at].raw_cells
     }
     wrong = _wrong_columns(resource, job, planned, [numbers[at] for at in positions])
     write_rejects(
@@ -163,7 +165,7 @@ def _wrong_columns(
         if column in resource.by_name or parse_item_column(column):
             of_row[rejected.row].add(column)
     for row in planned:
-        of_row[row.row].update(row.own, resource.by_name.keys() & row.differences)
+        of_row[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
     return {place: of_row[row] for place, row in enumerate(rows) if of_row[row]}
 
 
