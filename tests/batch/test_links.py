@@ -198,7 +198,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 ) -> None:
     inactive = next(
         record
-        for record in Registries(client).listed(CLIENTS).records
+        for record in Registries(client).load_all(CLIENTS).records
         if record["codigoDoCliente"] == INACTIVE
     )
     twice = [new_client("LK-TWICE"), new_client("LK-TWICE")]
@@ -220,7 +220,7 @@ def test_two_records_and_an_inactive_one_are_not_chosen(
 def test_documents_are_found_with_and_without_their_mask_beyond_the_cap(
     tmp_path: Path, catalogue: Catalogue, client: Client
 ) -> None:
-    listed = Registries(client).listed(CLIENTS)
+    listed = Registries(client).load_all(CLIENTS)
     assert listed.complete
     firms = [
         record

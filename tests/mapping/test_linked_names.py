@@ -105,10 +105,10 @@ def test_a_name_that_is_unknown_or_of_two_is_a_finding_with_candidates_and_not_s
         "E3": "link-unknown",
         "I6": "duplicate-in-sheet",
     }
-    assert found["A2"]["message"].endswith("Alike: 1 – Matriz São Paulo.")
+    assert found["A2"]["message"].endswith("Similar: 1 – Matriz São Paulo.")
     assert found["B3"]["value"] == "Pousada Nova Era Ltda"
     assert "1311 – Pousada Nova Era Ltda; " in found["B3"]["message"]
-    assert found["B4"]["message"].endswith("Alike: 1311 – Pousada Nova Era Ltda.")
+    assert found["B4"]["message"].endswith("Similar: 1311 – Pousada Nova Era Ltda.")
     refused = at_demo("upload", "t.xlsx", "--map", "m.yaml", "--yes", "--format", "json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout)["job"] is None

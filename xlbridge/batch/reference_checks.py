@@ -250,7 +250,7 @@ class ReferenceChecks:
         )
 
         def problem(value: str) -> ReferenceProblem | None:
-            if linked is not None and linked.found(value):
+            if linked is not None and linked.find(value):
                 return linked.problem(value)
             if value in provided:
                 return provided.problem(value, sheet)

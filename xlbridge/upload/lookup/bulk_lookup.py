@@ -1,6 +1,6 @@
-"""Lookup of the remote records of many rows: each key by itself, or in whole listings.
+"""Lookup of the remote records of many rows, key by key or in whole listings.
 
-Of what a listing holds, only the records of the rows' own keys stay in memory.
+Only the records with the rows' keys are kept in memory.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,17 +35,17 @@ from xlbridge.upload.lookup.snapshot import LookupResult, Snapshot
 from xlbridge.wire import Operation
 
 MAX_REQUESTS = 500
-"""Requests that one snapshot may take; where more are needed, none is taken."""
+"""Requests that one snapshot may take; if more are needed, it is not taken at all."""
 
 _MAX_SINGLE_REQUESTS = 50
-"""Requests that are made one by one before whole listings are read."""
+"""Requests for single keys beyond which whole listings are read."""
 
 _PIECE = 1_000
-"""Records whose keys are compared at once."""
+"""Records whose keys are compared together."""
 
 _NO_KEY = Text(
     pt="as linhas não têm chave para o sistema localizá-las",
-    en="the rows have no key by which the system finds them",
+    en="the rows have no key to be looked up by",
 )
 _TOO_MANY_REQUESTS = Text(
     pt="seriam necessárias {n} consultas, e o limite é {most}",
@@ -53,17 +53,17 @@ _TOO_MANY_REQUESTS = Text(
 )
 _NOT_SHOWN = Text(
     pt="o sistema não mostra os campos da chave nos registros",
-    en="the system does not show the fields of the key in its records",
+    en="the system's records do not show the fields of the key",
 )
 _NOT_PROVEN = Text(
-    pt="a listagem do sistema não prova o que falta nela",
-    en="the system's listing does not prove what it lacks",
+    pt="não há prova de que a listagem do sistema esteja completa",
+    en="the system's listing is not proven complete",
 )
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 _Filters = tuple[tuple[str, str], ...]
-"""Fields of a query and their values."""
+"""Names and values of a query's fields."""
 
 
 def look_up_rows(
@@ -72,12 +72,12 @@ def look_up_rows(
     rows: Sequence[RowValues],
     most: int | None = MAX_REQUESTS,
 ) -> tuple[Snapshot, Text | None]:
-    """Return the remote records of each row, and the reason why some were not read.
+    """Return the remote records of each row, and the reason if some were not read.
 
-    It takes ``most`` requests at most, if that is given. Raises what ``Client.records`` raises.
+    ``most`` limits the number of requests. Raises what ``Client.records`` raises.
     """
-    reading = read_records(client, resource, rows, most)
-    return reading.snapshot, reading.reason
+    result = read_records(client, resource, rows, most)
+    return result.snapshot, result.reason
 
 
 def read_records(
@@ -87,9 +87,9 @@ def read_records(
     most: int | None = MAX_REQUESTS,
     matcher: RowMatcher | None = None,
 ) -> LookupResult:
-    """Return the remote records of each row, as ``look_up_rows`` does, with a reason for each.
+    """Return the remote records of each row like ``look_up_rows``, with a reason for each row.
 
-    A ``matcher`` that has compared the rows before is given on.
+    A ``matcher`` that already has the rows' values saves work.
     """
     declared = resource.read_back
     if matcher is None and declared is not None:
@@ -102,12 +102,12 @@ def read_records(
     if needed > _MAX_SINGLE_REQUESTS or reader.needs_listings:
         affordable = most if reader.needs_listings or _exceeds(needed, most) else needed
         if reader.read_listings(affordable):
-            return reader.reading(_NOT_SHOWN)
+            return reader.result(_NOT_SHOWN)
     if _exceeds(needed, most):
         why = _TOO_MANY_REQUESTS.format(n=needed, most=most)
-        return reader.reading(why, answered=True)
+        return reader.result(why, answered=True)
     reader.read_one_by_one()
-    return reader.reading(_NOT_PROVEN if reader.needs_listings else _NOT_SHOWN)
+    return reader.result(_NOT_PROVEN if reader.needs_listings else _NOT_SHOWN)
 
 
 def _exceeds(needed: int, most: int | None) -> bool:
@@ -115,9 +115,9 @@ def _exceeds(needed: int, most: int | None) -> bool:
 
 
 class _RecordReader:
-    """Reader of the records of rows, which are kept by the rows' keys.
+    """Reader of the records of rows.
 
-    ``needs_listings`` says that some rows can be found in whole listings only.
+    ``needs_listings``: some rows can only be found in whole listings.
     """
 
     def __init__(
@@ -139,55 +139,61 @@ class _RecordReader:
         self._matcher = matcher
         self._rows = rows
         self._lookups = lookups
-        self._carried: set[str] = set()
-        of_keys = [name for lookup in declared.lookups for name in lookup.key.values()]
-        of_keys += declared.fields.values()
-        of_keys += () if resource.change is None else resource.change.until
+        self._seen_fields: set[str] = set()
+        fields = [*declared.columns, *declared.codes, *declared.fields.values()]
+        fields += [name for lookup in declared.lookups for name in lookup.key.values()]
+        fields += () if resource.change is None else resource.change.until
         lists = [one.sheet for one in resource.children if any(values_of(rows, one.sheet))]
-        kept = dict.fromkeys((*declared.columns, *declared.codes, *of_keys))
-        self._records = RecordTable(kept, lists)
+        self._records = RecordTable(dict.fromkeys(fields), lists)
         self._sought: dict[int, SoughtRecords] = {}
-        for way in self._ways():
-            asked = {} if way is self._by_number else way.filters
-            fields = {**way.key, **{column: name for name, column in asked.items()}}
-            columns = [self._matcher.column(column, rows) for column in fields]
-            cases = {id(ways): way in ways for ways in self._cases()}
-            served = [cases[id(ways)] for ways in lookups]
-            self._sought[id(way)] = SoughtRecords(way, fields, columns, served)
+        for lookup in self._used_lookups():
+            filters = {} if lookup is self._by_number else lookup.filters
+            key = {**lookup.key, **{column: name for name, column in filters.items()}}
+            columns = [self._matcher.column(column, rows) for column in key]
+            serves = {id(one): lookup in one for one in self._distinct_lookups()}
+            served = [serves[id(row_lookups)] for row_lookups in lookups]
+            self._sought[id(lookup)] = SoughtRecords(lookup, key, columns, served)
         self.needs_listings = any(
-            ways and not any(map(self._is_narrow, ways)) for ways in self._cases()
+            row_lookups and not any(map(self._is_narrow, row_lookups))
+            for row_lookups in self._distinct_lookups()
         )
 
     def requests_needed(self) -> int:
-        """Return how many requests read each key by itself, as far as that can be."""
-        return len({(o.name, one) for way, one, _ in self._questions() for o in way.operations})
+        """Return the number of requests needed to read each key by itself, where possible."""
+        return len(
+            {(o.name, one) for lookup, one, _ in self._questions() for o in lookup.operations}
+        )
 
     def _questions(self) -> Iterator[tuple[Lookup, _Filters, RowValues]]:
-        """Yield each question that finds records of a row by itself, once, with such a row."""
-        for way in filter(self._is_narrow, self._ways()):
-            served = {id(ways) for ways in self._cases() if way in ways and not _covers(ways, way)}
-            asked_by = [values_of(self._rows, column) for column in way.filters.values()]
-            once: dict[tuple[object, ...], int] = {}
-            for at, (ways, *values) in enumerate(zip(self._lookups, *asked_by, strict=True)):
-                if id(ways) in served:
-                    once.setdefault(tuple(values), at)
-            rows = [self._rows[at] for at in once.values()]
-            for filters, row in {_filters(way, row): row for row in rows}.items():
-                yield way, filters, row
+        """Yield each distinct query that finds the records of single rows, with such a row."""
+        for lookup in filter(self._is_narrow, self._used_lookups()):
+            served = {
+                id(row_lookups)
+                for row_lookups in self._distinct_lookups()
+                if lookup in row_lookups and not _covers(row_lookups, lookup)
+            }
+            columns = [values_of(self._rows, column) for column in lookup.filters.values()]
+            first: dict[tuple[object, ...], int] = {}
+            for at, (row_lookups, *values) in enumerate(zip(self._lookups, *columns, strict=True)):
+                if id(row_lookups) in served:
+                    first.setdefault(tuple(values), at)
+            rows = [self._rows[at] for at in first.values()]
+            for filters, row in {_filters(lookup, row): row for row in rows}.items():
+                yield lookup, filters, row
 
-    def _cases(self) -> Collection[Sequence[Lookup]]:
-        """Return the lookups of rows, once those that are the same."""
-        return {id(ways): ways for ways in self._lookups}.values()
+    def _distinct_lookups(self) -> Collection[Sequence[Lookup]]:
+        """Return the distinct sequences of lookups that rows have."""
+        return {id(row_lookups): row_lookups for row_lookups in self._lookups}.values()
 
-    def _ways(self) -> Collection[Lookup]:
-        """Return the lookups that serve any row, in the order in which each row has them."""
-        serving = {id(way) for ways in self._cases() for way in ways}
-        return [way for way in self._declared if id(way) in serving]
+    def _used_lookups(self) -> Collection[Lookup]:
+        """Return the lookups that serve any row, in their declared order."""
+        used = {id(lookup) for row_lookups in self._distinct_lookups() for lookup in row_lookups}
+        return [lookup for lookup in self._declared if id(lookup) in used]
 
     def read_listings(self, most: int | None) -> bool:
-        """Read the listings that hold the records, ``most`` answers at most.
+        """Read the listings that contain the records, with at most ``most`` answers.
 
-        Return whether they prove what is not there, for every row.
+        Return whether they prove the absence of records for every row.
         """
         left = most
         listings = list(_listings_to_read(self._sought.values()))
@@ -195,151 +201,158 @@ class _RecordReader:
         for operation, sought in listings:
             for records, whole in self._answers(operation, sought):
                 if not whole or left == 0:
-                    self._forget()
+                    self._clear()
                     return False
                 left = None if left is None else left - 1
-                self._sort_in(records, operation, sought)
+                self._store_matches(records, operation, sought)
         for one in self._sought.values():
-            one.proven = id(one) in listed and self._shows(one.fields.values())
+            one.proven = id(one) in listed and self._have_fields(one.fields.values())
         decided = all(
-            not ways or any(self._sought[id(way)].proven for way in ways) for ways in self._lookups
+            not row_lookups or any(self._sought[id(lookup)].proven for lookup in row_lookups)
+            for row_lookups in self._lookups
         )
         if not decided:
-            self._forget()
+            self._clear()
         return decided
 
     def read_one_by_one(self) -> None:
-        """Ask for the records of each row, each question once; its number is looked for in them."""
-        asked: dict[tuple[str, _Filters], bool] = {}
+        """Query the records of each row, each query once, and match its number among them."""
+        answers: dict[tuple[str, _Filters], bool] = {}
         number = self._sought.get(id(self._by_number))
-        for way, filters, row in self._questions():
-            for operation in way.operations:
+        for lookup, filters, row in self._questions():
+            for operation in lookup.operations:
                 question = (operation.name, filters)
-                if question not in asked:
-                    asked[question] = self._ask(operation, way, row, number)
-        answered = {name for (name, _), answer in asked.items() if answer}
+                if question not in answers:
+                    answers[question] = self._read_question(operation, lookup, row, number)
+        answered = {name for (name, _), is_answered in answers.items() if is_answered}
         for one in self._sought.values():
             shown = set(one.fields.values()) - one.lookup.filters.keys()
             if self._is_narrow(one.lookup):
-                one.proven = self._shows(shown) and not answered.isdisjoint(
+                one.proven = self._have_fields(shown) and not answered.isdisjoint(
                     one.lookup.operation_names
                 )
         in_listings = number is not None and not self._is_narrow(number.lookup)
         if number is not None and in_listings and not number.all_found():
             self._read_numbers(number)
 
-    def reading(self, why: Text, *, answered: bool = False) -> LookupResult:
-        """Return what was found of each row; ``why`` is the reason for those not looked up.
+    def result(self, why: Text, *, answered: bool = False) -> LookupResult:
+        """Return the records found for each row; ``why`` is the reason for rows not looked up.
 
-        A row whose lookups are all assumed has no key where the system does not answer them;
-        ``answered`` says that it was not asked.
+        A row whose lookups are all assumed counts as having no key if the system does not answer
+        them, unless ``answered``: the system was not asked.
         """
         proven = {
-            id(ways): next((way for way in ways if self._sought[id(way)].proven), None)
-            for ways in self._cases()
+            id(row_lookups): next(
+                (lookup for lookup in row_lookups if self._sought[id(lookup)].proven), None
+            )
+            for row_lookups in self._distinct_lookups()
         }
-        named = {id(way): self._named_columns(way) for way in self._ways()}
-        ways_of_rows: list[Lookup | None] = [proven[id(ways)] for ways in self._lookups]
-        found = self._match(ways_of_rows)
-        for at, way in enumerate(ways_of_rows):
-            if way is self._by_number is not None and not self._lists.read(
+        named = {id(lookup): self._named_columns(lookup) for lookup in self._used_lookups()}
+        proven_lookups: list[Lookup | None] = [
+            proven[id(row_lookups)] for row_lookups in self._lookups
+        ]
+        found = self._match(proven_lookups)
+        for at, lookup in enumerate(proven_lookups):
+            if lookup is self._by_number is not None and not self._lists.read(
                 self._rows[at], self._records, found[at]
             ):
-                ways_of_rows[at], found[at] = None, ()
+                proven_lookups[at], found[at] = None, ()
                 why, answered = self._lists.too_many, True
-        keys = [None if way is None else named[id(way)] for way in ways_of_rows]
+        keys = [None if lookup is None else named[id(lookup)] for lookup in proven_lookups]
         self._sought.clear()
         snapshot = ComparedRows(
-            self._matcher, self._rows, keys, found, self._records, self._carried
+            self._matcher, self._rows, keys, found, self._records, self._seen_fields
         )
         reasons = {
             position: why
-            for position, (key, ways) in enumerate(zip(keys, self._lookups, strict=True))
-            if key is None and ways and (answered or not all(way.assumed for way in ways))
+            for position, (key, row_lookups) in enumerate(zip(keys, self._lookups, strict=True))
+            if key is None
+            and row_lookups
+            and (answered or not all(lookup.assumed for lookup in row_lookups))
         }
         none = _NO_KEY if None in keys else None
         return LookupResult(snapshot, reasons, next(iter(reasons.values()), none))
 
-    def _match(self, ways_of_rows: list[Lookup | None]) -> list[Sequence[int]]:
-        """Return the records of the first of each row's lookups that finds any, and note that."""
+    def _match(self, proven_lookups: list[Lookup | None]) -> list[Sequence[int]]:
+        """Return the records of the first lookup of each row that finds any, and store it."""
         found: list[Sequence[int]] = [()] * len(self._lookups)
-        for way in self._ways():
+        for lookup in self._used_lookups():
             matched: dict[int, Sequence[int]] = {}
-            for at, record in self._sought[id(way)].pairs():
+            for at, record in self._sought[id(lookup)].pairs():
                 if not found[at]:
                     matched[at] = (*matched.get(at, ()), record)
             for at, records in matched.items():
-                ways_of_rows[at], found[at] = way, records
+                proven_lookups[at], found[at] = lookup, records
         return found
 
-    def _named_columns(self, way: Lookup) -> Mapping[str, Sequence[str]]:
-        """Return the comparable values of a lookup's key, of all rows, by their columns."""
+    def _named_columns(self, lookup: Lookup) -> Mapping[str, Sequence[str]]:
+        """Return the comparable values of a lookup's key columns for all rows."""
 
         def filled(texts: Sequence[str | None]) -> Sequence[str]:
             return PiecewiseColumn(len(texts), lambda piece: [one or "" for one in texts[piece]])
 
-        return {name: filled(self._matcher.column(name, self._rows)) for name in way.key}
+        return {name: filled(self._matcher.column(name, self._rows)) for name in lookup.key}
 
     def _read_numbers(self, number: SoughtRecords) -> None:
-        """Look in whole listings for the numbers that the answers do not have."""
+        """Find in whole listings the numbers that the answers do not have."""
         number.proven = True
-        number.forget()
+        number.clear()
         for operation in number.lookup.operations:
             for records, whole in self._answers(operation, [number]):
                 number.proven &= whole
-                self._sort_in(records, operation, [number])
+                self._store_matches(records, operation, [number])
 
     def _answers(
         self, operation: Operation, sought: Iterable[SoughtRecords]
     ) -> Iterator[tuple[Iterable[Record], bool]]:
-        """Yield the answers to a listing; one that the system does not find is empty."""
-        cap, wanted = listing_cap(operation), self._wanted(sought)
+        """Yield the answers of a listing, none if the system does not find it."""
+        cap, wanted = listing_cap(operation), self._field_tests(sought)
         try:
             yield from self._client.all_records(operation, cap, wanted)
         except RemoteRejected as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
 
-    def _ask(
-        self, operation: Operation, way: Lookup, row: RowValues, number: SoughtRecords | None
+    def _read_question(
+        self, operation: Operation, lookup: Lookup, row: RowValues, number: SoughtRecords | None
     ) -> bool:
-        """Ask for the records of a row; return whether the system answers such a question.
+        """Query the records of a row; return whether the system answers such a query.
 
-        The answer serves every lookup that asks the same.
+        The answer serves every lookup with the same filters.
         """
-        filters = {name: row[column] for name, column in way.filters.items()}
+        filters = {name: row[column] for name, column in lookup.filters.items()}
         sought = [
             one
             for one in self._sought.values()
             if one is not number
-            and one.lookup.filters == way.filters
+            and one.lookup.filters == lookup.filters
             and operation.name in one.lookup.operation_names
         ]
         try:
-            # What a record does not show is what it was asked for by.
-            wanted = self._wanted(sought if number is None else [*sought, number])
-            for records in self._asked_for(operation, way.counted, filters, wanted):
-                self._sort_in(records, operation, sought, filters, number)
+            tests = self._field_tests(sought if number is None else [*sought, number])
+            for records in self._query(operation, lookup.counted, filters, tests):
+                # Records may leave out the fields they were filtered by.
+                self._store_matches(records, operation, sought, filters, number)
         except RemoteRejected as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return True
-            if way.assumed:
+            if lookup.assumed:
                 return False
             raise
         return True
 
-    def _asked_for(
+    def _query(
         self,
         operation: Operation,
         counted: str | None,
         filters: Mapping[str, object],
-        wanted: Sequence[FieldTest],
+        tests: Sequence[FieldTest],
     ) -> Iterator[Iterable[Record]]:
-        """Yield the answers to a question: one, or as many as the ``counted`` parameter finds."""
+        """Yield the answers to a query: one, or one for each value of the ``counted`` parameter."""
         path = {name: filters[name] for name in operation.path_parameters if name != counted}
         if counted is None:
             query = operation.query(**filters) if operation.query and filters else None
-            yield self._client.records(operation, query=query, path=path, wanted=wanted)
+            yield self._client.records(operation, query=query, path=path, wanted=tests)
             return
         for number in count(1):
             found = list(self._client.records(operation, path={**path, counted: number}))
@@ -347,94 +360,96 @@ class _RecordReader:
                 return
             yield found
 
-    def _wanted(self, sought: Iterable[SoughtRecords]) -> Sequence[FieldTest]:
-        """Return the tests of records that may be of a sought key."""
+    def _field_tests(self, sought: Iterable[SoughtRecords]) -> Sequence[FieldTest]:
+        """Return tests that records with a sought key pass."""
         texts = self._matcher.texts
 
         def test(column: str, sought: HashSet) -> Callable[[Sequence[Any]], Sequence[bool]]:
-            return lambda values: sought.which(texts(column, values))
+            return lambda values: sought.contains(texts(column, values))
 
         return [
-            (name, test(column, values)) for column, name, values in (one.telling for one in sought)
+            (name, test(column, values))
+            for column, name, values in (one.discriminator for one in sought)
         ]
 
-    def _sort_in(
+    def _store_matches(
         self,
         records: Iterable[Record],
         operation: Operation,
         sought: Iterable[SoughtRecords],
-        asked: Mapping[str, object] = _NOTHING,
+        filters: Mapping[str, object] = _NOTHING,
         number: SoughtRecords | None = None,
     ) -> None:
-        """Store the records whose keys are sought; ``asked`` are fields that they may leave out.
+        """Store the records whose keys are sought; ``filters`` are fields they may leave out.
 
-        A ``number`` is sought besides, in what the records themselves show.
+        The ``number`` is only matched with the fields that records show.
         """
-        ways = [(one, asked) for one in sought]
+        searches = [(one, filters) for one in sought]
         if number is not None:
-            ways.append((number, _NOTHING))
-        carried = self._carried
-        for piece in batched(records, _PIECE):
-            for record in piece:
-                if not record.keys() <= carried:
-                    carried.update(record)
-            kept: dict[int, int] = {}
-            for one, known in ways:
-                for at, key in self._with_sought_keys(piece, one, known):
-                    if at not in kept:
-                        kept[at] = self._records.add(piece[at], operation.name)
-                    one.add(key, kept[at])
+            searches.append((number, _NOTHING))
+        for batch in batched(records, _PIECE):
+            for record in batch:
+                if not record.keys() <= self._seen_fields:
+                    self._seen_fields.update(record)
+            stored: dict[int, int] = {}
+            for one, known in searches:
+                for at, key in self._candidates(batch, one, known):
+                    if at not in stored:
+                        stored[at] = self._records.add(batch[at], operation.name)
+                    one.add(key, stored[at])
 
-    def _with_sought_keys(
+    def _candidates(
         self, records: Sequence[Record], sought: SoughtRecords, known: Mapping[str, object]
     ) -> Iterator[tuple[int, Key]]:
-        """Yield the positions of records whose keys may be sought, with the keys.
+        """Yield the positions and keys of records whose keys may be sought.
 
-        ``known`` are the values of fields that records leave out.
+        ``known`` are the values of fields that records may leave out.
         """
         only = sought.lookup.only
-        places = [
+        positions = [
             at
             for at, record in enumerate(records)
             if not only or all(record.get(name) == value for name, value in only.items())
         ]
         columns = [
-            self._matcher.texts(column, [records[at].get(name, known.get(name)) for at in places])
+            self._matcher.texts(
+                column, [records[at].get(name, known.get(name)) for at in positions]
+            )
             for column, name in sought.fields.items()
         ]
         keys = list(zip(*columns, strict=True))
-        return compress(zip(places, keys, strict=True), sought.keys.which(keys))
+        return compress(zip(positions, keys, strict=True), sought.keys.contains(keys))
 
-    def _shows(self, fields: Iterable[str]) -> bool:
-        """Tell whether the records have the fields; where there is no record, nothing is there."""
-        return not self._carried or self._carried.issuperset(fields)
+    def _have_fields(self, fields: Iterable[str]) -> bool:
+        """Return whether the records have the fields, or there are no records at all."""
+        return not self._seen_fields or self._seen_fields.issuperset(fields)
 
-    def _is_narrow(self, way: Lookup) -> bool:
-        """Tell whether a request finds all records of a row: filters narrow it, or no cap does."""
-        if way is self._by_number:
-            return bool(way.filters)
-        return bool(way.filters) or all(listing_cap(o) is None for o in way.operations)
+    def _is_narrow(self, lookup: Lookup) -> bool:
+        """Return whether one request finds all records of a row: it has filters, or no cap."""
+        if lookup is self._by_number:
+            return bool(lookup.filters)
+        return bool(lookup.filters) or all(listing_cap(o) is None for o in lookup.operations)
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         for one in self._sought.values():
-            one.forget()
+            one.clear()
 
 
-def _filters(way: Lookup, row: RowValues) -> _Filters:
-    return tuple((name, str(row[column])) for name, column in way.filters.items())
+def _filters(lookup: Lookup, row: RowValues) -> _Filters:
+    return tuple((name, str(row[column])) for name, column in lookup.filters.items())
 
 
-def _covers(ways: Iterable[Lookup], way: Lookup) -> bool:
-    """Tell whether one of the lookups reads all records, from 1 on, that another reads one of."""
-    return way.counted is None and any(
-        one.counted and one.operation_names == way.operation_names for one in ways
+def _covers(row_lookups: Iterable[Lookup], lookup: Lookup) -> bool:
+    """Return whether another of the lookups reads all records, of which this one reads one."""
+    return lookup.counted is None and any(
+        one.counted and one.operation_names == lookup.operation_names for one in row_lookups
     )
 
 
 def _listings_to_read(
     sought: Iterable[SoughtRecords],
 ) -> Iterator[tuple[Operation, Sequence[SoughtRecords]]]:
-    """Yield each listing once, with the lookups that it serves."""
+    """Yield each listing once, with the searches that it serves."""
     serves: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
     for one in sought:
         listed = [listing for op in one.lookup.operations for listing in complete_listings_for(op)]

@@ -26,22 +26,22 @@ from xlbridge.upload.lookup.snapshot import FoundRecord, ItemDifference, RowSnap
 
 _Values = Sequence[str | None]
 
-_ALIKE: dict[str, _Values] = {}
-"""Differences of all records that have none."""
+_NO_DIFFERENCES: dict[str, _Values] = {}
+"""Shared value for records without differences."""
 
-_NOT_MEANT = "\0"
-"""Value of a cell that says nothing of its record."""
+_UNSTATED = "\0"
+"""Value of a cell that does not state a value for its record."""
 
-_NEAR = 4
-"""Positions are near each other where every so-manieth is among them."""
+_MAX_SPREAD = 4
+"""Ratio of range to positions up to which rows are read as one range."""
 
 
 class ComparedRows(LazySequence[RowSnapshot | None]):
-    """Rows compared with the remote records of their keys; a row is made when it is asked for.
+    """Rows compared with the remote records found for them; rows are created on access.
 
-    ``keys`` has the comparable values of the key by which each row was looked up, by column, None
-    for one that was not looked up. ``found`` are the positions of each row's records. Fields that
-    no record carries are not compared: ``carried`` are those that records have.
+    ``keys`` has the columns of comparable values by which each row was looked up, None for a row
+    that was not. ``found`` are the positions of each row's records. Only ``fields`` that the
+    records have are compared.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class ComparedRows(LazySequence[RowSnapshot | None]):
         keys: Sequence[Mapping[str, Sequence[str]] | None],
         found: Sequence[Sequence[int]],
         records: RecordTable,
-        carried: Collection[str],
+        fields: Collection[str],
     ) -> None:
-        once = _once(matcher, found, records)
+        found = _deduplicate(matcher, found, records)
         self._keys = keys
-        self._ends = array("L", accumulate(map(len, once), initial=0))
+        self._ends = array("L", accumulate(map(len, found), initial=0))
         pairs = _Pairs(
-            array("L", (at for at, ones in enumerate(once) for _ in ones)),
-            array("L", chain.from_iterable(once)),
+            array("L", (at for at, positions in enumerate(found) for _ in positions)),
+            array("L", chain.from_iterable(found)),
         )
-        self._compared = _Comparison(matcher, rows, records, pairs)
-        self._compared.compare(carried)
-        self._row_of = row_maker(rows)
+        self._comparison = _Comparison(matcher, rows, records, pairs)
+        self._comparison.compare(fields)
+        self._make_row = row_maker(rows)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -71,51 +71,54 @@ class ComparedRows(LazySequence[RowSnapshot | None]):
         key = self._keys[at]
         if key is None:
             return None
-        own = self._row_of(self._compared.columns, at)
-        return self._with_records(at, self._row_of(key, at), own)
+        values = self._make_row(self._comparison.columns, at)
+        return self._snapshot(at, self._make_row(key, at), values)
 
-    def at(self, places: Sequence[int]) -> list[RowSnapshot | None]:
-        """Return the rows of some positions: their columns at once where those are near."""
-        begin, end = min(places, default=0), max(places, default=-1) + 1
-        if end - begin > _NEAR * len(places):
-            return super().at(places)
+    def at(self, positions: Sequence[int]) -> list[RowSnapshot | None]:
+        """Return the rows at the given positions; nearby ones are read as one range."""
+        begin, end = min(positions, default=0), max(positions, default=-1) + 1
+        if end - begin > _MAX_SPREAD * len(positions):
+            return super().at(positions)
         piece = slice(begin, end)
-        own = dict_rows(self._compared.columns, piece)
-        named = {id(key): key for key in self._keys[piece] if key is not None}
-        keys = {one: dict_rows(key, piece) for one, key in named.items()}
+        values = dict_rows(self._comparison.columns, piece)
+        distinct = {id(key): key for key in self._keys[piece] if key is not None}
+        keys = {one: dict_rows(key, piece) for one, key in distinct.items()}
         rows: list[RowSnapshot | None] = []
-        for at in places:
-            key, place = self._keys[at], at - begin
-            known = key is not None
-            rows.append(self._with_records(at, keys[id(key)][place], own[place]) if known else None)
+        for at in positions:
+            key, offset = self._keys[at], at - begin
+            if key is None:
+                rows.append(None)
+            else:
+                rows.append(self._snapshot(at, keys[id(key)][offset], values[offset]))
         return rows
 
-    def _with_records(
-        self, at: int, key: Mapping[str, str], own: Mapping[str, str | None]
+    def _snapshot(
+        self, at: int, key: Mapping[str, str], values: Mapping[str, str | None]
     ) -> RowSnapshot:
-        places = range(self._ends[at], self._ends[at + 1])
-        return RowSnapshot(key, own, tuple([self._compared.record(one, own) for one in places]))
+        pairs = range(self._ends[at], self._ends[at + 1])
+        records = tuple([self._comparison.record(pair, values) for pair in pairs])
+        return RowSnapshot(key, values, records)
 
     def key_at(self, at: int) -> tuple[tuple[str, str], ...]:
-        """Return the key by which a row was looked up, as columns and values."""
+        """Return the columns and values of the key by which a row was looked up."""
         return tuple([(name, column[at]) for name, column in (self._keys[at] or {}).items()])
 
     @property
     def equal_records(self) -> Mapping[int, str]:
-        """The codes of the records that rows leave as they are, by the positions of the rows.
+        """Codes of the records that rows leave unchanged, by row position.
 
-        Only of rows with one record, which is no other row's, nor has another record its code.
+        Only for rows with a single record that has no other row and a unique code.
         """
-        return self._compared.equal_records()
+        return self._comparison.equal_records()
 
     @property
     def unread(self) -> set[int]:
-        """The positions of rows that were not looked up."""
+        """Positions of rows that were not looked up."""
         return {at for at, key in enumerate(self._keys) if key is None}
 
     @property
     def with_records(self) -> list[int]:
-        """The positions of rows that have records."""
+        """Positions of rows that have records."""
         return [at for at, (begin, end) in enumerate(pairwise(self._ends)) if begin < end]
 
 
@@ -127,31 +130,31 @@ def unread_rows(rows: Snapshot) -> set[int]:
 
 
 RowsOfKey = tuple[Collection[str], Sequence[int]]
-"""Columns by which rows of one key were looked up, and the positions of the rows."""
+"""Columns of a key by which rows were looked up, and the positions of the rows."""
 
 
 def equal_records(rows: Snapshot) -> Mapping[int, str]:
-    """Return the codes of records that rows leave as they are, where that is told at once."""
+    """Return the codes of records that rows leave unchanged, as far as they are easily found."""
     return rows.equal_records if isinstance(rows, ComparedRows) else {}
 
 
-def rows_by_key(rows: Snapshot, but: Container[int]) -> Iterator[RowsOfKey]:
-    """Yield the rows that have records, ``but`` some, key by key, in the order of first rows."""
+def rows_by_key(rows: Snapshot, excluded: Container[int]) -> Iterator[RowsOfKey]:
+    """Yield the rows that have records, except ``excluded`` ones, grouped by key."""
     if isinstance(rows, ComparedRows):
         positions, key_at = rows.with_records, rows.key_at
     else:
         found = {at: row for at, row in enumerate(rows) if row is not None and row.found}
         positions, key_at = list(found), lambda at: tuple(found[at].key.items())
-    of_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    by_key: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for at in positions:
-        if at not in but:
-            of_key.setdefault(key_at(at), []).append(at)
-    for key, places in of_key.items():
-        yield [name for name, _ in key], places
+        if at not in excluded:
+            by_key.setdefault(key_at(at), []).append(at)
+    for key, group in by_key.items():
+        yield [name for name, _ in key], group
 
 
-class _ChosenRows(LazySequence[RowSnapshot | None]):
-    """Some of compared rows, in an order of their own."""
+class _SelectedRows(LazySequence[RowSnapshot | None]):
+    """Selection of rows of a snapshot, in any order."""
 
     def __init__(self, rows: Snapshot, positions: Sequence[int]) -> None:
         self._rows = rows
@@ -163,53 +166,57 @@ class _ChosenRows(LazySequence[RowSnapshot | None]):
     def _item(self, at: int) -> RowSnapshot | None:
         return self._rows[self._positions[at]]
 
-    def at(self, places: Sequence[int]) -> list[RowSnapshot | None]:
-        """Return the rows of some places, which may be near each other."""
-        positions = [self._positions[at] for at in places]
+    def at(self, positions: Sequence[int]) -> list[RowSnapshot | None]:
+        """Return the rows at the given positions of the selection."""
+        selected = [self._positions[at] for at in positions]
         if isinstance(self._rows, LazySequence):
-            return self._rows.at(positions)
-        return [self._rows[at] for at in positions]
+            return self._rows.at(selected)
+        return [self._rows[at] for at in selected]
 
 
 def select_rows(rows: Snapshot, positions: Sequence[int]) -> Snapshot:
-    """Return the snapshot of some rows, in the order of their ``positions``."""
-    return _ChosenRows(rows, array("L", positions))
+    """Return the snapshot of the rows at the given positions, in that order."""
+    return _SelectedRows(rows, array("L", positions))
 
 
-def _once(
+def _deduplicate(
     matcher: RowMatcher, found: Sequence[Sequence[int]], records: RecordTable
 ) -> Sequence[Sequence[int]]:
-    """Return each record of a row once, by its number, where no part of that is missing."""
-    if all(len(ones) < 2 for ones in found):
+    """Return the records of each row without repetitions of a complete code."""
+    if all(len(positions) < 2 for positions in found):
         return found
     parts = [matcher.texts(name, records.column(name)) for name in matcher.declared.codes]
 
-    def number(one: int) -> Key | int:
-        key = tuple([part[one] for part in parts])
-        return one if None in key or not key else key
+    def code(position: int) -> Key | int:
+        key = tuple([part[position] for part in parts])
+        return position if None in key or not key else key
 
     return [
-        ones if len(ones) < 2 else tuple({number(one): one for one in ones}.values())
-        for ones in found
+        positions if len(positions) < 2 else tuple({code(at): at for at in positions}.values())
+        for positions in found
     ]
 
 
 class _Pairs(NamedTuple):
-    """Pairs of a row and a record, each by its position."""
+    """Pairs of a row and a record, by their positions."""
 
     rows: "array[int]"
     records: "array[int]"
 
-    def unlike(self, mine: _Values, theirs: _Values) -> list[int]:
-        """Return the places of the pairs that differ in a column."""
+    def differing(self, mine: _Values, theirs: _Values) -> list[int]:
+        """Return the indexes of the pairs that differ in a column."""
         if not any(mine) and not any(theirs):
             return []
-        own, there = map(mine.__getitem__, self.rows), map(theirs.__getitem__, self.records)
-        return list(compress(count(), map(ne, own, there)))
+        mine_of_pairs = map(mine.__getitem__, self.rows)
+        theirs_of_pairs = map(theirs.__getitem__, self.records)
+        return list(compress(count(), map(ne, mine_of_pairs, theirs_of_pairs)))
 
 
 class _Comparison:
-    """Comparison of pairs of a row and a record."""
+    """Comparison of pairs of a row and a record.
+
+    Everything found is stored by the indexes of pairs.
+    """
 
     def __init__(
         self,
@@ -236,171 +243,171 @@ class _Comparison:
         self._codes = PackedColumn(
             "/".join(["?" if part is None else str(part) for part in code]) for code in codes
         )
-        self._unlike: dict[int, bool] = {}
+        self._unequal: dict[int, bool] = {}
         self._differing: dict[int, dict[str, _Values]] = {}
         self._items: dict[int, tuple[ItemDifference, ...]] = {}
 
-    def compare(self, carried: Collection[str]) -> None:
-        """Note in what the pairs differ, column by column.
+    def compare(self, record_fields: Collection[str]) -> None:
+        """Store the differences of the pairs, column by column.
 
-        A row and its record are the same where filled cells are alike; what a row gives its record
-        counts empty cells, too.
+        Whether a pair is the same depends only on filled cells; whether the row changes the record
+        also on empty cells.
         """
         declared, texts = self._declared, self._matcher.texts
-        fields = {c: f for way in declared.lookups for c, f in way.key.items() if c != f}
+        fields = {c: f for lookup in declared.lookups for c, f in lookup.key.items() if c != f}
         fields = {c: c for c in declared.compare} | fields | dict(declared.fields)
-        shown = {name for name, of_record in fields.items() if of_record in carried}
+        shown = {name for name, field in fields.items() if field in record_fields}
         renamed = shown.intersection(declared.renamed)
         records = map(self._records.__getitem__, range(len(self._records.listings)))
         as_rows = list(map(declared.as_row, records)) if renamed else []
         for name in dict.fromkeys((*declared.compare, *declared.renamed)):
             column = self._matcher.column(name, self._rows)
-            own, unlike = list(column), None
-            theirs = texts(name, list(self._records.column(name)))
+            mine, differing = list(column), None
+            raw = texts(name, list(self._records.column(name)))
             if name in self.columns:
-                unlike = self._pairs.unlike(own, theirs)
-                for place in unlike:
-                    filled = own[self._pairs.rows[place]] is not None
-                    self._unlike[place] = self._unlike.get(place, False) or filled
+                differing = self._pairs.differing(mine, raw)
+                for pair in differing:
+                    filled = mine[self._pairs.rows[pair]] is not None
+                    self._unequal[pair] = self._unequal.get(pair, False) or filled
             if name not in shown:
                 continue
-            meant = self._meant(name)
-            if not meant:
+            intended = self._intended_values(name)
+            if not intended:
                 continue
-            there = texts(name, [row[name] for row in as_rows]) if name in renamed else theirs
-            if unlike is None or meant is not column or there is not theirs:
-                own = list(meant)
-                unlike = self._pairs.unlike(own, there)
-            # What an empty cell gives a new record does not go over what one that stays has.
+            theirs = texts(name, [row[name] for row in as_rows]) if name in renamed else raw
+            if differing is None or intended is not column or theirs is not raw:
+                mine = list(intended)
+                differing = self._pairs.differing(mine, theirs)
+            # Blank values for new records do not overwrite those of existing ones.
             emptied = name in declared.blank and declared.existing is not ExistingPolicy.REPLACED
-            for place in unlike:
-                at, other = self._pairs.rows[place], there[self._pairs.records[place]]
-                if own[at] is not _NOT_MEANT:
-                    mine = column[at] if emptied else own[at]
-                    self._differing.setdefault(place, {})[name] = (mine, other)
+            for pair in differing:
+                at, other = self._pairs.rows[pair], theirs[self._pairs.records[pair]]
+                if mine[at] is not _UNSTATED:
+                    value = column[at] if emptied else mine[at]
+                    self._differing.setdefault(pair, {})[name] = (value, other)
         for child in self._matcher.resource.children:
             self._compare_lists(child)
 
-    def record(self, place: int, own: Mapping[str, str | None]) -> FoundRecord:
-        """Return the record of a pair; ``own`` are the values of its row."""
-        one = self._pairs.records[place]
-        differing = self._differing.get(place, _ALIKE)
-        if place in self._unlike:
-            record, comparable = self._records[one], self._matcher.comparable
-            own = {name: comparable(name, record.get(name)) for name in self.columns}
+    def record(self, pair: int, row_values: Mapping[str, str | None]) -> FoundRecord:
+        """Return the record of a pair; it shares the values of its row if they are equal."""
+        at = self._pairs.records[pair]
+        differing = self._differing.get(pair, _NO_DIFFERENCES)
+        values = row_values
+        if pair in self._unequal:
+            record, comparable = self._records[at], self._matcher.comparable
+            values = {name: comparable(name, record.get(name)) for name in self.columns}
         return FoundRecord(
-            code=self._codes[one],
-            # Most records equal their rows: then there is one to keep.
-            values=own,
-            same=not self._unlike.get(place, False),
+            code=self._codes[at],
+            values=values,
+            same=not self._unequal.get(pair, False),
             unchanged=not differing,
             differing=differing,
-            listing=self._records.listings[one],
-            final=one in self._final,
-            items=self._items.get(place, ()),
+            listing=self._records.listings[at],
+            final=at in self._final,
+            items=self._items.get(pair, ()),
         )
 
     def equal_records(self) -> Mapping[int, str]:
-        """Return what ``ComparedRows`` has under this name."""
+        """Return the value of ``ComparedRows.equal_records``."""
         rows, records = (np.asarray(one, np.int64) for one in self._pairs)
-        alone = (np.bincount(rows)[rows] == 1) & (np.bincount(records)[records] == 1)
-        alone[list(self._differing)] = False
+        single = (np.bincount(rows)[rows] == 1) & (np.bincount(records)[records] == 1)
+        single[list(self._differing)] = False
         codes = list(self._codes)
-        counted = Counter(codes)
-        pairs = zip(rows[alone].tolist(), records[alone].tolist(), strict=True)
-        return {at: codes[one] for at, one in pairs if counted[codes[one]] == 1}
+        counts = Counter(codes)
+        pairs = zip(rows[single].tolist(), records[single].tolist(), strict=True)
+        return {row: codes[record] for row, record in pairs if counts[codes[record]] == 1}
 
-    def _meant(self, name: str) -> _Values:
-        """Return what each row gives its record: of an empty cell, what that stands for.
+    def _intended_values(self, name: str) -> _Values:
+        """Return the value that each row states for its record, with blank values for empty cells.
 
-        Nothing is returned of a column that gives no record anything.
+        Empty if the column states nothing for any record.
         """
         declared, rows = self._declared, self._rows
-        own = self._matcher.column(name, rows)
-        # The system gives a code itself.
-        of_row = have_column(rows, name) if name not in declared.codes else [False] * len(rows)
+        values = self._matcher.column(name, rows)
+        # Codes are assigned by the system, not stated by rows.
+        stated = have_column(rows, name) if name not in declared.codes else [False] * len(rows)
         replaced = declared.existing is ExistingPolicy.REPLACED
-        if name in declared.blank and (replaced or any(of_row)):
-            blank: Sequence[Any] = [declared.blank[name]] * len(rows)
+        if name in declared.blank and (replaced or any(stated)):
+            blanks: Sequence[Any] = [declared.blank[name]] * len(rows)
         elif name in declared.blank_as:
-            blank = values_of(rows, declared.blank_as[name])
-        elif all(of_row):
-            return own
-        elif not any(of_row) and not any(own):
+            blanks = values_of(rows, declared.blank_as[name])
+        elif all(stated):
+            return values
+        elif not any(stated) and not any(values):
             return ()
         else:
-            blank = [None] * len(rows)
-        cases = zip(own, blank, self._matcher.texts(name, blank), of_row, strict=True)
+            blanks = [None] * len(rows)
+        cases = zip(values, blanks, self._matcher.texts(name, blanks), stated, strict=True)
         return [
             value
             if value is not None
             else text
-            if there or (replaced and of is not None)
-            else _NOT_MEANT
-            for value, of, text, there in cases
+            if is_stated or (replaced and blank is not None)
+            else _UNSTATED
+            for value, blank, text, is_stated in cases
         ]
 
     def _compare_lists(self, child: Resource) -> None:
-        """Note what differs in the lists of the pairs."""
+        """Store the differences in the lists of the pairs."""
         kinds = {name: column.kind for name, column in child.by_name.items()}
-        own, there = values_of(self._rows, child.sheet), self._records.column(child.sheet)
-        for place, (at, one) in enumerate(zip(*self._pairs, strict=True)):
-            if own[at] and isinstance(there[one], list):
+        mine, theirs = values_of(self._rows, child.sheet), self._records.column(child.sheet)
+        for pair, (row, record) in enumerate(zip(*self._pairs, strict=True)):
+            if mine[row] and isinstance(theirs[record], list):
                 items: list[ItemDifference] = []
-                pair = _differing_items(child.sheet, kinds, own[at], there[one], items)
-                if pair is not None:
-                    self._differing.setdefault(place, {})[child.sheet] = pair
-                    self._items[place] = (*self._items.get(place, ()), *items)
+                lists = _differing_items(child.sheet, kinds, mine[row], theirs[record], items)
+                if lists is not None:
+                    self._differing.setdefault(pair, {})[child.sheet] = lists
+                    self._items[pair] = (*self._items.get(pair, ()), *items)
 
 
 def is_same_list(
-    child: Resource, own: Sequence[Mapping[str, Any]], there: Sequence[Mapping[str, Any]]
+    child: Resource, mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Tell whether a record's list is the one that its row has."""
+    """Return whether a row's list and its record's list are the same."""
     kinds = {name: column.kind for name, column in child.by_name.items()}
-    return _differing_items(child.sheet, kinds, own, there, []) is None
+    return _differing_items(child.sheet, kinds, mine, theirs, []) is None
 
 
 def _differing_items(
     name: str,
     kinds: Mapping[str, Kind],
-    own: Sequence[Mapping[str, Any]],
-    there: Sequence[Mapping[str, Any]],
+    mine: Sequence[Mapping[str, Any]],
+    theirs: Sequence[Mapping[str, Any]],
     found: list[ItemDifference],
 ) -> tuple[str, str] | None:
-    """Return a row's list and its record's as texts where they differ, and add to ``found`` in
-    what; None where they are alike.
+    """Return a row's list and its record's as texts if they differ, and add the differences to
+    ``found``; return None if they are the same.
 
-    The order of the items does not count; what an item leaves out is the system's to fill in,
-    and fields that no item of the record carries are not compared.
+    The order of items is ignored, as are fields that an item of the row leaves out or that no item
+    of the record has.
     """
-    carried = {column for one in there for column in one}
-    mine = [
-        {c: comparable_value(kinds[c], v) for c, v in one.items() if not there or c in carried}
-        for one in own
+    fields = {column for one in theirs for column in one}
+    row_items = [
+        {c: comparable_value(kinds[c], v) for c, v in one.items() if not theirs or c in fields}
+        for one in mine
     ]
-    shown = [{c: comparable_value(kinds[c], one.get(c)) for c in kinds} for one in there]
-    free, left = list(range(len(shown))), []
-    for number, item in enumerate(mine):
-        same = next((at for at in free if item.items() <= shown[at].items()), None)
+    items = [{c: comparable_value(kinds[c], one.get(c)) for c in kinds} for one in theirs]
+    unmatched, left = list(range(len(items))), []
+    for number, item in enumerate(row_items):
+        same = next((at for at in unmatched if item.items() <= items[at].items()), None)
         if same is None:
             left.append(number)
         else:
-            free.remove(same)
-    if not left and not free:
+            unmatched.remove(same)
+    if not left and not unmatched:
         return None
-    if len(mine) != len(shown):
-        found.append((name, None, "", str(len(mine)), str(len(shown))))
-    for number, at in zip(left, free, strict=False):
+    if len(row_items) != len(items):
+        found.append((name, None, "", str(len(row_items)), str(len(items))))
+    for number, at in zip(left, unmatched, strict=False):
         found.extend(
-            (name, number, column, value, shown[at][column])
-            for column, value in mine[number].items()
-            if shown[at][column] != value
+            (name, number, column, value, items[at][column])
+            for column, value in row_items[number].items()
+            if items[at][column] != value
         )
-    filled = [{c: v for c, v in one.items() if v is not None} for one in shown]
-    return _items_text(mine), _items_text(filled)
+    filled = [{c: v for c, v in one.items() if v is not None} for one in items]
+    return _items_text(row_items), _items_text(filled)
 
 
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
-    """Return the items of a list as a person reads them."""
+    """Return the items of a list as readable text."""
     return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)

@@ -1,8 +1,8 @@
-"""Codes of the records that linked cells name, once the records are in the system.
+"""Links: the codes of the records that cells name.
 
-Any of a record's names may stand in a loosely linked cell: there case, accents, repeated spaces
-and the punctuation of documents do not count, and ``code – name`` names a record too. A name that
-fits no record or several leads to no code.
+A loosely linked cell may have any of a record's names, or ``code – name``, regardless of case,
+accents, repeated spaces and the punctuation of documents. A name that matches no record or several
+has no code.
 """
 
 import re
@@ -29,28 +29,28 @@ from xlbridge.workbook import cell_address
 
 _NO_RECORD = "0"
 _FEW = 20
-"""Values that are asked for one by one before a whole listing is read."""
-_MOST_NAMED, _MOST_COMPARED, _MOST_HINTED = 4, 50, 100
-_SHORTEST_WORD, _ALIKE = 3, 0.6
+"""Number of single values queried before the whole listing is read instead."""
+_MAX_NAMED, _MAX_COMPARED, _MAX_HINTED = 4, 50, 100
+_PREFIX_LENGTH, _MIN_SIMILARITY = 3, 0.6
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceProblem:
-    """Problem of a value that leads to no code: the code of a finding, and its details."""
+    """Problem of a value without a usable code: the code of a finding, and its details."""
 
     code: str
     details: Mapping[str, object]
 
 
 def comparable_key(kind: Kind, value: object) -> str:
-    """Return a value as records are named by it: documents without their mask, texts trimmed."""
+    """Return a value as a key of records: documents without their mask, texts trimmed."""
     text = str(value)
     return bare_document(text) if kind in DOCUMENTS else text.strip()
 
 
 def name_keys(link: Link, kind: Kind, value: object) -> tuple[str, ...]:
-    """Return what a cell of a linked column names, as the keys of records are written.
+    """Return the keys of records that a cell of a linked column may name.
 
     A document in a loosely linked cell may have lost its leading zeros.
     """
@@ -73,102 +73,103 @@ def _folded(text: str) -> str:
 
 def ambiguous_link(link: Link, records: list[str]) -> ReferenceProblem:
     """Return the problem of a value that names more than one record."""
-    more = " …" if len(records) > _MOST_NAMED else ""
-    named = "; ".join(records[:_MOST_NAMED]) + more
+    more = " …" if len(records) > _MAX_NAMED else ""
+    named = "; ".join(records[:_MAX_NAMED]) + more
     return ReferenceProblem("link-ambiguous", {"by": link.by, "records": named})
 
 
 @dataclass(frozen=True)
 class RecordsByName:
-    """Records of a registry by their names, as ``name_keys`` writes them.
+    """Records of a registry by the keys of ``name_keys``.
 
-    With ``whole`` there are no others; for the values in ``asked`` the system was queried.
-    ``listed`` says that the registry's listing was read.
+    ``complete``: there are no others; ``queried`` are the keys that the system was queried for;
+    ``listed``: the registry's listing was read.
     """
 
     link: Link
     kind: Kind
     records: Mapping[str, list[NamedRecord]] = field(default_factory=dict)
-    whole: bool = True
-    asked: Set[str] = frozenset()
+    complete: bool = True
+    queried: Set[str] = frozenset()
     listed: bool = True
 
     def is_conclusive_for(self, value: str) -> bool:
         """Return whether a value without a record here has none in the system."""
-        return self.whole or not self.asked.isdisjoint(name_keys(self.link, self.kind, value))
+        keys = name_keys(self.link, self.kind, value)
+        return self.complete or not self.queried.isdisjoint(keys)
 
-    def found(self, value: str) -> list[NamedRecord]:
+    def find(self, value: str) -> list[NamedRecord]:
         """Return the records that a value names."""
         named = (self.records.get(key, ()) for key in name_keys(self.link, self.kind, value))
         return list({record.code: record for records in named for record in records}.values())
 
     def code(self, value: str) -> int | str:
         """Return the code of the one record that a value names."""
-        (record,) = self.found(value)
+        (record,) = self.find(value)
         return record.code
 
     def problem(self, value: str, *, similar: bool = False) -> ReferenceProblem | None:
-        """Return the problem of a value that names no usable record, None where it names one.
+        """Return the problem of a value, None if it names a single usable record.
 
-        With ``similar`` the records that are called alike are named.
+        With ``similar``, records with similar names are suggested.
         """
-        found = self.found(value)
+        found = self.find(value)
         registry = REFERENCES[self.link.registry].title
         if len(found) > 1:
             return ambiguous_link(self.link, list(map(str, found)))
-        # Of names that nothing keeps apart, a record that was not read may have the same.
-        if (self.link.is_loose and not self.whole) or not found:
+        # Loose names are not unique, so an unread record may have the same.
+        if (self.link.is_loose and not self.complete) or not found:
             code = "link-unknown" if self.is_conclusive_for(value) else "link-unproven"
             details = {"by": self.link.by, "registry": registry}
-            alike = list(map(str, self._similar(value))) if similar else []
-            hint = _SIMILAR.format(records="; ".join(alike)) if alike else untranslated("")
+            names = list(map(str, self._similar(value))) if similar else []
+            hint = _SIMILAR.format(records="; ".join(names)) if names else untranslated("")
             return ReferenceProblem(code, {**details, "similar": hint})
         inactive = ReferenceProblem("reference-inactive", {"registry": registry})
         return None if found[0].active else inactive
 
     def _similar(self, value: str) -> list[NamedRecord]:
-        """Return the record with a value as its code, then those whose labels are most alike."""
+        """Return the record with a value as its code, then those with the most similar labels."""
         wanted = _folded(value)
         words = set(_WORD.findall(wanted))
         shared = Counter(
-            record for word in words for record in self._words.get(word[:_SHORTEST_WORD], ())
+            record for word in words for record in self._by_prefix.get(word[:_PREFIX_LENGTH], ())
         )
-        alike = {}
-        for record, _ in shared.most_common(_MOST_COMPARED):
+        similarity = {}
+        for record, _ in shared.most_common(_MAX_COMPARED):
             label = _folded(record.label)
             ratio = SequenceMatcher(None, wanted, label).ratio()
-            if ratio >= _ALIKE or words <= set(_WORD.findall(label)):
-                alike[record] = ratio
-        best = sorted(alike, key=alike.__getitem__, reverse=True)
-        coded = [one for one in self._every if str(one.code) == value.strip()]
-        return [*coded, *best][:_MOST_NAMED]
+            if ratio >= _MIN_SIMILARITY or words <= set(_WORD.findall(label)):
+                similarity[record] = ratio
+        best = sorted(similarity, key=similarity.__getitem__, reverse=True)
+        with_code = [one for one in self._all_records if str(one.code) == value.strip()]
+        return [*with_code, *best][:_MAX_NAMED]
 
     @cached_property
-    def _every(self) -> list[NamedRecord]:
+    def _all_records(self) -> list[NamedRecord]:
         return list({one.code: one for group in self.records.values() for one in group}.values())
 
     @cached_property
-    def _words(self) -> Mapping[str, list[NamedRecord]]:
-        """The records by the beginnings of the words of their labels."""
+    def _by_prefix(self) -> Mapping[str, list[NamedRecord]]:
+        """Records by the prefixes of the words in their labels."""
         found: defaultdict[str, list[NamedRecord]] = defaultdict(list)
-        for record in self._every:
-            for start in {w[:_SHORTEST_WORD] for w in _WORD.findall(_folded(record.label))}:
-                if len(start) == _SHORTEST_WORD:
-                    found[start].append(record)
+        for record in self._all_records:
+            for prefix in {w[:_PREFIX_LENGTH] for w in _WORD.findall(_folded(record.label))}:
+                if len(prefix) == _PREFIX_LENGTH:
+                    found[prefix].append(record)
         return found
 
 
-_SIMILAR = Text(pt=" Parecidos: {records}.", en=" Alike: {records}.")
+_SIMILAR = Text(pt=" Parecidos: {records}.", en=" Similar: {records}.")
 
 
 CodesOfSheet = Callable[[SheetLink], Mapping[str, str]]
-"""Returns the codes that the system gave to the records of another sheet, by a column's values."""
+"""Returns the codes of the records sent by another sheet, by the values of a column."""
 
 
 class LinkResolver:
-    """Finds the records that linked cells name, in one system at one time.
+    """Resolver of linked cells in one system; records are read once.
 
-    ``codes_of_sheet`` tells the codes of records that were sent by another sheet.
+    ``codes_of_sheet`` returns the codes of records that were sent by another sheet.
     """
 
     def __init__(
@@ -181,34 +182,34 @@ class LinkResolver:
     def records(self, link: Link, kind: Kind, values: Iterable[str] = ()) -> RecordsByName:
         """Return the records of a link's registry by their names.
 
-        A few ``values`` are asked for one by one where the interface has a query for them, else
-        the listing is read; where it cannot be proven whole, the system is asked for each of them
-        that is not in it, if it can be. Raises what ``Client.records`` raises.
+        A few ``values`` are queried one by one if the interface can do that, else the listing is
+        read; if that is not proven complete, values that are not in it are queried, if possible.
+        Raises what ``Client.records`` raises.
         """
         key = link.registry, link.fields, kind, link.has_codes
         values, reference = set(values), REFERENCES[link.registry]
         query = reference.operation.query
-        asks_for = () if query is None else query.model_fields
-        askable = not link.is_loose and link.fields[0] in asks_for
+        query_fields = () if query is None else query.model_fields
+        can_query = not link.is_loose and link.fields[0] in query_fields
         known = self._records.get(key)
-        if known is None:
-            listed = not askable or self._registries.is_listed(reference)
-            known = self._read(link, kind) if listed else _nothing_read(link, kind)
+        if known is None and can_query and not self._registries.is_listed(reference):
+            known = RecordsByName(link, kind, complete=False, listed=False)
+        elif known is None:
+            known = self._read(link, kind)
         missing = self._missing(known, values)
-        if not known.listed and len(known.asked | missing) > _FEW:
+        if not known.listed and len(known.queried | missing) > _FEW:
             known = self._read(link, kind)
             missing = self._missing(known, values)
-        if askable:
-            known = self._with_asked(known, missing)
+        if can_query:
+            known = self._query_missing(known, missing)
         self._records[key] = known
         return replace(known, link=link)
 
     def fill_in(self, sheet: ValidatedSheet) -> ValidatedSheet:
-        """Return a sheet of a linked resource as one of the resource itself, with the codes.
+        """Return a sheet of a linked resource as one of its base resource, with codes for names.
 
-        A cell that names no record, more than one, or an inactive one is left empty and has a
-        finding that is an error; so has a row that repeats another once its names are codes.
-        Raises what ``Client.records`` raises.
+        A cell without a single active record is left empty and gets an error, as does a row that
+        repeats another once its names are codes. Raises what ``Client.records`` raises.
         """
         resource = sheet.resource
         if resource is None or resource.base is None:
@@ -230,7 +231,7 @@ class LinkResolver:
             children={name: self.fill_in(child) for name, child in sheet.children.items()},
         )
         filled.add(found)
-        filled.add(list(_repeated(filled, {column.name for column in linked})))
+        filled.add(list(_duplicate_rows(filled, {column.name for column in linked})))
         return filled
 
     def _missing(self, known: RecordsByName, values: Set[str]) -> set[str]:
@@ -241,13 +242,13 @@ class LinkResolver:
             if key not in known.records and not known.is_conclusive_for(value)
         }
 
-    def _with_asked(self, known: RecordsByName, missing: Set[str]) -> RecordsByName:
+    def _query_missing(self, known: RecordsByName, missing: Set[str]) -> RecordsByName:
         reference = REFERENCES[known.link.registry]
         records = dict(known.records)
         for value in sorted(missing):
-            found = self._registries.asked(reference, known.link.fields[0], value)
+            found = self._registries.query(reference, known.link.fields[0], value)
             records |= _by_name(known.link, reference, known.kind, found)
-        return replace(known, records=records, asked=known.asked | missing)
+        return replace(known, records=records, queried=known.queried | missing)
 
     def _codes(
         self, sheet: ValidatedSheet, column: Column, base: Resource
@@ -263,7 +264,7 @@ class LinkResolver:
     ) -> tuple[Any, list[Finding]]:
         """Return the codes of the records that cells name by a column of another sheet."""
         cells = values_of(sheet, column.name)
-        # The interface's codes begin at 1: 0 says that there is no record.
+        # Codes start at 1; 0 means that there is no record.
         known = {_NO_RECORD: _NO_RECORD, **self._codes_of_sheet(link)}
         found = [_code_of_kind(column.kind, known.get(value.strip())) for value in cells.values]
         missing = {number for number, code in enumerate(found) if code is None}
@@ -282,7 +283,7 @@ class LinkResolver:
         records = self.records(link, column.kind, cells.values)
         problems: dict[int, ReferenceProblem] = {}
         for number, value in enumerate(cells.values):
-            problem = records.problem(value, similar=len(problems) < _MOST_HINTED)
+            problem = records.problem(value, similar=len(problems) < _MAX_HINTED)
             if problem is not None:
                 problems[number] = problem
         codes = np.full(len(sheet.rows), None, dtype=object)
@@ -298,26 +299,22 @@ class LinkResolver:
 
     def _read(self, link: Link, kind: Kind) -> RecordsByName:
         reference = REFERENCES[link.registry]
-        listed = self._registries.listed(reference)
+        listed = self._registries.load_all(reference)
         records = _by_name(link, reference, kind, listed.records)
         return RecordsByName(link, kind, records, listed.complete)
 
 
 def _code_of_kind(kind: Kind, code: str | None) -> int | str | None:
-    """Return a code as a column of a kind has it; None where it cannot be in there."""
+    """Return a code as a value of the given kind, None if it is not one."""
     if code is None or kind is not Kind.INTEGER:
         return code
     return int(code) if code.isdecimal() else None
 
 
-def _nothing_read(link: Link, kind: Kind) -> RecordsByName:
-    return RecordsByName(link, kind, whole=False, listed=False)
-
-
 def _by_name(
     link: Link, reference: Reference, kind: Kind, records: Iterable[Record]
 ) -> dict[str, list[NamedRecord]]:
-    """Return records of a registry by the names that lead to them."""
+    """Return records of a registry by the keys of their names."""
     found: defaultdict[str, dict[int | str, NamedRecord]] = defaultdict(dict)
     for record in records:
         keys = list(_record_keys(link, reference, kind, record))
@@ -325,18 +322,18 @@ def _by_name(
             named = named_record(record, reference)
             for key in keys:
                 found[key][named.code] = named
-    return {key: list(of_key.values()) for key, of_key in found.items()}
+    return {key: list(by_code.values()) for key, by_code in found.items()}
 
 
 def _record_keys(link: Link, reference: Reference, kind: Kind, record: Record) -> Iterator[str]:
     kinds = {name.field: name.kind for name in link.names}
-    for name, of_name in kinds.items():
+    for name, name_kind in kinds.items():
         value = record.get(name)
         if value in (None, ""):
             continue
         if not link.is_loose:
             yield comparable_key(kind, value)
-        elif of_name in DOCUMENTS:
+        elif name_kind in DOCUMENTS:
             yield bare_document(str(value))
         else:
             yield _folded(str(value))
@@ -346,16 +343,17 @@ def _record_keys(link: Link, reference: Reference, kind: Kind, record: Record) -
         yield _folded(f"{record.get(reference.key)} – {record[reference.label]}")
 
 
-def _repeated(sheet: ValidatedSheet, linked: Set[str]) -> Iterator[Finding]:
-    """Yield the rows that are repeated now that the linked columns have codes."""
+def _duplicate_rows(sheet: ValidatedSheet, linked: Set[str]) -> Iterator[Finding]:
+    """Yield the rows that are duplicates now that the linked columns have codes."""
     for column, columns in unique_keys(sheet.resource) if sheet.resource else ():
         if linked.isdisjoint(columns) or not set(columns) <= set(sheet.frame):
             continue
         keys = sheet.frame[list(columns)]
         wrong = sheet.rows_in_error((column, *columns))
-        places = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
-        firsts = places[first_occurrences(keys.iloc[places])] if len(places) else places
-        for place, first in zip(places, firsts, strict=True):
-            if first < place:
-                at = cell_address(sheet.rows[first], sheet.columns.get(column, 0))
-                yield sheet.finding("duplicate-in-sheet", column, int(place), {"first": at})
+        positions = np.flatnonzero(~wrong & keys.notna().all(axis="columns").to_numpy())
+        firsts = positions[first_occurrences(keys.iloc[positions])] if len(positions) else positions
+        for position, first in zip(positions, firsts, strict=True):
+            if first < position:
+                address = cell_address(sheet.rows[first], sheet.columns.get(column, 0))
+                details = {"first": address}
+                yield sheet.finding("duplicate-in-sheet", column, int(position), details)

@@ -1,7 +1,7 @@
-"""Online check: the rules of a validated sheet that only the remote system can decide.
+"""Online check: rules of a validated sheet that depend on the remote system.
 
-Names must lead to a record; codes must exist and be active; records may exist already. Each value
-is asked for once.
+Names must have a record, codes must exist and be active, and existing records are reported. Each
+value is queried once.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +26,7 @@ from xlbridge.validation.cross_sheet import values_of
 
 _NO_CODES: Mapping[str, Collection[str]] = MappingProxyType({})
 
-_UNCHANGED = Text(pt="um envio não o altera", en="an upload leaves it as it is")
+_UNCHANGED = Text(pt="um envio não o altera", en="an upload does not change it")
 _HELD = Text(
     pt="com outros valores; um envio retém a linha, ou altera o registro com --update",
     en="with other values; an upload holds the row, or changes the record with --update",
@@ -34,10 +34,10 @@ _HELD = Text(
 
 
 class OnlineCheck:
-    """Check of sheets against one remote system; no code is asked for twice.
+    """Check of sheets against one remote system; no code is queried twice.
 
-    A sheet's records take ``most_requests`` at most, and so do the codes of each registry that
-    the interface does not list; what is left is said not to be looked up.
+    ``most_requests`` limits the requests for a sheet's records, and for the codes of each registry
+    that the interface does not list; the rest is reported as not looked up.
     """
 
     def __init__(
@@ -53,92 +53,92 @@ class OnlineCheck:
         self._links = LinkResolver(self.registries)
 
     def add_findings(
-        self, judged: ValidatedSheet, supplied: Mapping[str, Collection[str]] = _NO_CODES
+        self, sheet: ValidatedSheet, provided: Mapping[str, Collection[str]] = _NO_CODES
     ) -> None:
-        """Add the findings of the remote system to a validated sheet.
+        """Add findings from the remote system to a validated sheet.
 
-        ``supplied`` are codes that other sheets of the same undertaking register, by registry:
-        they need not be there yet. Cells with an error are not asked about. Names in linked cells
-        become codes. Raises what ``Client.records`` raises, and leaves the sheet as it was then.
+        ``provided`` are the codes that other sheets will register, by registry; they need not exist
+        yet. Cells with an error are not checked. Names in linked cells become codes. Raises what
+        ``Client.records`` raises, and then leaves the sheet unchanged.
         """
-        if judged.resource is None or judged.header_row is None or not judged.rows:
+        if sheet.resource is None or sheet.header_row is None or not sheet.rows:
             return
-        if judged.resource.base is not None:
+        if sheet.resource.base is not None:
             self._progress(Text(pt="Procurando os nomes", en="Looking for the names"))
-        coded = self._links.fill_in(judged)
-        resource = coded.resource or judged.resource
-        found = [*self._references(coded, resource, supplied), *self._records(coded, resource)]
-        judged.resource, judged.frame, judged.findings = resource, coded.frame, coded.findings
-        judged.add(found)
+        coded = self._links.fill_in(sheet)
+        resource = coded.resource or sheet.resource
+        found = [*self._references(coded, resource, provided), *self._records(coded, resource)]
+        sheet.resource, sheet.frame, sheet.findings = resource, coded.frame, coded.findings
+        sheet.add(found)
 
     def _references(
         self,
-        judged: ValidatedSheet,
+        sheet: ValidatedSheet,
         resource: Resource,
-        supplied: Mapping[str, Collection[str]],
+        provided: Mapping[str, Collection[str]],
     ) -> Iterator[Finding]:
         for column in resource.columns:
-            given = column.name in judged.columns or column.name in judged.constants
-            if column.references is None or not given:
+            is_present = column.name in sheet.columns or column.name in sheet.constants
+            if column.references is None or not is_present:
                 continue
             reference = REFERENCES[column.references]
             self._progress(
-                Text(pt="Consultando {r}", en="Asking for {r}").format(r=reference.title)
+                Text(pt="Consultando {r}", en="Looking up {r}").format(r=reference.title)
             )
-            codes = values_of(judged, column.name)
-            coming = supplied.get(column.references, ())
+            codes = values_of(sheet, column.name)
+            pending = provided.get(column.references, ())
             known = self.registries.look_up(column.references, reference, codes.values)
-            left = {code for code in known.not_asked if code not in coming}
+            left = {code for code in known.not_queried if code not in pending}
             faults = {
                 number: fault
                 for number, code in enumerate(codes.values)
                 if code not in left
                 and (fault := known.fault(code))
-                and (code in known.active or code not in coming)
+                and (code in known.active or code not in pending)
             }
             details = {"registry": reference.title}
             if left:
                 counts = {**details, "count": len(left), "codes": len(codes.values)}
-                yield _column_finding(judged, "references-not-looked-up", column.name, counts)
+                yield _column_finding(sheet, "references-not-looked-up", column.name, counts)
             for position, number in codes.cells_with(faults):
-                yield judged.finding(faults[number], column.name, position, details)
+                yield sheet.finding(faults[number], column.name, position, details)
 
-    def _records(self, judged: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
+    def _records(self, sheet: ValidatedSheet, resource: Resource) -> Iterator[Finding]:
         read_back = resource.read_back
         if read_back is None:
             return
-        wrong = {finding.row for finding in judged.error_findings()}
-        positions = [i for i, row in enumerate(judged.rows) if row not in wrong]
-        rows = RowTable.of(judged.frame.iloc[positions])
+        wrong = {finding.row for finding in sheet.error_findings()}
+        positions = [i for i, row in enumerate(sheet.rows) if row not in wrong]
+        rows = RowTable.of(sheet.frame.iloc[positions])
         if not rows:
             return
         self._progress(Text(pt="Procurando os registros", en="Looking for the records"))
-        reading, why = look_up_rows(self._client, resource, rows, self._most)
+        snapshot, why = look_up_rows(self._client, resource, rows, self._most)
         left = sum(
             found is None and bool(lookups_for(resource, row))
-            for row, found in zip(rows, reading, strict=True)
+            for row, found in zip(rows, snapshot, strict=True)
         )
         if left:
             details = {"count": left, "why": why}
-            yield _column_finding(judged, "records-not-looked-up", None, details)
-        for position, row in zip(positions, reading, strict=True):
+            yield _column_finding(sheet, "records-not-looked-up", None, details)
+        for position, row in zip(positions, snapshot, strict=True):
             if row is not None and row.found:
-                yield _existing_record_finding(judged, position, row, read_back)
+                yield _existing_finding(sheet, position, row, read_back)
 
 
 def _column_finding(
-    judged: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
+    sheet: ValidatedSheet, code: str, column: str | None, details: Mapping[str, object]
 ) -> Finding:
-    return Finding(CATALOGUE[code], row=judged.header_row, column=column, details=details)
+    return Finding(CATALOGUE[code], row=sheet.header_row, column=column, details=details)
 
 
-def _existing_record_finding(
-    judged: ValidatedSheet, position: int, row: RowSnapshot, read_back: ReadBack
+def _existing_finding(
+    sheet: ValidatedSheet, position: int, row: RowSnapshot, read_back: ReadBack
 ) -> Finding:
     column = next(iter(row.key))
     codes = ", ".join(record.code for record in row.found)
     unchanged = any(record.unchanged for record in row.found)
     if read_back.existing is ExistingPolicy.REFUSED and not unchanged:
-        return judged.finding("already-registered", column, position, {"code": codes})
+        return sheet.finding("already-registered", column, position, {"code": codes})
     details = {"code": codes, "effect": _UNCHANGED if unchanged else _HELD}
-    return judged.finding("record-exists", column, position, details)
+    return sheet.finding("record-exists", column, position, details)

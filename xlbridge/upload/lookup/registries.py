@@ -1,5 +1,4 @@
-"""Registries of one remote system: their codes and records, each asked for once, and lists of them
-for a template."""
+"""Registries of one remote system: codes and records, each read once, and lists for a template."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ _NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class NamedRecord:
-    """Record of a registry: its code, what people call it, and whether it is active."""
+    """Record of a registry: its code, its label, and whether it is active."""
 
     code: int | str
     label: str
@@ -32,15 +31,15 @@ class NamedRecord:
 
 
 def named_record(record: Record, reference: Reference) -> NamedRecord:
-    """Return a record of a registry. Raises ``TransportError`` where it has no code."""
+    """Return a record of a registry. Raises ``TransportError`` if it has no code."""
     code = record.get(reference.key)
     if isinstance(code, int | str):
         active = reference.active is None or bool(record.get(reference.active, True))
         return NamedRecord(code, str(record.get(reference.label) or ""), active)
     raise TransportError(
         Text(
-            pt="{registry}: o campo {field} veio como {value}, e não é um código.",
-            en="{registry}: the field {field} came as {value}, which is not a code.",
+            pt="{registry}: o campo {field} veio como {value}, que não é um código.",
+            en="{registry}: the field {field} is {value}, which is not a code.",
         ).format(registry=reference.title, field=reference.key, value=repr(code)[:40])
     )
 
@@ -49,36 +48,36 @@ def named_record(record: Record, reference: Reference) -> NamedRecord:
 class RegistryCodes:
     """Codes that exist, each with whether it is active.
 
-    ``whole`` says that no others exist, except perhaps those that were ``not_asked``.
+    ``complete``: no others exist, except possibly those that were ``not_queried``.
     """
 
     active: Mapping[str, bool]
-    whole: bool = True
-    not_asked: Collection[str] = frozenset()
+    complete: bool = True
+    not_queried: Collection[str] = frozenset()
 
     def fault(self, code: str) -> str | None:
-        """Return the finding that a code deserves, None where it may be used."""
+        """Return the code of the finding about a registry code, None if it may be used."""
         if code in self.active:
             return None if self.active[code] else "reference-inactive"
         return "reference-unknown" if self.proves(code) else "reference-unproven"
 
     def proves(self, code: str) -> bool:
-        """Tell whether a code is known to exist, or not to."""
-        return code in self.active or (self.whole and code not in self.not_asked)
+        """Return whether a code is known to exist or not to exist."""
+        return code in self.active or (self.complete and code not in self.not_queried)
 
 
 @dataclass(slots=True)
 class RegistryRecords:
-    """All records of a registry; ``complete`` says that there are surely no others."""
+    """Records of a registry; ``complete``: there are certainly no others."""
 
     records: list[Record] = field(default_factory=list)
     complete: bool = True
 
 
 class Registries:
-    """Lookup of codes in registries, each at most once; in one listing where there is one.
+    """Lookup of codes in registries, each read at most once, in a single listing if there is one.
 
-    Of a registry that has none, ``most_requests`` codes are asked for at most.
+    In a registry without a listing, at most ``most_requests`` codes are queried.
     """
 
     def __init__(self, client: Client, most_requests: int = MAX_REQUESTS) -> None:
@@ -89,16 +88,16 @@ class Registries:
         self._registered: dict[str, RegistryCodes] = {}
 
     def look_up(self, name: str, reference: Reference, codes: Collection[str]) -> RegistryCodes:
-        """Return which of the codes exist. Raises what ``Client.records`` raises."""
+        """Return the codes that exist. Raises what ``Client.records`` raises."""
         if reference.one_by_one:
             known = self._one_by_one[name]
             for code in codes:
                 if code not in known and len(known) < self._most:
                     known[code] = self._exists(reference, code)
             active = {code: True for code in codes if known.get(code)}
-            return RegistryCodes(active, not_asked={code for code in codes if code not in known})
+            return RegistryCodes(active, not_queried={code for code in codes if code not in known})
         if name not in self._registered:
-            listed = self.listed(reference)
+            listed = self.load_all(reference)
             active = {
                 str(record.get(reference.key)): bool(
                     reference.active is None or record.get(reference.active, True)
@@ -108,11 +107,8 @@ class Registries:
             self._registered[name] = RegistryCodes(active, listed.complete)
         return self._registered[name]
 
-    def listed(self, reference: Reference) -> RegistryRecords:
-        """Return all records of a registry, with what they are called.
-
-        Raises what ``Client.records`` raises.
-        """
+    def load_all(self, reference: Reference) -> RegistryRecords:
+        """Return all records of a registry. Raises what ``Client.records`` raises."""
         operation = reference.listing
         if operation.name not in self._listed:
             listed = RegistryRecords()
@@ -123,11 +119,11 @@ class Registries:
         return self._listed[operation.name]
 
     def is_listed(self, reference: Reference) -> bool:
-        """Return whether all records of a registry were read before."""
+        """Return whether all records of a registry were already read."""
         return reference.listing.name in self._listed
 
-    def asked(self, reference: Reference, field: str, value: str) -> list[Record]:
-        """Return the records that a registry lists for one value of a field of its query.
+    def query(self, reference: Reference, field: str, value: str) -> list[Record]:
+        """Return the records of a registry that match a value of one query field.
 
         Raises what ``Client.records`` raises.
         """
@@ -151,19 +147,19 @@ class Registries:
         return True
 
 
-_MOST_LISTED = 10_000
-"""Records of one list; in more than that nobody finds one, and Excel becomes slow."""
+_MAX_LISTED = 10_000
+"""Limit on the records of one list, beyond which it is unusable and Excel becomes slow."""
 
 _READING = Text(pt="Lendo {registry}", en="Reading {registry}")
 _UNREAD = Text(pt="Sem lista de {registry}: {reason}", en="No list of {registry}: {reason}")
 _CUT = Text(
-    pt="A lista ({registry}) não está completa, {listed} de {total}; os outros registros valem por "
-    "código, nome ou documento.",
-    en="The list ({registry}) is not complete, {listed} of {total}; other records may be given by "
-    "code, name or document.",
+    pt="A lista ({registry}) não está completa, {listed} de {total}; informe os outros registros "
+    "pelo código, nome ou documento.",
+    en="The list ({registry}) is not complete, {listed} of {total}; enter other records by code, "
+    "name or document.",
 )
 _PARTLY_READ = Text(
-    pt="Não é certo que a lista de {registry} esteja completa.",
+    pt="Não há prova de que a lista de {registry} esteja completa.",
     en="The list of {registry} is not proven complete.",
 )
 
@@ -171,13 +167,13 @@ _PARTLY_READ = Text(
 def registry_lists(
     client: Client,
     form: Resource,
-    tell: Callable[[Text], None],
+    warn: Callable[[Text], None],
     progress: Callable[[Text], None] = lambda _text: None,
 ) -> RegistryLists:
-    """Return the active records of each registry that ``form`` links to, ordered by their names.
+    """Return the active records of each registry that ``form`` links to, ordered by label.
 
-    ``tell`` is told of what the lists lack. Raises ``TransportError`` or ``AuthenticationFailed``
-    when the system cannot be asked.
+    ``warn`` is called about incomplete lists. Raises ``TransportError`` or
+    ``AuthenticationFailed`` if the system cannot be reached.
     """
     registries = Registries(client)
     columns = chain(form.columns, *(child.columns for child in form.children))
@@ -187,18 +183,20 @@ def registry_lists(
         title = REFERENCES[link.registry].title
         progress(_READING.format(registry=title))
         try:
-            lists.append(_list_of(registries, link, tell))
+            lists.append(_registry_list(registries, link, warn))
         except RemoteRejected as error:
-            tell(_UNREAD.format(registry=title, reason=error.message))
+            warn(_UNREAD.format(registry=title, reason=error.message))
     moment = datetime.now().strftime("%d/%m/%Y %H:%M")
     return RegistryLists(f"{client.target.profile}, {moment}", tuple(lists))
 
 
-def _list_of(registries: Registries, link: Link, tell: Callable[[Text], None]) -> RegistryList:
+def _registry_list(
+    registries: Registries, link: Link, warn: Callable[[Text], None]
+) -> RegistryList:
     reference = REFERENCES[link.registry]
-    listed = registries.listed(reference)
+    listed = registries.load_all(reference)
     if not listed.complete:
-        tell(_PARTLY_READ.format(registry=reference.title))
+        warn(_PARTLY_READ.format(registry=reference.title))
     fields = [name for name in link.fields if name not in (reference.key, reference.label)]
     records = {one.code: one for one in _usable_records(listed.records, link, fields)}
     ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
@@ -206,19 +204,19 @@ def _list_of(registries: Registries, link: Link, tell: Callable[[Text], None]) -
         link.registry,
         _without_article(reference.title.pt),
         tuple(fields),
-        tuple(ordered[:_MOST_LISTED]),
+        tuple(ordered[:_MAX_LISTED]),
         len(ordered),
     )
     if found.is_truncated:
         counts = {"listed": len(found.records), "total": found.total}
-        tell(_CUT.format(registry=reference.title, **counts))
+        warn(_CUT.format(registry=reference.title, **counts))
     return found
 
 
 def _usable_records(
     records: Iterable[Record], link: Link, fields: Iterable[str]
 ) -> Iterator[ListedRecord]:
-    """Yield the records that may be used, as a template lists them."""
+    """Yield the active records for a list in a template."""
     for record in records:
         named = named_record(record, REFERENCES[link.registry])
         if named.active:
@@ -227,6 +225,6 @@ def _usable_records(
 
 
 def _without_article(text: str) -> str:
-    """Return "o cadastro de clientes" as a title."""
+    """Return a Portuguese noun phrase without its article, capitalised."""
     _, _, rest = text.partition(" ")
     return rest[:1].upper() + rest[1:]

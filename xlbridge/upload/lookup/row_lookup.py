@@ -1,6 +1,6 @@
-"""Rows and the remote records that may be theirs: lookups, comparable values, keys that are sought.
+"""Matching of rows and remote records: lookups, comparable values, and searches by key.
 
-Keys are sought by their hashes, and compared value by value once all records were read.
+Keys are searched by their hashes, and compared value by value once all records are read.
 """
 
 from array import array
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _TOO_MANY_LISTS = Text(
     pt="ler as listas dos registros levaria mais de {most} consultas",
-    en="to read the records' lists would take more than {most} requests",
+    en="reading the records' lists would take more than {most} requests",
 )
 _PLAIN_KINDS = frozenset({Kind.TEXT, Kind.CODE, Kind.BOOLEAN})
 _DECIMAL_TYPES = (float, Decimal)
@@ -53,17 +53,17 @@ _DATE_LENGTH = 10  # of an ISO date and time
 _NUMBER_TYPES = frozenset({type(None), str, int, float, Decimal})
 _STRINGS = frozenset({type(None), str})
 _TEXT_TYPES = frozenset({type(None), str, pd.Timestamp})
-"""Types of whose values in one column equal ones have the same comparable text."""
+"""Types whose equal values in one column have the same comparable text."""
 
 _SAMPLE = 10_000
-"""Rows by which the most telling column of a key is found."""
+"""Rows that are sampled for the most selective column of a key."""
 
 Key = tuple[str | None, ...]
 """Comparable values of the columns of a lookup's key, in its order."""
 
 
 def comparable_value(kind: Kind, value: Any) -> str | None:
-    """Return a value as text in which only what matters differs, None for an empty one."""
+    """Return a value as normalised text for comparison, None for an empty one."""
     if value is None or value == "":
         return None
     if kind.is_number:
@@ -85,25 +85,20 @@ def _comparable_number(value: Any) -> str:
         number = Decimal(text)
     except InvalidOperation:
         return text
-    # Written out, a number with such a power of ten would take all memory.
+    # A huge exponent, written out, would exhaust the memory.
     return f"{number.normalize():f}" if abs(number.adjusted()) <= _MAX_EXPONENT else text
 
 
 def lookups_for(resource: Resource, row: RowValues) -> list[Lookup]:
     """Return the lookups that serve a row, the one by the system's own number first."""
-    declared = resource.read_back
-    if declared is None:
-        return []
-    number = () if declared.by_number is None else (declared.by_number,)
-    return [way for way in (*number, *declared.lookups) if way.serves(row)]
+    return [lookup for lookup in _declared_lookups(resource) if lookup.serves(row)]
 
 
 def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup]]:
-    """Return the lookups that serve each row, worked out once for rows with like cells empty."""
-    declared = resource.read_back
-    ways = () if declared is None else (declared.by_number, *declared.lookups)
-    columns = list(dict.fromkeys(name for way in ways if way is not None for name in way.key))
-    deciding = list(dict.fromkeys(name for way in ways if way is not None for name in way.when))
+    """Return the lookups that serve each row, computed once for rows with the same empty cells."""
+    lookups = _declared_lookups(resource)
+    columns = list(dict.fromkeys(name for lookup in lookups for name in lookup.key))
+    deciding = list(dict.fromkeys(name for lookup in lookups for name in lookup.when))
     known: dict[tuple[object, ...], Sequence[Lookup]] = {}
     found = []
     empty = [[value is None for value in values_of(rows, name)] for name in columns]
@@ -117,32 +112,40 @@ def lookups_of_rows(resource: Resource, rows: TypedRows) -> list[Sequence[Lookup
     return found
 
 
-_AskForItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
+def _declared_lookups(resource: Resource) -> Sequence[Lookup]:
+    declared = resource.read_back
+    if declared is None:
+        return ()
+    number = () if declared.by_number is None else (declared.by_number,)
+    return (*number, *declared.lookups)
+
+
+_FetchItems = Callable[[Operation, Mapping[str, object]], Iterable[Record]]
 
 
 class SeparateLists:
-    """Reader of the lists that records do not carry, ``most`` requests at most."""
+    """Reader of lists that are not part of their records, with at most ``most`` requests."""
 
-    def __init__(self, ask: _AskForItems, declared: ReadBack, most: int | None) -> None:
-        self._ask = ask
+    def __init__(self, fetch: _FetchItems, declared: ReadBack, most: int | None) -> None:
+        self._fetch = fetch
         self._lists = declared.lists
         self._left = most
         self.too_many = _TOO_MANY_LISTS.format(most=most)
 
     def read(self, row: RowValues, records: RecordTable, found: Iterable[int]) -> bool:
-        """Add to the records found of a row the lists that the row has, too; False where it takes
-        too many requests."""
-        for name, apart in self._lists.items():
+        """Add to the records found for a row the lists that the row has; False if that takes too
+        many requests."""
+        for name, declared in self._lists.items():
             unread = [at for at in found if row.get(name) and records.lists[name][at] is None]
             for at in unread:
                 if self._left == 0:
                     return False
                 self._left = None if self._left is None else self._left - 1
-                operation = operation_named(apart.operation_name)
+                operation = operation_named(declared.operation_name)
                 path = {
                     parameter: records[at][parameter] for parameter in operation.path_parameters
                 }
-                records.lists[name][at] = apart.rows(self._ask(operation, path))
+                records.lists[name][at] = declared.rows(self._fetch(operation, path))
         return True
 
 
@@ -160,27 +163,27 @@ class RowMatcher:
         self._lookups: Sequence[Sequence[Lookup]] = ()
 
     def column(self, name: str, rows: TypedRows) -> Sequence[str | None]:
-        """Return the comparable values of a column of rows, None where one has none.
+        """Return the comparable values of a column of rows, None for empty ones.
 
-        Those of the rows that were asked for last are kept.
+        Those of the last rows are cached.
         """
-        self._take(rows)
+        self._reset_for(rows)
         if name not in self._columns:
             values = values_of(rows, name)
             texts = PiecewiseColumn(len(rows), lambda piece: self.texts(name, values[piece]))
-            # Texts of numbers and dates take longer to make than to keep.
-            is_kept = name not in self._plain_texts
-            self._columns[name] = PackedColumn(texts) if is_kept else texts
+            # Texts of numbers and dates are expensive to compute.
+            is_stored = name not in self._plain_texts
+            self._columns[name] = PackedColumn(texts) if is_stored else texts
         return self._columns[name]
 
     def lookups(self, rows: TypedRows) -> Sequence[Sequence[Lookup]]:
-        """Return the lookups that serve each row; those of the rows asked for last are kept."""
-        self._take(rows)
+        """Return the lookups that serve each row; those of the last rows are cached."""
+        self._reset_for(rows)
         if len(self._lookups) < len(rows):
             self._lookups = lookups_of_rows(self.resource, rows)
         return self._lookups
 
-    def _take(self, rows: TypedRows) -> None:
+    def _reset_for(self, rows: TypedRows) -> None:
         if rows is not self._rows:
             self._rows, self._columns, self._lookups = rows, {}, ()
 
@@ -189,23 +192,23 @@ class RowMatcher:
         types = set(map(type, values))
         if name in self._plain_texts and types <= _STRINGS and _have_plain_blanks(values):
             return values
-        # Equal values may have other texts where they are of two types, as True and 1.
+        # Equal values of different types, such as True and 1, may have different texts.
         if types <= (_NUMBER_TYPES if name in self._numbers else _TEXT_TYPES):
-            # Most columns have few values, and comparing takes longer than looking one up.
+            # Most columns have few distinct values; convert each once.
             kind = self._kinds.get(name, Kind.INTEGER)
             texts = {value: comparable_value(kind, value) for value in set(values)}
             return list(map(texts.__getitem__, values))
         return [self.comparable(name, value) for value in values]
 
     def comparable(self, column: str, value: Any) -> str | None:
-        """Return a value of a column as text; a number of the system compares as a number."""
+        """Return a value of a column as comparable text; integers compare as numbers."""
         if value.__class__ is int:
             return str(value)
         return comparable_value(self._kinds.get(column, Kind.INTEGER), value)
 
 
 def _have_plain_blanks(texts: Sequence[str | None]) -> bool:
-    """Tell whether texts are comparable as they are: none is empty, each blank parts two words."""
+    """Return whether texts are normalised: none is empty, and single spaces separate words."""
     joined = " \0 ".join(filter(None, texts))
     return " ".join(joined.split()) == joined and "" not in texts
 
@@ -216,13 +219,13 @@ _RowDigests = Iterator[list[str]]
 def business_keys(
     resource: Resource, rows: TypedRows, matcher: RowMatcher | None = None
 ) -> Sequence[tuple[str, ...]]:
-    """Return the digests of each row's keys, the system's own number left out."""
+    """Return the digests of each row's keys, without the system's own number."""
     declared = resource.read_back
     if declared is None:
         return [()] * len(rows)
     matcher = matcher or RowMatcher(resource, declared)
     opening = f"[{dumps(resource.name)}"
-    columns = dict.fromkeys(column for way in declared.lookups for column in way.key)
+    columns = dict.fromkeys(column for lookup in declared.lookups for column in lookup.key)
     names = {column: f", [{dumps(column)}, " for column in columns}
 
     def digests(rows: Sequence[Sequence[Lookup]], *texts: Sequence[str | None]) -> _RowDigests:
@@ -233,11 +236,11 @@ def business_keys(
             ]
             for (column, name), values in zip(names.items(), texts, strict=True)
         }
-        for at, ways in enumerate(rows):
+        for at, lookups in enumerate(rows):
             keys = [
-                "".join([items[column][at] for column in way.key])
-                for way in ways
-                if way is not declared.by_number
+                "".join([items[column][at] for column in lookup.key])
+                for lookup in lookups
+                if lookup is not declared.by_number
             ]
             yield [claim_digest(f"{opening}{key}]") for key in keys]
 
@@ -251,26 +254,25 @@ def _hashes(values: Iterable[object]) -> "_Hashes":
 
 
 class HashSet:
-    """Hashes of values, in a tenth of a set's memory. What is not in it is none of the values."""
+    """Hashes of values, in a tenth of a set's memory, with false positives but no negatives."""
 
     def __init__(self, hashes: "_Hashes") -> None:
         self._sorted = np.unique(hashes)
 
-    def which(self, values: Sequence[object]) -> Sequence[bool]:
-        """Tell of each value whether it may be one of them."""
-        of_values = _hashes(values)
-        places = np.searchsorted(self._sorted, of_values)
-        there: list[bool] = (self._sorted.take(places, mode="clip") == of_values).tolist()
-        return there
+    def contains(self, values: Sequence[object]) -> Sequence[bool]:
+        """Return for each value whether it may be in the set."""
+        hashes = _hashes(values)
+        indexes = np.searchsorted(self._sorted, hashes)
+        found: list[bool] = (self._sorted.take(indexes, mode="clip") == hashes).tolist()
+        return found
 
 
 class SoughtRecords:
-    """Records that one lookup finds for the rows that it serves.
+    """Search of one lookup for the records of the rows that it serves.
 
-    ``fields`` maps the columns that a record is matched by to its own names of them. ``columns``
-    are the comparable values of those columns, ``served`` says of each row whether the lookup
-    serves it. ``proven`` says that what was not found is not there. Keys are sought by their
-    hashes, and compared value by value once all records were read.
+    ``fields`` maps the columns of the key to the record's fields. ``columns`` are the comparable
+    values of those columns, ``served`` has for each row whether the lookup serves it. ``proven``:
+    records that were not found do not exist.
     """
 
     def __init__(
@@ -287,30 +289,26 @@ class SoughtRecords:
         self._rows = _hashes(zip(*columns, strict=True))
         self._served = np.fromiter(served, bool)
         self.keys = HashSet(self._rows[self._served])
-        # A part of the rows shows which it is.
-        most = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
-        (column, name), values = list(fields.items())[most], columns[most]
-        self.telling = column, name, HashSet(_hashes(values)[self._served])
-        """The column that tells most keys apart, a record's name of it, and the sought values.
+        best = max(range(len(columns)), key=lambda at: len(set(columns[at][:_SAMPLE])))
+        (column, name), values = list(fields.items())[best], columns[best]
+        self.discriminator = column, name, HashSet(_hashes(values)[self._served])
+        """Most selective column of the key, its field in records, and the sought values."""
+        self.clear()
 
-        A record with another value of it is of no key, whatever its other columns have.
-        """
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget what was found."""
+    def clear(self) -> None:
+        """Remove all results."""
         self._found = array("q")
         self._records = array("L")
         self._found_keys = PackedRows(len(self.fields))
 
     def add(self, key: Key, record: int) -> None:
-        """Note the position of a record of a key."""
+        """Add the position of a record with a key that may be sought."""
         self._found.append(hash(key))
         self._records.append(record)
         self._found_keys.append(key)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the rows and the records of their keys, by their positions; a row's in order."""
+        """Yield the positions of rows and of records with the same key, ordered by row."""
         found = np.asarray(self._found, np.int64)
         order = np.argsort(found, kind="stable")
         begins = np.searchsorted(found, self._rows, "left", sorter=order)
@@ -318,17 +316,17 @@ class SoughtRecords:
         counts[~self._served] = 0
         rows = np.repeat(np.arange(len(counts)), counts)
         within = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
-        places = order[np.repeat(begins, counts) + within].tolist()
-        alike = np.ones(len(rows), bool)
-        for number, own in enumerate(self._columns):
-            mine = map(list(own).__getitem__, rows.tolist())
-            theirs = map(list(self._found_keys.column(number)).__getitem__, places)
-            alike &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
+        matches = order[np.repeat(begins, counts) + within].tolist()
+        equal = np.ones(len(rows), bool)
+        for number, column in enumerate(self._columns):
+            mine = map(list(column).__getitem__, rows.tolist())
+            theirs = map(list(self._found_keys.column(number)).__getitem__, matches)
+            equal &= np.fromiter(map(eq, mine, theirs), bool, len(rows))
         return (
             (at, self._records[one])
-            for at, one in zip(rows[alike].tolist(), compress(places, alike), strict=True)
+            for at, one in zip(rows[equal].tolist(), compress(matches, equal), strict=True)
         )
 
     def all_found(self) -> bool:
-        """Tell whether there is a record of each row's key."""
+        """Return whether every served row has a record."""
         return len({at for at, _ in self.pairs()}) == np.count_nonzero(self._served)
