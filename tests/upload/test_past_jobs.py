@@ -31,7 +31,7 @@ def test_a_job_tells_that_its_rows_came_in_by_a_retry(
     told = json.loads(xlbridge("jobs", first["job"], "--format", "json").stdout)
     assert told["settled"] == {"rows": 1, "by": again["job"]}
     text = xlbridge("jobs", first["job"]).stdout
-    assert f"In the system since: 1 row, the last by the upload {again['job']}; 0 left" in text
+    assert f"Written since: 1 row, the last by the upload {again['job']}; 0 left" in text
     assert "xlbridge retry" not in text
     listed = json.loads(xlbridge("jobs", "--format", "json").stdout)["jobs"]
     assert [job["settled"] is not None for job in listed] == [False, True]

@@ -107,7 +107,7 @@ def test_row_by_row_each_is_sent_once(
     correct(job, second, new_cnpj())
     correct(job, first, new_cnpj())
     assert send_again(context, client, job, rejects(context, job)).state is State.DONE
-    with pytest.raises(UsageError, match="not sent again"):
+    with pytest.raises(UsageError, match="not yet sent again"):
         corrected_rows(context, job, rejects(context, job))
     assert [named(client, name) for name in names] == [1] * len(names)
     assert registered(client, fresh)

@@ -140,12 +140,12 @@ def test_corrected_rows_go_again_in_parts_once_and_none_twice(
     proxy.decide = cut_the_second
     with pytest.raises(InDoubt):
         Uploads(context, client).run(again, AT_ONCE)
-    with pytest.raises(UsageError, match="not sent again"):
+    with pytest.raises(UsageError, match="not yet sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     proxy.decide = lambda _method, _path: "pass"
     assert Uploads(context, client).run(again, AT_ONCE).state is State.DONE
     assert all(registered(client, document) for document in corrected_cnpj.values())
-    with pytest.raises(UsageError, match="not sent again"):
+    with pytest.raises(UsageError, match="not yet sent again"):
         corrected_rows(context, job, validate_workbook(rejects, context.catalogue))
     whole = ProofFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), 4, job_ids=(job.id,))
     sent = UploadHistory(context.journal).of("clientes", whole)

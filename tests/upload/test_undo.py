@@ -67,7 +67,7 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
     assert (told.returncode, told.stdout.splitlines()) == (
         0,
         [
-            f"Nothing to reverse: the upload {job} has no row written.",
+            f"Nothing to reverse: the upload {job} has written no rows.",
             f"  3 rows were already undone by {undo}",
         ],
     )

@@ -1,6 +1,6 @@
-"""Evidence of an upload: the rejects workbook, and the page of an upload in doubt.
+"""Evidence of an upload: the rejects workbook, and the page on an upload in doubt.
 
-A person decides from that page: one HTML file in both languages that loads nothing.
+The page helps a person decide: one self-contained HTML file in both languages.
 """
 
 from collections import defaultdict
@@ -30,33 +30,32 @@ _ENDED = frozenset({State.DONE, State.PARTIAL, State.REJECTED, State.NEEDS_PERSO
 
 
 def ensure_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence that a job should have and has not, and return the job as it is then.
+    """Write the missing evidence of a job, and return the updated job.
 
-    Where rows were rejected that is their workbook; where a person must decide, a page to decide
-    from. Both go beside the analyst's file, or into the home folder where that is not possible.
+    For rejected or held rows that is the rejects workbook, for a doubt the page to decide it. Both
+    are written next to the analyst's file, or into the home folder if that is not possible.
     """
     journal = context.journal
     for part in journal.parts_of(job):
         ensure_evidence(context, part)
-    # A person must decide and has no page to decide from.
-    doubtful = job.state is State.NEEDS_PERSON and not job.parts
-    if doubtful and not _file_exists(job, "evidence_file"):
-        written = _write_beside(context, job, "em-duvida", ".html", _write_doubt_page)
+    in_doubt = job.state is State.NEEDS_PERSON and not job.parts
+    if in_doubt and not _file_exists(job, "evidence_file"):
+        written = _write_evidence(context, job, "em-duvida", ".html", _write_doubt_page)
         job = journal.record(job, job.state, evidence_file=str(written))
     if _lacks_rejects(job):
-        written = _write_beside(context, job, REJECTS_INFIX, ".xlsx", _write_rejects_workbook)
+        written = _write_evidence(context, job, REJECTS_INFIX, ".xlsx", _write_rejects_workbook)
         job = journal.record(job, job.state, rejects_file=str(written))
     return job
 
 
 def ensure_sheet_evidence(context: UploadContext, job: Job) -> Job:
-    """Write the evidence of a job, and of the whole sheet that it is a part of; return the job."""
+    """Write the evidence of a job, or of the whole sheet if it is a part; return the job."""
     ensure_evidence(context, context.journal.job(job.parent or job.id))
     return context.journal.job(job.id)
 
 
 def _lacks_rejects(job: Job) -> bool:
-    """Tell whether rows were rejected and are in no workbook to be corrected."""
+    """Return whether rows were rejected or held, and the rejects workbook is missing."""
     if job.parent is not None or job.spec.mode in {Mode.UNDO, Mode.PROCESS}:
         return False
     rejected = job.state in {State.PARTIAL, State.REJECTED} or (
@@ -71,15 +70,15 @@ def _file_exists(job: Job, key: str) -> bool:
     return written is not None and Path(written).exists()
 
 
-def _write_beside(
+def _write_evidence(
     context: UploadContext,
     job: Job,
     infix: str,
     suffix: str,
     write: Callable[[UploadContext, Job, Path], None],
 ) -> Path:
-    """Write a file beside the analyst's, or into the home folder; return where it is."""
-    # Records that were given by their numbers stand in no file.
+    """Write a file next to the analyst's, or into the home folder, and return its path."""
+    # A processing of explicit numbers has no file.
     file = Path(job.spec.file or context.settings.home / "evidence" / job.spec.resource)
     target = file.with_name(f"{file.stem}-{infix}-{job.id}{suffix}")
     try:
@@ -94,10 +93,10 @@ def _write_beside(
 def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> None:
     """Write the rejected rows of a job to ``target``, in the layout of the template.
 
-    Where the whole sheet was rejected, rows without an error of their own are in it too: they were
-    not applied either. Raises ``UsageError`` when the file cannot be written.
+    If the whole sheet was rejected, rows without an error of their own are included, since they
+    were not applied either. Raises ``UsageError`` if the file cannot be written.
     """
-    # What reads and writes workbooks takes its time to import, and is hardly ever needed here.
+    # Modules for workbooks are rarely needed here, and slow to import.
     from xlbridge.upload.payload import child_rows, frame_of_payload
     from xlbridge.workbook.write import write_rejects
 
@@ -108,69 +107,72 @@ def _write_rejects_workbook(context: UploadContext, job: Job, target: Path) -> N
     reasons = _reasons(resource, job, planned)
     positions = [at for at, row in enumerate(numbers) if row in reasons]
     rejected = frame.iloc[positions].reset_index(drop=True)
-    told = [reasons[numbers[at]] for at in positions]
-    own = {
-        place: planned[at].raw_cells
-        for place, at in enumerate(positions)
+    rows = [numbers[at] for at in positions]
+    messages = [reasons[row] for row in rows]
+    raw_cells = {
+        index: planned[at].raw_cells
+        for index, at in enumerate(positions)
         if planned and planned[at].raw_cells
     }
-    wrong = _wrong_columns(resource, job, planned, [numbers[at] for at in positions])
+    wrong = _wrong_columns(resource, job, planned, rows)
+    children = child_rows(resource, rejected)
     write_rejects(
         target,
         resource,
         rejected,
-        [numbers[at] for at in positions],
-        told,
-        own,
+        rows,
+        messages,
+        raw_cells,
         wrong,
-        [_rejected_items(items, told, own, wrong) for items in child_rows(resource, rejected)],
+        [_rejected_items(items, messages, raw_cells, wrong) for items in children],
     )
 
 
 def _rejected_items(
     items: "ChildRows",
-    reasons: Sequence[str],
-    own: Mapping[int, Mapping[str, str | float]],
+    messages: Sequence[str],
+    raw_cells: Mapping[int, Mapping[str, str | float]],
     wrong: Mapping[int, Collection[str]],
 ) -> "RejectedItems":
-    """Return the rows of a list with what is told of their cells among those of the records."""
+    """Return the rows of a list with their messages, raw cells and wrong columns, from those of
+    their records."""
     from xlbridge.workbook.write import RejectedItems
 
-    at = {place: row for row, place in enumerate(items.places)}
-    own_items: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
+    rows = {place: row for row, place in enumerate(items.places)}
+    raw_item_cells: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
     wrong_items: defaultdict[int, set[str]] = defaultdict(set)
     for position, names in wrong.items():
         for name in names:
             item = parse_item_column(name)
-            if item is None or item[0] != items.resource.sheet or (position, item[1]) not in at:
+            if item is None or item[0] != items.resource.sheet or (position, item[1]) not in rows:
                 continue
-            row = at[position, item[1]]
+            row = rows[position, item[1]]
             wrong_items[row].add(item[2])
-            if name in own.get(position, ()):
-                own_items[row][item[2]] = own[position][name]
-    told = [reasons[position] for position, _ in items.places]
-    return RejectedItems(items.resource, items.frame, told, own_items, wrong_items)
+            if name in raw_cells.get(position, ()):
+                raw_item_cells[row][item[2]] = raw_cells[position][name]
+    item_messages = [messages[position] for position, _ in items.places]
+    return RejectedItems(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
 
 
 def _wrong_columns(
     resource: Resource, job: Job, planned: Sequence[PlannedRow], rows: Sequence[int]
 ) -> dict[int, set[str]]:
-    """Return the columns for which rows were rejected, whose cells hold what cannot be sent, or
-    that differ from the system, by their places among ``rows``."""
-    of_row: defaultdict[int, set[str]] = defaultdict(set)
+    """Return the columns that were rejected, could not be parsed, or differ from the system, by
+    indexes into ``rows``."""
+    wrong: defaultdict[int, set[str]] = defaultdict(set)
     for rejected in job.verdict.rejected_rows:
         column = rejected.column
         if rejected.row is None or column is None:
             continue
         if column in resource.by_name or parse_item_column(column):
-            of_row[rejected.row].add(column)
+            wrong[rejected.row].add(column)
     for row in planned:
-        of_row[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
-    return {place: of_row[row] for place, row in enumerate(rows) if of_row[row]}
+        wrong[row.row].update(row.raw_cells, resource.by_name.keys() & row.differences)
+    return {index: wrong[row] for index, row in enumerate(rows) if wrong[row]}
 
 
 def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dict[int, str]:
-    """Return why each row was not applied: rejected, or held; what is no record is left out."""
+    """Return the reason of each row that was rejected or held, except rows that are not records."""
     reasons = job.verdict.reasons
     if job.state is State.REJECTED:
         reasons = {row: reasons.get(row, REJECTED_AS_A_WHOLE) for row in job.spec.rows}
@@ -179,7 +181,7 @@ def _reasons(resource: Resource, job: Job, planned: Sequence[PlannedRow]) -> dic
         for row in planned
         if row.action is RowAction.HELD and row.reason is not RowReason.NO_RECORD
     }
-    return {**held, **{row: str(told) for row, told in reasons.items()}}
+    return {**held, **{row: str(reason) for row, reason in reasons.items()}}
 
 
 def _write_doubt_page(context: UploadContext, job: Job, target: Path) -> None:
@@ -209,7 +211,7 @@ _SEARCH = Text(
     pt="Abra o sistema ({profile}) e procure as linhas da tabela abaixo, pela chave ou, sem "
     "chave, pelos valores. Comece pela primeira e pela última.",
     en="Open the system ({profile}) and look for the rows in the table below, by their key or, "
-    "without one, by their values. Begin with the first and the last.",
+    "without one, by their values. Start with the first and the last.",
 )
 _PROCESSED_OR_NOT = Text(
     pt="{rows:O registro deste processamento foi processado|Os {rows} registros deste "
@@ -263,7 +265,7 @@ _UNLISTED_DETAILS = ("verdict", "origins", "file_hash", "proven")
 
 
 class _PageRow(NamedTuple):
-    """Row of the page: Excel's number, key or None, values sent, and what each snapshot has."""
+    """Row of the page: Excel number, key if any, values sent, and its entry in each snapshot."""
 
     number: int
     key: Mapping[str, str] | None
@@ -274,9 +276,9 @@ class _PageRow(NamedTuple):
 def doubt_page(
     job: Job, sent: Sequence[Mapping[str, Any]], snapshots: Sequence[StoredSnapshot]
 ) -> str:
-    """Return the page as HTML: the rows in doubt, the job's history, the snapshots of its records.
+    """Return the HTML page with the rows in doubt, the job's history, and the snapshots.
 
-    ``sent`` has a mapping of columns to values for each row.
+    ``sent`` has the values of each row by column.
     """
     return render_page(
         "xlbridge.upload.results",
@@ -300,13 +302,13 @@ def doubt_page(
 
 
 def _open_rows(job: Job) -> set[int]:
-    """Return the numbers of the rows that nothing has proven to be there or not."""
+    """Return the numbers of the rows whose outcome is unproven."""
     outcomes = zip(job.spec.rows, job.outcomes, strict=True)
     return {row for row, outcome in outcomes if outcome is RowOutcome.UNKNOWN}
 
 
 def _steps(job: Job) -> Iterator[tuple[Text, str | None]]:
-    """Yield what a person does in turn, each with its command where there is one."""
+    """Yield the steps for a person, each with its command if there is one."""
     applied = f'xlbridge resolve {job.id} --as applied --reason "…"'
     not_applied = f'xlbridge resolve {job.id} --as not-applied --reason "…"'
     if job.spec.mode is Mode.PROCESS:

@@ -1,4 +1,4 @@
-"""Report of a job of any kind: its forms, and whether it leaves rows for a person."""
+"""Report of a job of any kind."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,18 +15,15 @@ from xlbridge.upload.results.retried_rows import settled_rows
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """Report of a job; ``has_open_rows`` tells whether some rows are left for a person."""
+    """Report of a job; ``has_open_rows`` returns whether rows are left for a person to handle."""
 
     forms: ReportForms
     has_open_rows: Callable[[], bool]
 
 
 def job_report(journal: Journal, job: Job) -> JobReport:
-    """Return the report of a job: of an upload, an undo or a processing.
-
-    What plans the last two reads workbooks and knows the interface's operations, which is hardly
-    ever needed here.
-    """
+    """Return the report of an upload, an undo or a processing."""
+    # The modules for processing and undo are rarely needed, and slow to import.
     if job.spec.mode is Mode.PROCESS:
         from xlbridge.upload.processing.report import has_rejected, process_json, process_lines
 
@@ -57,7 +54,7 @@ def _undo_counts(job: Job) -> dict[str, int]:
 
 
 def _undo_json(job: Job) -> dict[str, Any]:
-    """Return an undo as JSON. Source: the product brief, ``undo JOB``."""
+    """Return an undo as JSON. See the product brief, ``undo JOB``."""
     from xlbridge.upload.undo import left_rows
 
     return {
@@ -77,7 +74,7 @@ def _undo_json(job: Job) -> dict[str, Any]:
 
 
 def _undo_lines(job: Job) -> Iterator[Text]:
-    """Yield the report of an undo for a person."""
+    """Yield the lines of the report of an undo."""
     from xlbridge.upload.undo import left_lines
 
     counts = _undo_counts(job)
@@ -97,8 +94,8 @@ _NONE_REVERSED = Text(
     en="No row of the upload {undo_of} was reversed; left: {left} of {read}.",
 )
 _NOTHING_LEFT = Text(
-    pt="Nada a desfazer: o envio {undo_of} não tem linha gravada.",
-    en="Nothing to reverse: the upload {undo_of} has no row written.",
+    pt="Nada a desfazer: o envio {undo_of} não gravou nenhuma linha.",
+    en="Nothing to reverse: the upload {undo_of} has written no rows.",
 )
 _HEADLINES = {
     State.DONE: _DONE,
@@ -109,6 +106,6 @@ _HEADLINES = {
 _UNFINISHED = Text(
     pt="Linhas desfeitas: {undone} de {read}; não desfeitas: {left}; em dúvida: {unknown} "
     "({reason}). Para continuar: xlbridge resume {job}",
-    en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To go on: "
-    "xlbridge resume {job}",
+    en="Rows reversed: {undone} of {read}; left: {left}; in doubt: {unknown} ({reason}). To "
+    "continue: xlbridge resume {job}",
 )

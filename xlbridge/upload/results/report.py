@@ -1,4 +1,4 @@
-"""Report of a job: the JSON of the contract, and text for a person."""
+"""Report of an upload: the JSON of the contract, and text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -117,17 +117,17 @@ _MODES: Mapping[Mode, Text] = {
 
 
 def mode_name(mode: Mode) -> Text:
-    """Return the name of a mode for a person."""
+    """Return the displayed name of a mode."""
     return _MODES[mode]
 
 
 def job_json(
     job: Job, planned: Sequence[PlannedRow] = (), settled: SettledRows | None = None
 ) -> dict[str, Any]:
-    """Return the job as JSON. Source: the product brief, ``upload --format json``.
+    """Return the job as JSON. See the product brief, ``upload --format json``.
 
-    ``planned`` are the rows of its plan, of which those that are not created are listed;
-    ``settled`` are those that its retries have brought in.
+    ``planned`` are the rows of its plan; those that are not created are listed. ``settled`` are the
+    rows that its retries have written.
     """
     verdict = job.verdict
     return {
@@ -160,7 +160,7 @@ def job_json(
 
 
 def _rest_text(job: Job) -> str:
-    """Return the counts of the rows that were not sent, as the rest of a sentence."""
+    """Return the counts of the rows that were not sent, as the end of a sentence."""
     counts = job.row_counts
     texts = (
         Text(pt="; sem alteração: {n}", en="; unchanged: {n}").format(n=counts["unchanged"]),
@@ -173,15 +173,15 @@ def _rest_text(job: Job) -> str:
 def job_lines(
     job: Job, settled: SettledRows | None = None, *, next_step: bool = True
 ) -> Iterator[str]:
-    """Yield the report for a person: its rows, at the end the verdict and the next step.
+    """Yield the lines of the report: rejected rows, then the verdict and the next step.
 
-    ``settled`` are as in ``job_json``. Without ``next_step`` its command is left out.
+    ``settled`` is as in ``job_json``; ``next_step`` includes the command of the next step.
     """
     verdict = job.verdict
     shown = verdict.rejected_rows[:_SHOWN_ROWS]
     for row in shown:
-        place = row.cell or (f"{row.row}" if row.row else "–")
-        yield f"  ✗ {place}  {row.column or ''}: {row.message}"
+        address = row.cell or (f"{row.row}" if row.row else "–")
+        yield f"  ✗ {address}  {row.column or ''}: {row.message}"
     if len(verdict.rejected_rows) > len(shown):
         more = Text(pt="  … e mais {n}", en="  … and {n} more")
         yield str(more.format(n=len(verdict.rejected_rows) - len(shown)))
@@ -189,9 +189,9 @@ def job_lines(
     if settled is not None:
         yield str(
             Text(
-                pt="Já entraram depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
+                pt="Já gravadas depois: {rows} {rows:linha|linhas}, a última vez pelo envio {by}; "
                 "faltam {left}",
-                en="In the system since: {rows} {rows:row|rows}, the last by the upload {by}; "
+                en="Written since: {rows} {rows:row|rows}, the last by the upload {by}; "
                 "{left} left",
             ).format(rows=settled.rows, by=settled.by, left=settled.left)
         )
@@ -224,7 +224,7 @@ def job_headline(job: Job) -> str:
 
 
 def _next_step(job: Job, settled: SettledRows | None) -> Text:
-    """Return what to do next; rows that were refused or held come first."""
+    """Return the next step; rejected or held rows take precedence."""
     file = Path(job.spec.file)
     known = {"job": job.id, "file": as_argument(file)}
     if job.state in {State.DONE, State.PARTIAL, State.REJECTED}:
@@ -248,7 +248,7 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
     if rules:
         yield Text(
             pt="Rejeições que a conferência local não previu, por regra:",
-            en="Rejections that the local check did not foresee, by rule:",
+            en="Rejections that the local validation did not predict, by rule:",
         )
     for rule in rules:
         yield Text(pt="  {n} × {what}", en="  {n} × {what}").format(
@@ -257,7 +257,7 @@ def _drift_lines(verdict: Verdict) -> Iterator[Text]:
 
 
 def decision_lines(job: Job) -> Iterator[Text]:
-    """Yield how a person decides a doubt that nothing else can settle."""
+    """Yield the instructions for a decision by a person."""
     yield from _evidence_lines(job)
     yield _NEXT_STEPS[State.NEEDS_PERSON].format(job=job.id)
 
@@ -266,7 +266,7 @@ def _evidence_lines(job: Job) -> Iterator[Text]:
     if page := job.last("evidence_file"):
         yield Text(
             pt="O que se sabe, e o que conferir: {file}",
-            en="What is known, and what to look at: {file}",
+            en="What is known, and what to check: {file}",
         ).format(file=short_path(Path(page)))
 
 

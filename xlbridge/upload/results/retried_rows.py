@@ -1,4 +1,4 @@
-"""Outcomes of a job's rows: by its own word, and by that of the jobs that retried them."""
+"""Outcomes of a job's rows, from the job itself and from its retries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,17 +9,17 @@ from xlbridge.upload.results.verdict import RowOutcome, SettledRows
 
 
 def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int, int]]]:
-    """Yield a job and the retries of its rows, theirs included.
+    """Yield a job, its retries, and their retries, oldest first.
 
-    With each comes which row of the first job's sheet each of its rows is.
+    Each comes with a mapping of its row numbers to those in the first job's sheet.
     """
     yield job, {row: row for row in all_rows(journal, job)}
     for retry in reversed(journal.retries_of(job.id)):
         if retry.state.is_unsent or retry.state is State.ABANDONED:
             continue
-        first = retry.origins
         for one, origins in with_retries(journal, retry):
-            yield one, {row: first.get(origin, origin) for row, origin in origins.items()}
+            numbers = {row: retry.origins.get(origin, origin) for row, origin in origins.items()}
+            yield one, numbers
 
 
 def all_rows(journal: Journal, job: Job) -> Sequence[int]:
@@ -27,7 +27,7 @@ def all_rows(journal: Journal, job: Job) -> Sequence[int]:
 
 
 def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
-    """Return the outcome of each row of a job's sheet, but for what is no record."""
+    """Return the outcome of each record in a job's sheet, by row."""
     outcomes = {}
     for row in journal.plan_of(job):
         if row.reason is RowReason.REJECTED:
@@ -41,12 +41,12 @@ def _outcomes_of(journal: Journal, job: Job) -> dict[int, RowOutcome]:
 
 def rows_in_system(journal: Journal, job: Job) -> set[int]:
     """Return the rows that a job has written or found."""
-    there = {RowOutcome.ACCEPTED, RowOutcome.UNCHANGED}
-    return {row for row, outcome in _outcomes_of(journal, job).items() if outcome in there}
+    in_system = {RowOutcome.ACCEPTED, RowOutcome.UNCHANGED}
+    return {row for row, outcome in _outcomes_of(journal, job).items() if outcome in in_system}
 
 
 def doubtful_rows(journal: Journal, job: Job) -> set[int]:
-    """Return the rows in doubt, and all that a job sends that is not over."""
+    """Return the rows in doubt, or all rows of an unfinished job."""
     if not job.state.is_final:
         return set(job.spec.rows)
     outcomes = _outcomes_of(journal, job).items()
@@ -54,9 +54,9 @@ def doubtful_rows(journal: Journal, job: Job) -> set[int]:
 
 
 def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
-    """Return what became in the end of each row of a job's sheet, and of those that were added.
+    """Return the final outcome of each row of a job's sheet, and of rows added in retries.
 
-    They are known by their numbers in the job's sheet.
+    Keys are the row numbers in the job's sheet.
     """
     found: dict[int, RowOutcome] = {}
     for one, origins in with_retries(journal, job):
@@ -67,7 +67,7 @@ def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
 
 
 def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
-    """Return the rows of a job that its retries have brought in, None where there are none."""
+    """Return the rows of a job that its retries have written, None if there are none."""
     if job.parent is not None or not journal.retries_of(job.id):
         return None
     missing = set(all_rows(journal, job)) - rows_in_system(journal, job)

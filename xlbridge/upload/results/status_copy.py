@@ -1,5 +1,5 @@
-"""Status of each row that was sent, with the code of its record: in a copy of the analyst's
-workbook, and by the values of a column, by which later sheets name the records.
+"""Status of each row that was sent and the code of its record: in a copy of the analyst's workbook,
+and by the values of a column, for later sheets that link to the records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ _SEVERITIES: Mapping[Text, Severity] = {
     _IN_DOUBT: Severity.WARNING,
     _HELD: Severity.WARNING,
 }
-"""The states whose rows are coloured."""
+"""Severities that colour rows, by status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,16 @@ def write_status_copy(
 ) -> None:
     """Write a copy of the analyst's workbook with the status of each row.
 
-    With a ``client`` the codes of the accepted rows are read first. Raises ``UsageError`` when the
-    workbook is gone or was changed since it was sent, or the copy cannot be written;
-    ``WorkbookRefused`` when it cannot be copied.
+    With a ``client`` the codes of the accepted rows are read first. Raises ``UsageError`` if the
+    workbook is missing or was changed since it was sent, or the copy cannot be written;
+    ``WorkbookRefused`` if it cannot be copied.
     """
     if client is not None:
         store_remote_codes(context, client, job)
     source = Path(job.spec.file)
     require_unchanged(job, source)
     resource = context.catalogue.named(job.spec.resource)
-    # Late, as it imports lxml, which other uploads have no use for.
-    from xlbridge.workbook.edit import write_remark_columns
+    from xlbridge.workbook.edit import write_remark_columns  # Imported here, as it loads lxml.
 
     with as_xlsx(source, [job.spec.sheet], context.settings.limits) as workbook:
         sheets = _remark_columns(context, job, resource)
@@ -87,26 +86,26 @@ def write_status_copy(
 
 
 def _remark_columns(context: UploadContext, job: Job, resource: Resource) -> "list[RemarkColumns]":
-    """Return what stands beside the rows of the main sheet, and beside those of its lists."""
+    """Return the status columns of the main sheet and of its child sheets."""
     source, limits = Path(job.spec.file), context.settings.limits
     (main,) = read_workbook(source, limits, job.spec.sheet).sheets
     statuses = row_statuses(context, job)
-    found = [_columns_beside(main, resource, statuses)]
+    columns = [_status_columns(main, resource, statuses)]
     if KEY not in resource.by_name:
-        return found
-    by_key = {key: statuses[row] for row, key in _keys_of_rows(main, resource) if row in statuses}
+        return columns
+    by_key = {key: statuses[row] for row, key in _row_keys(main, resource) if row in statuses}
     children = child_cells(read_workbook(source, limits).sheets, main.name, resource)
     for child in resource.children:
         cells = children.get(child.sheet)
         if cells is None or find_header_row(cells, child) is None:
             continue
-        keys = _keys_of_rows(cells, child)
-        of_items = {row: by_key[key] for row, key in keys if key in by_key}
-        found.append(_columns_beside(cells, child, of_items))
-    return found
+        keys = _row_keys(cells, child)
+        item_statuses = {row: by_key[key] for row, key in keys if key in by_key}
+        columns.append(_status_columns(cells, child, item_statuses))
+    return columns
 
 
-def _columns_beside(
+def _status_columns(
     cells: SheetCells, resource: Resource, statuses: Mapping[int, RowStatus]
 ) -> "RemarkColumns":
     from xlbridge.workbook.edit import RemarkColumns
@@ -126,19 +125,19 @@ def _columns_beside(
     )
 
 
-def _keys_of_rows(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, str]]:
-    """Yield Excel's numbers of the rows below the header that have a key, and their keys."""
+def _row_keys(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, str]]:
+    """Yield the Excel row numbers and the keys of the rows below the header that have a key."""
     header = find_header_row(cells, resource)
     if header is None:
         return
     title = resource.by_name[KEY].title
     known = {header_key(text) for text in (KEY, title.pt, title.en)}
     names = [header_key(cell) for cell in cells.row(header)]
-    place = next((at for at, name in enumerate(names) if name in known), None)
-    if place is None:
+    column = next((at for at, name in enumerate(names) if name in known), None)
+    if column is None:
         return
     for position in range(header + 1, cells.height):
-        value = cells.columns[place].value(position)
+        value = cells.columns[column].value(position)
         key = f"{value:g}" if isinstance(value, float) else str(value).strip()
         if key:
             yield position + 1, key
@@ -147,8 +146,8 @@ def _keys_of_rows(cells: SheetCells, resource: Resource) -> Iterator[tuple[int, 
 def store_remote_codes(context: UploadContext, client: Client, job: Job) -> None:
     """Look up the codes of the accepted rows, and store them in the journal.
 
-    Nothing is asked for rows that cannot be found again, or when it would take too many requests;
-    a system that does not answer leaves the codes out: the upload itself is over.
+    Codes are left out for rows without a key, if too many requests would be needed, or if the
+    system does not answer, since the upload itself is finished.
     """
     for part in context.journal.parts_of(job) or [job]:
         known = assigned_codes(context.journal, part)
@@ -205,27 +204,26 @@ def _reason_text(job: Job) -> str:
 
 
 def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
-    """Return the codes of the rows' records; of several that say the same, the new ones."""
-    given = assigned_codes(context.journal, job)
+    """Return the codes of the rows' records; among identical records, preferably new ones."""
+    codes = assigned_codes(context.journal, job)
     stored = context.journal.snapshots(job.id)
     after = [one.rows for one in stored if one.moment in {Moment.AFTER, Moment.CODES}]
     before = context.journal.snapshots_before(job.id)
-    if not after or len(given) == len(job.spec.rows):
-        return given
-    now = after[-1]
-    was: Snapshot = before[-1] if before else (None,) * len(now)
-    taken = set(given.values())
-    codes = dict(given)
-    for row, there, earlier in zip(job.spec.rows, now, was, strict=True):
-        code = None if row in given else _remote_code(there, earlier, taken)
+    if not after or len(codes) == len(job.spec.rows):
+        return codes
+    records_after = after[-1]
+    records_before: Snapshot = before[-1] if before else (None,) * len(records_after)
+    used = set(codes.values())
+    for row, now, earlier in zip(job.spec.rows, records_after, records_before, strict=True):
+        code = None if row in codes else _remote_code(now, earlier, used)
         if code is not None:
-            taken.add(code)
+            used.add(code)
             codes[row] = code
     return codes
 
 
 def assigned_codes(journal: Journal, job: Job) -> dict[int, str]:
-    """Return the codes that the system gave to records written one by one, by their rows."""
+    """Return the codes of records written one by one, by their rows."""
     if not job.spec.mode.is_by_record:
         return {}
     return {
@@ -236,18 +234,18 @@ def assigned_codes(journal: Journal, job: Job) -> dict[int, str]:
 
 
 def _remote_code(
-    there: RowSnapshot | None, earlier: RowSnapshot | None, taken: set[str]
+    now: RowSnapshot | None, earlier: RowSnapshot | None, used: set[str]
 ) -> str | None:
-    if there is None:
+    if now is None:
         return None
     old = {record.code for record in earlier.found} if earlier else set()
-    same = [record.code for record in there.found if record.same]
-    fresh = [code for code in same if code not in old and code not in taken]
-    return next(iter([*fresh, *same]), None)
+    same = [record.code for record in now.found if record.same]
+    new = [code for code in same if code not in old and code not in used]
+    return next(iter([*new, *same]), None)
 
 
 def require_unchanged(job: Job, source: Path) -> None:
-    """Raise ``UsageError`` where the file of a job is gone, or was changed since it was sent."""
+    """Raise ``UsageError`` if the file of a job is missing or was changed since it was sent."""
     if job.file_hash is not None and source.is_file() and file_hash(source) == job.file_hash:
         return
     raise UsageError(
@@ -256,14 +254,14 @@ def require_unchanged(job: Job, source: Path) -> None:
             en="{file} is no longer the file that was sent; its rows may differ.",
         ).format(file=source),
         Text(
-            pt="A situação de cada linha: xlbridge jobs {job}",
-            en="What became of each row: xlbridge jobs {job}",
+            pt="Para ver a situação de cada linha: xlbridge jobs {job}",
+            en="To see the status of each row: xlbridge jobs {job}",
         ).format(job=job.id),
     )
 
 
-_MOST_ROWS_ABOVE = 50
-"""Rows above a header that are looked through for it."""
+_MAX_HEADER_ROW = 50
+"""Rows at the top of a sheet that are searched for a header."""
 
 
 class SheetCodes:
@@ -275,14 +273,13 @@ class SheetCodes:
         self._codes: dict[tuple[Path, str, str], list[tuple[str, str]]] = {}
 
     def of(self, link: SheetLink) -> Mapping[str, str]:
-        """Return the codes of a sheet's records by the values of a column of it.
+        """Return the codes of a sheet's records by the values of one of its columns.
 
-        Values that stand in rows of different records lead to none of them. Raises ``UsageError``
-        where the sheet was never sent, or has no such column; ``WorkbookRefused`` where it cannot
-        be read.
+        Values shared by several records are left out. Raises ``UsageError`` if the sheet was never
+        sent or has no such column; ``WorkbookRefused`` if it cannot be read.
         """
         found: dict[str, set[str]] = {}
-        # A link may be a pattern; where no file fits, it is reported as it is.
+        # A link may be a pattern; if no file matches, the pattern itself is reported.
         files = [
             (file, file_hash(file))
             for file in sorted(link.file.parent.glob(link.file.name)) or [link.file]
@@ -304,7 +301,7 @@ class SheetCodes:
             return []
         values = self._values(file, column, jobs[0])
         found = []
-        # The newest first: an older job may have found nothing but what the newer one wrote.
+        # Newest first, since an older job may only have found what the newer one wrote.
         for job in jobs:
             for row, code in self._codes_of(job).items():
                 if row in values:
@@ -312,7 +309,7 @@ class SheetCodes:
         return found
 
     def _jobs_of(self, digest: str) -> list[Job]:
-        """Return the jobs that sent a file to this system, the newest first."""
+        """Return the jobs that sent a file to this system, newest first."""
         system, profile = self._client.identity, self._client.target.profile
         return [
             job
@@ -321,7 +318,7 @@ class SheetCodes:
         ]
 
     def _codes_of(self, job: Job) -> dict[int, str]:
-        """Return the codes of the rows of a job and of its retries, by the rows of its sheet."""
+        """Return the codes of a job and its retries, by the rows of the job's sheet."""
         codes: dict[int, str] = {}
         for one, origins in with_retries(self._context.journal, job):
             if not one.state.is_unsent:
@@ -334,22 +331,22 @@ class SheetCodes:
         """Return the values of a sheet's column by Excel's row numbers."""
         limits = self._context.settings.limits
         (cells,) = read_workbook(file, limits, job.spec.sheet).sheets
-        place = _place_of(cells, column)
-        if place is None:
+        header_cell = _find_header_cell(cells, column)
+        if header_cell is None:
             raise UsageError(_NO_COLUMN.format(file=file, column=column))
-        header, position = place
-        found = cells.columns[position]
+        header, position = header_cell
+        column_cells = cells.columns[position]
         return {
             at + 1: display(value).strip()
             for at in range(header + 1, cells.height)
-            if (value := found.value(at)) is not None
+            if (value := column_cells.value(at)) is not None
         }
 
 
-def _place_of(cells: SheetCells, name: str) -> tuple[int, int] | None:
-    """Return the row of the header and the column that has a name, both from zero."""
+def _find_header_cell(cells: SheetCells, name: str) -> tuple[int, int] | None:
+    """Return the zero-based row and column of the header with the given name."""
     wanted = normalize_header(name)
-    for row in range(min(cells.height, _MOST_ROWS_ABOVE)):
+    for row in range(min(cells.height, _MAX_HEADER_ROW)):
         for column, value in enumerate(cells.row(row)):
             if isinstance(value, str) and normalize_header(value) == wanted:
                 return row, column
@@ -357,10 +354,10 @@ def _place_of(cells: SheetCells, name: str) -> tuple[int, int] | None:
 
 
 _NEVER_SENT = Text(
-    pt="{file} não foi enviado a este sistema, ou mudou desde então: não há códigos dos seus "
-    "registros.",
-    en="{file} was not uploaded to this system, or was changed since: there are no codes of its "
-    "records.",
+    pt="{file} não foi enviado a este sistema, ou mudou desde então: os códigos dos seus registros "
+    "não são conhecidos.",
+    en="{file} was not uploaded to this system, or has changed since: the codes of its records are "
+    "unknown.",
 )
 _SEND_FIRST = Text(
     pt="Envie primeiro essa planilha, como está.", en="Upload that sheet first, as it is."

@@ -171,7 +171,7 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class SettledRows:
-    """Number of a job's rows that later jobs have written, the newest job, and the rows left."""
+    """Rows of a job that retries have written: their number, the last retry, and the rows left."""
 
     rows: int
     by: str
