@@ -155,7 +155,9 @@ def test_a_person_decides_where_nothing_tells(
         assert "Was the record of this job processed or not?" in text
         assert "<dt>Arquivo · File</dt><dd>–</dd>" in text
         assert "Nothing was read" not in text
-        assert "the answer was lost, and the record does not show" in report["records"][0]["message"]
+        assert (
+            "the answer was lost, and the record does not show" in report["records"][0]["message"]
+        )
         told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
         assert told.count("a resposta se perdeu, e nada no registro") == 2
         assert "the answer" not in told
