@@ -31,7 +31,7 @@ from xlbridge.sandbox import RunningSandbox
 from xlbridge.upload.lookup import RowSnapshot, look_up_rows
 from xlbridge.upload.lookup.comparison import ComparedRows
 from xlbridge.upload.lookup.row_lookup import RowMatcher, lookups_for
-from xlbridge.upload.lookup.row_table import RecordTable, RowValues, rows_of
+from xlbridge.upload.lookup.row_table import RecordTable, RowTable, RowValues
 from xlbridge.upload.payload import frame_with_lists
 from xlbridge.validation import validate_workbook
 from xlbridge.wire import Operation, record_model
@@ -161,10 +161,10 @@ def test_untouched_is_unchanged_and_each_edit_is_noticed(
     assert listed == set(sheet.children)
     errors = [f for one in sheet.with_children for f in one.findings if f.kind.severity == "error"]
     assert errors == []
-    rows = rows_of(frame_with_lists(sheet))
+    frames = [frame_with_lists(sheet)]
     if not resource.read_back.lookups:  # The system's own number alone finds them.
-        numbers = rows_of(sheet.numbers)
-        rows = [{**row, **number} for row, number in zip(rows, numbers, strict=True)]
+        frames.append(sheet.numbers)
+    rows: list[RowValues] = [dict(row) for row in RowTable.of(*frames)]
     changes = with_edits(resource, rows)
     assert len(changes) >= len(resource.sent_columns)
     client.asked = 0

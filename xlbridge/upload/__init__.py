@@ -1,4 +1,4 @@
-"""Upload of a sheet: journal, plan, sending, settling of doubts, evidence."""
+"""Upload of a sheet: journal, plan, requests, reconciliation, evidence."""
 
 import lazy_loader
 

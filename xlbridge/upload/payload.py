@@ -64,7 +64,8 @@ def _named_values(name: str, column: pd.Series) -> list[str]:
     def item(cell: object) -> str:
         if cell is None:
             return ""
-        text = list_text(cell) if isinstance(cell, list) else str(cell)
+        is_list = isinstance(cell, list)
+        text = json.dumps(cell, sort_keys=True, default=str) if is_list else str(cell)
         return f"{opening}{encode_basestring_ascii(text)}]"
 
     if column.dtype == object and any(isinstance(cell, list) for cell in cells):
@@ -156,8 +157,13 @@ ListItem = Mapping[str, Any]
 
 
 def frame_with_lists(sheet: ValidatedSheet) -> pd.DataFrame:
-    """Return the frame of a validated sheet with the lists of its records."""
-    return _with_lists(sheet.frame, _lists_of(sheet))
+    """Return the frame of a validated sheet with a column for each list that any record has."""
+    filled = {
+        name: pd.Series(items, index=sheet.frame.index, dtype=object)
+        for name, column in _lists_of(sheet).items()
+        if any(items := list(column))
+    }
+    return sheet.frame.assign(**filled) if filled else sheet.frame
 
 
 def _lists_of(sheet: ValidatedSheet) -> "Mapping[str, ItemLists]":
@@ -193,27 +199,17 @@ class ItemLists(LazySequence[list[ListItem] | None]):
         ] or None
 
 
-def _with_lists(frame: pd.DataFrame, lists: Mapping[str, ItemLists]) -> pd.DataFrame:
-    """Return a frame with a column for each list that any record has."""
-    filled = {
-        name: pd.Series(items, index=frame.index, dtype=object)
-        for name, column in lists.items()
-        if any(items := list(column))
-    }
-    return frame.assign(**filled) if filled else frame
-
-
 @dataclass(frozen=True, slots=True)
 class ChildRows:
     """Rows of a child sheet: a typed frame with the key, and the item that each row is.
 
-    Optional columns without values are left out. ``places`` has the position of each row's record
-    and the zero-based number of the item.
+    Optional columns without values are left out. ``item_keys`` has the position of each row's
+    record and the zero-based number of the item.
     """
 
     resource: Resource
     frame: pd.DataFrame
-    places: Sequence[tuple[int, int]]
+    item_keys: Sequence[tuple[int, int]]
 
 
 def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
@@ -223,8 +219,8 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
             continue
         keys = frame[KEY].tolist()
         lists = [items if isinstance(items, list) else () for items in frame[child.sheet]]
-        places = [(at, number) for at, items in enumerate(lists) for number in range(len(items))]
-        if not places:
+        item_keys = [(at, number) for at, items in enumerate(lists) for number in range(len(items))]
+        if not item_keys:
             continue
         named = {KEY} | {name for items in lists for item in items for name in item}
         columns = [c for c in child.columns if c.required or c.name in named]
@@ -234,17 +230,12 @@ def child_rows(resource: Resource, frame: pd.DataFrame) -> Iterator[ChildRows]:
                 for name, column in values.items():
                     column.append(key if name == KEY else item.get(name))
         typed = {c.name: pd.Series(values.pop(c.name), dtype=c.dtype) for c in columns}
-        yield ChildRows(child, pd.DataFrame(typed), places)
+        yield ChildRows(child, pd.DataFrame(typed), item_keys)
 
 
 def has_lists(resource: Resource, frame: pd.DataFrame) -> bool:
     """Return whether a frame has a list of any record."""
     return any(child.sheet in frame for child in resource.children)
-
-
-def list_text(items: Sequence[ListItem]) -> str:
-    """Return the items of a list as canonical JSON."""
-    return json.dumps(items, sort_keys=True, default=str)
 
 
 def record_positions(main: ValidatedSheet, child: ValidatedSheet) -> dict[int, tuple[int, int]]:
@@ -288,7 +279,7 @@ class ItemCells:
         name, number, item_field = item
         if name not in self._rows:
             positions = record_positions(self._main, child)
-            self._rows[name] = {place: child_row for child_row, place in positions.items()}
+            self._rows[name] = {item_key: child_row for child_row, item_key in positions.items()}
         child_row = self._rows[name].get((self._main.rows.index(row), number))
         if child_row is None:
             return None

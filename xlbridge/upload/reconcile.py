@@ -32,6 +32,11 @@ CHECK_AGAIN = Text(
     pt="Para conferir de novo: xlbridge resume {job}", en="To check again: xlbridge resume {job}"
 )
 
+INTERRUPTED = Text(
+    pt="o envio foi interrompido antes da resposta",
+    en="the upload was interrupted before the answer",
+)
+
 MAX_SETTLE_WAIT = 30.0
 """Longest settle time in seconds that a run waits out; longer ones are left to a later run."""
 
@@ -199,6 +204,18 @@ def settle_writes(context: "RunContext", job: Job, settle: Callable[[bool], bool
     return context.journal.record(job, State.SENDING, reconciled="read back"), True
 
 
+def stop_writes(
+    context: "RunContext", job: Job, error: ApiError, writes: list[RecordWrite], **detail: Any
+) -> ApiError:
+    """Record the progress of a run stopped by an error, and return the error to raise."""
+    if all(write.state.is_waiting for write in writes):
+        return context.record_unsent(job, NotExecuted(error.message))
+    verdict = verdict_of_writes(job, writes).to_json()
+    reason = asdict(error.message)
+    context.journal.record(job, State.SENDING, reason=reason, verdict=verdict, **detail)
+    return error
+
+
 def end_of_writes(
     writes: Sequence[RecordWrite], unproven_text: Callable[[Sequence[RecordWrite]], Text]
 ) -> tuple[State, dict[str, Any]]:
@@ -221,7 +238,7 @@ def end_of_writes(
 
 
 def proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
-    """Return for each write whether its record is proven to be written; None proves nothing."""
+    """Return for each write whether it is proven to be applied, None if that is unknown."""
     return [
         True if write.state is WriteState.APPLIED else False if write.state.is_refused else None
         for write in writes

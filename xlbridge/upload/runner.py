@@ -49,10 +49,6 @@ _SEE_NEW_PLAN = Text(
     en="Check the new plan and confirm again: xlbridge resume {job}",
 )
 
-_INTERRUPTED = Text(
-    pt="o envio foi interrompido antes da resposta",
-    en="the upload was interrupted before the answer",
-)
 
 _LOG_UNPROVEN = Text(
     pt="o log terminou, mas os totais não fecham com as linhas enviadas",
@@ -315,7 +311,7 @@ def _steps_of(mode: Mode) -> Mapping[State, Callable[[RunContext, Job], Step]]:
         State.PREPARED: _begin,
         State.PREVIEWING: _begin,
         State.SENDING: _doubt_interrupted_request,
-        State.STAGING: _restage,
+        State.STAGING: _resume_staging,
         State.STAGED: remote_import.start_or_poll,
         State.STARTING: _doubt_interrupted_request,
         State.POLLING: remote_import.poll,
@@ -346,14 +342,14 @@ def _is_previewed_only(context: RunContext, job: Job) -> bool:
     return context.journal.job(job.parent).spec.mode is Mode.PREVIEW
 
 
-def _restage(context: RunContext, job: Job) -> Step:
-    if not context.resource(job).paths.needs_processar:
-        return _doubt_interrupted_request(context, job)
-    return remote_import.stage_again(context, job)
+def _resume_staging(context: RunContext, job: Job) -> Step:
+    if context.resource(job).paths.needs_processar:
+        return remote_import.stage_again(context, job)
+    return _doubt_interrupted_request(context, job)
 
 
 def _doubt_interrupted_request(context: RunContext, job: Job) -> Step:
-    return context.doubt(job, _INTERRUPTED)
+    return context.doubt(job, reconcile.INTERRUPTED)
 
 
 def _settle_doubt(context: RunContext, job: Job) -> Step:

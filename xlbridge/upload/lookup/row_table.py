@@ -360,13 +360,6 @@ def dict_rows(columns: Mapping[str, Sequence[Any]], piece: slice) -> list[dict[s
     return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def rows_of(frame: "pd.DataFrame") -> list[RowValues]:
-    """Return the rows of a typed frame."""
-    names = list(map(str, frame))
-    columns = [column_values(frame[name]) for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
 def _of_series(series: "pd.Series") -> PiecewiseColumn:
     return PiecewiseColumn(len(series), lambda piece: column_values(series.iloc[piece]))
 

@@ -1,4 +1,4 @@
-"""Plan of an upload: the action of each row, and the consent that is asked for it."""
+"""Plan of an upload: the action of each row, and the consent to it."""
 
 import lazy_loader
 

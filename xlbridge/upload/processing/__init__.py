@@ -1,4 +1,4 @@
-"""Processing of records in bulk: orders, invoices, inventories, files, each to its next state."""
+"""Processing of records in bulk: orders, invoices, inventories and files."""
 
 import lazy_loader
 

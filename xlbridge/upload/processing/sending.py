@@ -5,13 +5,12 @@ protocol, Processing.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from xlbridge.client import Declined, Doubtful, Executed, NotExecuted, Outcome, Rejected
+from xlbridge.client import Declined, Doubtful, Executed, Outcome, Rejected
 from xlbridge.errors import ApiError, InDoubt
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
@@ -28,6 +27,7 @@ from xlbridge.upload.reconcile import (
     end_of_writes,
     first_reason,
     settle_writes,
+    stop_writes,
     verdict_of_writes,
 )
 from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
@@ -318,13 +318,7 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
 def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
     """Record the progress of a stopped run, and return the error to raise."""
     writes = context.journal.writes.load(job.id)
-    if all(write.state.is_waiting for write in writes):
-        return context.record_unsent(job, NotExecuted(error.message))
-    verdict = verdict_of_writes(job, writes)
     if any(write.state in {WriteState.DOUBTFUL, WriteState.SENDING} for write in writes):
-        context.doubt(job, error.message, verdict)
+        context.doubt(job, error.message, verdict_of_writes(job, writes))
         return InDoubt(error.message, CHECK_AGAIN.format(job=job.id))
-    context.journal.record(
-        job, State.SENDING, reason=asdict(error.message), verdict=verdict.to_json()
-    )
-    return error
+    return stop_writes(context, job, error, writes)

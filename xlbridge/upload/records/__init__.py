@@ -1,1 +1,1 @@
-"""Records written one by one: created, changed, several on their way, each proven."""
+"""Records written one by one: creations and changes, several at a time, each proven."""

@@ -5,29 +5,26 @@ protocol, Updates and Record by record.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from xlbridge.client import NotExecuted
 from xlbridge.errors import ApiError
 from xlbridge.i18n import Text
 from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State, planned_note
 from xlbridge.upload.payload import sent_rows
 from xlbridge.upload.reconcile import (
+    INTERRUPTED,
     end_of_writes,
     first_reason,
     proofs_of_writes,
     settle_writes,
+    stop_writes,
     verdict_of_writes,
 )
 from xlbridge.upload.records.changes import RecordChanger, change_of_row
 from xlbridge.upload.records.creations import RecordCreator
 from xlbridge.upload.records.dispatch import RecordDispatch, RecordProgress, WriteOrder
-from xlbridge.upload.records.request import (
-    SharedPause,
-    with_reason,
-)
+from xlbridge.upload.records.request import SharedPause, with_reason
 from xlbridge.upload.records.write_journal import (
     CREATION,
     NewState,
@@ -46,10 +43,6 @@ _NEEDS_PERSON = Text(
 _BLOCKED = Text(
     pt="não foi enviada: outra linha da mesma chave está em dúvida",
     en="was not sent: another row of the same key is in doubt",
-)
-_INTERRUPTED = Text(
-    pt="o envio foi interrompido antes da resposta",
-    en="the upload was interrupted before the answer",
 )
 
 
@@ -70,7 +63,9 @@ def write_records(context: "RunContext", job: Job) -> "Step":
             job = writer.refresh()
         writer.write_waiting()
     except ApiError as error:
-        raise _stopped(context, job, error) from error
+        writes = context.journal.writes.load(job.id, answers=False)
+        proven = proofs_of_writes(writes)
+        raise stop_writes(context, job, error, writes, proven=proven) from error
     return _conclude(context, job)
 
 
@@ -126,10 +121,13 @@ class _Writer:
     def write_waiting(self) -> None:
         """Send the waiting writes; those that an earlier run was sending are in doubt."""
         interrupted = [one for one in self._writes if one.state is WriteState.SENDING]
-        doubt = with_reason(WriteState.DOUBTFUL, _INTERRUPTED)
-        self._record(
-            [NewState(w, doubt.state, {**doubt.detail, **_record_note(w)}) for w in interrupted]
-        )
+        doubt = with_reason(WriteState.DOUBTFUL, INTERRUPTED)
+        states = []
+        for write in interrupted:
+            # A created record whose lists are not registered yet has a code.
+            known = {"record": write.record} if write.task.creates and write.record else {}
+            states.append(NewState(write, doubt.state, {**doubt.detail, **known}))
+        self._record(states)
         open_ones = [one for one in self._writes if one.state.is_open]
         waiting = [one for one in self._writes if one.state.is_waiting]
         blocked = {token for one in open_ones for token in self._tokens(one)}
@@ -173,11 +171,6 @@ class _Writer:
             self._context.journal.writes.record(self._job.id, states)
 
 
-def _record_note(write: RecordWrite) -> dict[str, str]:
-    """Return the code of a created record whose lists are not registered yet, as a detail."""
-    return {"record": write.record} if write.task.creates and write.record else {}
-
-
 def _conclude(context: "RunContext", job: Job) -> "Step":
     """End a job by the states of its writes, or doubt it if one of them is in doubt."""
     writes = context.journal.writes.load(job.id, answers=False)
@@ -201,19 +194,3 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         lambda unproven: _NEEDS_PERSON.format(n=len(unproven), why=first_reason(unproven)),
     )
     return context.end(job, state, verdict, **detail), False
-
-
-def _stopped(context: "RunContext", job: Job, error: ApiError) -> ApiError:
-    """Record the progress of a stopped run, and return the error to raise."""
-    writes = context.journal.writes.load(job.id, answers=False)
-    if all(write.state.is_waiting for write in writes):
-        return context.record_unsent(job, NotExecuted(error.message))
-    verdict = verdict_of_writes(job, writes)
-    context.journal.record(
-        job,
-        State.SENDING,
-        reason=asdict(error.message),
-        verdict=verdict.to_json(),
-        proven=proofs_of_writes(writes),
-    )
-    return error

@@ -138,7 +138,7 @@ def _rejected_items(
     their records."""
     from xlbridge.workbook.write import RejectedItems
 
-    rows = {place: row for row, place in enumerate(items.places)}
+    rows = {item_key: row for row, item_key in enumerate(items.item_keys)}
     raw_item_cells: defaultdict[int, dict[str, str | float]] = defaultdict(dict)
     wrong_items: defaultdict[int, set[str]] = defaultdict(set)
     for position, names in wrong.items():
@@ -150,7 +150,7 @@ def _rejected_items(
             wrong_items[row].add(item[2])
             if name in raw_cells.get(position, ()):
                 raw_item_cells[row][item[2]] = raw_cells[position][name]
-    item_messages = [messages[position] for position, _ in items.places]
+    item_messages = [messages[position] for position, _ in items.item_keys]
     return RejectedItems(items.resource, items.frame, item_messages, raw_item_cells, wrong_items)
 
 
