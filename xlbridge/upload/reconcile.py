@@ -12,13 +12,7 @@ from xlbridge.errors import ApiError, InDoubt, RemoteRejected
 from xlbridge.i18n import Text, untranslated
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.snapshot import (
-    Moment,
-    RowSnapshot,
-    Snapshot,
-    applied_rows,
-    is_stable,
-)
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot, applied_rows, is_stable
 from xlbridge.upload.records.write_journal import RecordWrite, WriteState
 from xlbridge.upload.results.verdict import Verdict, rejected_row
 

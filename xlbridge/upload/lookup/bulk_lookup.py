@@ -16,13 +16,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Resource
 from xlbridge.resources.remote import Lookup
 from xlbridge.upload.lookup.comparison import ComparedRows
-from xlbridge.upload.lookup.row_lookup import (
-    HashSet,
-    Key,
-    RowMatcher,
-    SeparateLists,
-    SoughtRecords,
-)
+from xlbridge.upload.lookup.row_lookup import HashSet, Key, RowMatcher, SeparateLists, SoughtRecords
 from xlbridge.upload.lookup.row_table import (
     PiecewiseColumn,
     RecordTable,

@@ -19,11 +19,7 @@ from xlbridge.client import Record
 from xlbridge.i18n import Text
 from xlbridge.resources import Kind, Resource
 from xlbridge.resources.checks import bare_document
-from xlbridge.resources.remote import (
-    Lookup,
-    ReadBack,
-    operation_named,
-)
+from xlbridge.resources.remote import Lookup, ReadBack, operation_named
 from xlbridge.upload.claims import KeyDigests, claim_digest
 from xlbridge.upload.lookup.row_table import (
     PackedColumn,

@@ -23,11 +23,7 @@ from xlbridge.client import (
 from xlbridge.errors import RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import (
-    ReadBack,
-    RecordChange,
-    operation_named,
-)
+from xlbridge.resources.remote import ReadBack, RecordChange, operation_named
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.comparison import is_same_list

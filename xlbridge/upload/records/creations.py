@@ -15,12 +15,7 @@ from xlbridge.client import Declined, Doubtful, Executed, Outcome
 from xlbridge.errors import ApiError, RemoteRejected
 from xlbridge.i18n import Text
 from xlbridge.resources import Resource
-from xlbridge.resources.remote import (
-    ExistingPolicy,
-    Lookup,
-    ReadBack,
-    RecordCreation,
-)
+from xlbridge.resources.remote import ExistingPolicy, Lookup, ReadBack, RecordCreation
 from xlbridge.upload.job import Job
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
 from xlbridge.upload.lookup.row_lookup import business_keys

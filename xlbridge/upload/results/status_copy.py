@@ -17,11 +17,7 @@ from xlbridge.upload.context import UploadContext
 from xlbridge.upload.job import Job, State
 from xlbridge.upload.journal import Journal
 from xlbridge.upload.lookup.bulk_lookup import look_up_rows
-from xlbridge.upload.lookup.snapshot import (
-    Moment,
-    RowSnapshot,
-    Snapshot,
-)
+from xlbridge.upload.lookup.snapshot import Moment, RowSnapshot, Snapshot
 from xlbridge.upload.payload import file_hash, sent_rows
 from xlbridge.upload.planning.planned_row import PlannedRow, RowAction
 from xlbridge.upload.records.write_journal import WriteState
