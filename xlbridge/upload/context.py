@@ -39,7 +39,7 @@ def known_numbers(settings: Settings, listing: str, client: "Client") -> tuple[i
                 found.add(str(job.last("log_id") or ""))
             if job.spec.resource == listing and job.undo_of is None:
                 writes = journal.writes.iterate(job.id)
-                found |= {one.record for one in writes if one.state is WriteState.APPLIED}
+                found |= {write.record for write in writes if write.state is WriteState.APPLIED}
     return tuple(sorted(int(number) for number in found if number.isdecimal()))
 
 

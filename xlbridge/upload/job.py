@@ -197,7 +197,7 @@ class Job:
     def items(self) -> dict[str, ItemAddresses]:
         """Cells of the records' items, by the names of the lists."""
         stored = self.events[0].detail.get("items", {})
-        return {name: ItemAddresses.of_json(one) for name, one in stored.items()}
+        return {name: ItemAddresses.of_json(addresses) for name, addresses in stored.items()}
 
     @property
     def state(self) -> State:

@@ -270,7 +270,9 @@ class Journal:
 
     def snapshots_before(self, job_id: str) -> list[Snapshot]:
         """Return the snapshots of a job taken before anything was sent, oldest first."""
-        return [one.rows for one in self.snapshots(job_id) if one.moment is Moment.BEFORE]
+        return [
+            snapshot.rows for snapshot in self.snapshots(job_id) if snapshot.moment is Moment.BEFORE
+        ]
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id. Raises ``UsageError`` if there is none."""
@@ -404,8 +406,8 @@ class Journal:
         self._db.executemany(
             "INSERT INTO row_actions VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (job_id, at, one.row, one.action, one.reason, json_text(one.detail))
-                for at, one in enumerate(actions)
+                (job_id, at, action.row, action.action, action.reason, json_text(action.detail))
+                for at, action in enumerate(actions)
             ),
         )
 

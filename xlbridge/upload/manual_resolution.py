@@ -30,8 +30,8 @@ def resolve_job(context: UploadContext, job: Job, seen: Resolution, reason: str)
         job = journal.job(job.id)
         parts = journal.parts_of(job)
         doubtful = [part for part in parts if part.state is State.NEEDS_PERSON]
-        for one in doubtful or parts or [job]:
-            _record_resolution(journal, one, seen, reason, context.settings.settle_seconds)
+        for part in doubtful or parts or [job]:
+            _record_resolution(journal, part, seen, reason, context.settings.settle_seconds)
         parent = job.parent or (job.id if job.parts else None)
         if parent is not None:
             update_parent(journal, journal.job(parent))

@@ -150,14 +150,14 @@ class PlanOptions:
 
     def to_journal(self) -> dict[str, Any]:
         """Return the options that are stored with a job."""
-        return {one.name: getattr(self, one.name) for one in fields(PlanOptions)}
+        return {option.name: getattr(self, option.name) for option in fields(PlanOptions)}
 
     @staticmethod
     def of_job(job: "Job") -> "PlanOptions":
         """Return the options that a job, not a part, was planned with; any version may have stored
         them, an early one only ``again``."""
         stored = job.last("planning") or {"again": job.last("again")}
-        known = (one.name for one in fields(PlanOptions))
+        known = (option.name for option in fields(PlanOptions))
         return PlanOptions(**{name: stored[name] for name in known if name in stored})
 
 
@@ -211,9 +211,9 @@ class UploadOptions(PlanOptions):
     def command_fields(cls, command: str) -> "list[tuple[Field[Any], CommandOption]]":
         """Return the fields with an option of a command, those of the fewest commands first."""
         options = [
-            (one, option)
-            for one in fields(cls)
-            if (option := one.metadata.get(_COMMAND_OPTION)) and command in option.commands
+            (declared, option)
+            for declared in fields(cls)
+            if (option := declared.metadata.get(_COMMAND_OPTION)) and command in option.commands
         ]
         return sorted(options, key=lambda it: len(it[1].commands))
 

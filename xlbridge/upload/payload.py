@@ -100,7 +100,7 @@ def store_payload(context: UploadContext, resource: Resource, frame: pd.DataFram
     make_private_folder(folder)
     temporary = folder / f".{secrets.token_hex(8)}.tmp"
     try:
-        children = {one.resource.sheet: one.frame for one in child_rows(resource, frame)}
+        children = {child.resource.sheet: child.frame for child in child_rows(resource, frame)}
         write_records(temporary, resource, frame, children)
         content = hashlib.sha256(temporary.read_bytes()).hexdigest()
         temporary.chmod(0o600)
@@ -124,13 +124,13 @@ def _typed_payload(context: UploadContext, resource: Resource, content: str) -> 
     trusted = payload if len(payload) <= _PARSED_HERE else None
     path = context.payload_path(content)
     parsed = read_workbook(path, limits, trusted=trusted)
-    cells = {one.name: one for one in parsed.sheets}
+    cells = {sheet.name: sheet for sheet in parsed.sheets}
     main, *children = (
-        ValidatedSheet(path, one, one.sheet, frame=typed.frame, rows=typed.rows)
-        for one in (resource, *resource.children)
-        if one.sheet in cells
-        for found in [cells[one.sheet]]
-        for typed in [type_rows(one, match_header(found, 0, one), found, ParseOptions())]
+        ValidatedSheet(path, declared, declared.sheet, frame=typed.frame, rows=typed.rows)
+        for declared in (resource, *resource.children)
+        if declared.sheet in cells
+        for found in [cells[declared.sheet]]
+        for typed in [type_rows(declared, match_header(found, 0, declared), found, ParseOptions())]
     )
     main.children = {child.sheet: child for child in children}
     return main

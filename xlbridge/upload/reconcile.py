@@ -241,7 +241,7 @@ def proofs_of_writes(writes: Sequence[RecordWrite]) -> list[bool | None]:
 
 def first_reason(writes: Sequence[RecordWrite]) -> Text:
     """Return the first message about the given writes."""
-    return next((text for one in writes for _, text in one.problems), untranslated("–"))
+    return next((text for write in writes for _, text in write.problems), untranslated("–"))
 
 
 def verdict_of_writes(job: Job, writes: list[RecordWrite]) -> Verdict:

@@ -131,12 +131,12 @@ def _plan_undo(
         ]
         if not rows:
             continue
-        for one in _plan_rows(context, client, writer, rows):
-            if isinstance(one, LeftRow):
-                left.append(one)
+        for row in _plan_rows(context, client, writer, rows):
+            if isinstance(row, LeftRow):
+                left.append(row)
             else:
-                undone.append(one)
-    return undone, sorted(left, key=lambda one: one.row)
+                undone.append(row)
+    return undone, sorted(left, key=lambda row: row.row)
 
 
 def _plan_rows(
@@ -146,8 +146,8 @@ def _plan_rows(
     by_record = job.spec.mode is Mode.RECORDS
     all_updated = by_record and not job.last("creates")
     updates = set(job.last("updates") or ())
-    updated = [one for one in rows if all_updated or one.position in updates]
-    created = [one for one in rows if not (all_updated or one.position in updates)]
+    updated = [row for row in rows if all_updated or row.position in updates]
+    created = [row for row in rows if not (all_updated or row.position in updates)]
     if created:
         yield from _CreatedRecords(context, client, job, created).plan()
     if updated:
@@ -157,7 +157,7 @@ def _plan_rows(
 
 def undos_with_retries(journal: Journal, job: Job) -> list[Job]:
     """Return the undos of a job, of its retries, and of the jobs that it retries."""
-    family = {one.id for one, _ in with_retries(journal, job)}
+    family = {attempt.id for attempt, _ in with_retries(journal, job)}
     earlier = job.retry_of
     while earlier is not None:
         family.add(earlier)
@@ -205,29 +205,29 @@ class _CreatedRecords(_UndoPlanner):
     def plan(self) -> Iterator[RowToUndo | LeftRow]:
         change = self._resource.change
         if change is None or change.delete_name is None:
-            yield from (LeftRow(one.row, LeftReason.NO_OPERATION) for one in self._rows)
+            yield from (LeftRow(row.row, LeftReason.NO_OPERATION) for row in self._rows)
             return
         before, written = self._stored(Moment.BEFORE), self._stored(Moment.WRITTEN)
         used: set[str] = set()
-        for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            yield self._plan_row(one, before[one.position], written[one.position], now, used)
+        for row, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            yield self._plan_row(row, before[row.position], written[row.position], now, used)
 
     def _stored(self, moment: Moment) -> Snapshot:
         """Return the newest snapshot of a moment, all None if there is none."""
         stored = self._context.journal.snapshots(self._job.id)
-        found = [one.rows for one in stored if one.moment is moment]
+        found = [snapshot.rows for snapshot in stored if snapshot.moment is moment]
         return found[-1] if found else (None,) * len(self._job.spec.rows)
 
     def _plan_row(
         self,
-        one: _SentRow,
+        sent: _SentRow,
         before: RowSnapshot | None,
         written: RowSnapshot | None,
         now: RowSnapshot | None,
         used: set[str],
     ) -> RowToUndo | LeftRow:
         if before is None or now is None:
-            return LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
+            return LeftRow(sent.row, LeftReason.NOT_IDENTIFIED)
         known = {record.code for record in before.found} | used
         new = [record for record in now.found if record.code not in known]
         as_written = {r.code: r.values for r in (written.found if written else ()) if r.same}
@@ -235,11 +235,11 @@ class _CreatedRecords(_UndoPlanner):
         record = record or next((r for r in new if r.unchanged and r.code not in as_written), None)
         if record is None or self._is_settled(record):
             settled = any(map(self._is_settled, new))
-            return LeftRow(one.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
+            return LeftRow(sent.row, LeftReason.SETTLED if settled else LeftReason.CHANGED)
         used.add(record.code)
-        claim = (self._job.id, one.position)
+        claim = (self._job.id, sent.position)
         task = RecordTask(record.code, record.values, None, {}, claim)
-        return RowToUndo(one.row, one.values, task)
+        return RowToUndo(sent.row, sent.values, task)
 
 
 class _ChangedRecords(_UndoPlanner):
@@ -252,33 +252,33 @@ class _ChangedRecords(_UndoPlanner):
         declared = self._resource.read_back
         codes = () if declared is None else declared.codes
         numbered = []
-        for one in self._rows:
-            numbers = writes[one.position].task.record.split(CODE_SEPARATOR)
-            numbered.append({**one.values, **dict(zip(codes, numbers, strict=True))})
-        for one, now in zip(self._rows, self._read(numbered), strict=True):
-            write = writes[one.position]
+        for row in self._rows:
+            numbers = writes[row.position].task.record.split(CODE_SEPARATOR)
+            numbered.append({**row.values, **dict(zip(codes, numbers, strict=True))})
+        for row, now in zip(self._rows, self._read(numbered), strict=True):
+            write = writes[row.position]
             if not write.before:
-                yield LeftRow(one.row, LeftReason.NOT_IDENTIFIED)
+                yield LeftRow(row.row, LeftReason.NOT_IDENTIFIED)
             else:
-                yield self._plan_row(one, write.task, write.before, now)
+                yield self._plan_row(row, write.task, write.before, now)
 
     def _plan_row(
-        self, one: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
+        self, sent: _SentRow, task: RecordTask, before: Mapping[str, Any], now: RowSnapshot | None
     ) -> RowToUndo | LeftRow:
         change, wanted = self._resource.change, task.wanted or {}
         found = [] if now is None else [r for r in now.found if r.code == task.record]
         if not found:
-            return LeftRow(one.row, LeftReason.CHANGED)
+            return LeftRow(sent.row, LeftReason.CHANGED)
         if self._is_settled(found[0]):
-            return LeftRow(one.row, LeftReason.SETTLED)
+            return LeftRow(sent.row, LeftReason.SETTLED)
         if not PresentRecord(found[0].values, None, self._blank).has(wanted):
-            return LeftRow(one.row, LeftReason.CHANGED)
+            return LeftRow(sent.row, LeftReason.CHANGED)
         emptied = [name for name, value in task.expected.items() if value is None]
         if change is None or not all(map(change.can_empty, emptied)):
-            return LeftRow(one.row, LeftReason.NO_OPERATION)
-        claim = (self._job.id, one.position)
+            return LeftRow(sent.row, LeftReason.NO_OPERATION)
+        claim = (self._job.id, sent.position)
         reversal = RecordTask(task.record, wanted, task.expected, before, claim)
-        return RowToUndo(one.row, one.values, reversal)
+        return RowToUndo(sent.row, sent.values, reversal)
 
     @cached_property
     def _blank(self) -> Values:
@@ -292,18 +292,18 @@ class _ReplacedRecords(_UndoPlanner):
     def plan(self) -> Iterator[RowToUndo | LeftRow]:
         whole = self._context.journal.job(self._job.parent or self._job.id)
         planned = {row.row: row for row in self._context.journal.plan_of(whole)}
-        for one, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
-            row = planned[self._job.spec.rows[one.position]]
+        for sent, now in zip(self._rows, self._read([r.values for r in self._rows]), strict=True):
+            row = planned[self._job.spec.rows[sent.position]]
             yours = {name: pair.yours for name, pair in row.differences.items()}
             theirs = {name: pair.theirs for name, pair in row.differences.items()}
             found = [r for r in (now.found if now else ()) if r.code == row.record]
             if not found or any(found[0].values.get(n) != value for n, value in yours.items()):
-                yield LeftRow(one.row, LeftReason.CHANGED)
+                yield LeftRow(sent.row, LeftReason.CHANGED)
                 continue
             values = {n: _typed(self._resource.by_name[n].kind, v) for n, v in theirs.items()}
-            claim = (self._job.id, one.position)
+            claim = (self._job.id, sent.position)
             task = RecordTask(row.record or "", yours, theirs, values, claim)
-            yield RowToUndo(one.row, one.values, task)
+            yield RowToUndo(sent.row, sent.values, task)
 
 
 def _typed(kind: Kind, value: str | None) -> Any:
@@ -323,7 +323,7 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
     undone, left = _plan_undo(context, client, job, before)
 
     resource = context.catalogue.named(job.spec.resource)
-    frame = frame_of_rows(resource, [one.values for one in undone])
+    frame = frame_of_rows(resource, [row.values for row in undone])
     spec = JobSpec(
         profile=client.target.profile,
         resource=job.spec.resource,
@@ -332,19 +332,19 @@ def create_undo(context: UploadContext, client: Client, job: Job) -> Job:
         sheet=job.spec.sheet,
         digest=job.spec.digest,
         payload=store_payload(context, resource, frame),
-        rows=tuple(one.row for one in undone),
+        rows=tuple(row.row for row in undone),
         columns=job.spec.columns,
         system=client.identity,
     )
-    plan = [[one.row, asdict(one.task)] for one in undone], [asdict(one) for one in left]
+    plan = [[row.row, asdict(row.task)] for row in undone], [asdict(row) for row in left]
     note = {
         "undo_of": job.id,
         "plan_digest": hashlib.sha256(json.dumps(plan).encode()).hexdigest(),
         "writes": len(undone),
-        "left": [[one.row, one.reason] for one in left],
+        "left": [[row.row, row.reason] for row in left],
         "undone_before": Counter(before.values()),
     }
-    return context.journal.create_from_tasks(spec, [one.task for one in undone], note)
+    return context.journal.create_from_tasks(spec, [row.task for row in undone], note)
 
 
 def _require_reversible(context: UploadContext, job: Job) -> None:
@@ -365,21 +365,21 @@ def _require_reversible(context: UploadContext, job: Job) -> None:
         )
     retries = context.journal.retries_of(job.id)
     undos = undos_with_retries(context.journal, job)
-    for one in [job, *retries, *undos]:
-        if one.state.is_unsent and one is not job:
-            if one in undos:
-                context.journal.record(one, State.ABANDONED)
+    for related in [job, *retries, *undos]:
+        if related.state.is_unsent and related is not job:
+            if related in undos:
+                context.journal.record(related, State.ABANDONED)
             continue
-        if not one.state.is_final or one.state is State.NEEDS_PERSON:
+        if not related.state.is_final or related.state is State.NEEDS_PERSON:
             raise UsageError(
                 Text(
                     pt="O envio {job} não terminou (situação: {state}).",
                     en="The upload {job} is not finished (state {state}).",
-                ).format(job=one.id, state=one.state.text),
+                ).format(job=related.id, state=related.state.text),
                 Text(
                     pt="Termine-o primeiro: xlbridge resume {job}",
                     en="Finish it first: xlbridge resume {job}",
-                ).format(job=one.id),
+                ).format(job=related.id),
             )
 
 
@@ -388,7 +388,8 @@ def left_rows(job: Job) -> list[tuple[int, LeftReason, str]]:
     planned = [(row, LeftReason(code)) for row, code in job.last("left") or ()]
     left = [(row, reason, str(reason.text)) for row, reason in planned]
     refused = [
-        (one.row or 0, LeftReason.CHANGED, str(one.message)) for one in job.verdict.rejected_rows
+        (rejected.row or 0, LeftReason.CHANGED, str(rejected.message))
+        for rejected in job.verdict.rejected_rows
     ]
     return sorted([*left, *refused], key=lambda one: one[0])
 

@@ -162,7 +162,7 @@ class Uploads:
             except (TransportError, AuthenticationFailed) as error:
                 journal = self._context.journal
                 jobs = [*journal.parts_of(job), journal.job(job.id)]
-                if not any(not one.state.is_unsent and one.verdict.accepted for one in jobs):
+                if not any(not part.state.is_unsent and part.verdict.accepted for part in jobs):
                     raise
                 raise InDoubt(error.message, _PARTLY_APPLIED.format(job=job.id)) from error
             return ensure_sheet_evidence(self._context, ended)
@@ -182,9 +182,9 @@ class Uploads:
         current = self._record(planned, job.import_mode, max(sizes, default=None), kept)
         # The old job is abandoned even if the new one sends none of its rows.
         journal = self._context.journal
-        for one in [*journal.parts_of(job), journal.job(job.id)]:
-            if one.state.is_unsent:
-                journal.record(one, State.ABANDONED, replaced_by=current.id)
+        for part in [*journal.parts_of(job), journal.job(job.id)]:
+            if part.state.is_unsent:
+                journal.record(part, State.ABANDONED, replaced_by=current.id)
         return current
 
     def _create(
@@ -305,7 +305,7 @@ def _source(sheet: ValidatedSheet, options: UploadOptions) -> SheetSource:
     if sheet.resource is None or not may_be_sent(sheet, good_rows=options.good_rows):
         raise UsageError(
             Text(pt="{file} tem {n} {n:erro|erros}.", en="{file} has {n} {n:error|errors}.").format(
-                file=sheet.file, n=sum(one.errors for one in sheet.with_children)
+                file=sheet.file, n=sum(part.errors for part in sheet.with_children)
             ),
             Text(
                 pt="Nada foi enviado: corrija os erros primeiro.",

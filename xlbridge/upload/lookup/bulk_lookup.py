@@ -137,14 +137,14 @@ class _RecordReader:
         fields = [*declared.columns, *declared.codes, *declared.fields.values()]
         fields += [name for lookup in declared.lookups for name in lookup.key.values()]
         fields += () if resource.change is None else resource.change.until
-        lists = [one.sheet for one in resource.children if any(values_of(rows, one.sheet))]
+        lists = [child.sheet for child in resource.children if any(values_of(rows, child.sheet))]
         self._records = RecordTable(dict.fromkeys(fields), lists)
         self._sought: dict[int, SoughtRecords] = {}
         for lookup in self._used_lookups():
             filters = {} if lookup is self._by_number else lookup.filters
             key = {**lookup.key, **{column: name for name, column in filters.items()}}
             columns = [self._matcher.column(column, rows) for column in key]
-            serves = {id(one): lookup in one for one in self._distinct_lookups()}
+            serves = {id(lookups): lookup in lookups for lookups in self._distinct_lookups()}
             served = [serves[id(row_lookups)] for row_lookups in lookups]
             self._sought[id(lookup)] = SoughtRecords(lookup, key, columns, served)
         self.needs_listings = any(
@@ -191,7 +191,7 @@ class _RecordReader:
         """
         left = most
         listings = list(_listings_to_read(self._sought.values()))
-        listed = {id(one) for _, sought in listings for one in sought}
+        listed = {id(search) for _, sought in listings for search in sought}
         for operation, sought in listings:
             for records, whole in self._answers(operation, sought):
                 if not whole or left == 0:
@@ -199,8 +199,8 @@ class _RecordReader:
                     return False
                 left = None if left is None else left - 1
                 self._store_matches(records, operation, sought)
-        for one in self._sought.values():
-            one.proven = id(one) in listed and self._have_fields(one.fields.values())
+        for search in self._sought.values():
+            search.proven = id(search) in listed and self._have_fields(search.fields.values())
         decided = all(
             not row_lookups or any(self._sought[id(lookup)].proven for lookup in row_lookups)
             for row_lookups in self._lookups
@@ -219,11 +219,11 @@ class _RecordReader:
                 if question not in answers:
                     answers[question] = self._read_question(operation, lookup, row, number)
         answered = {name for (name, _), is_answered in answers.items() if is_answered}
-        for one in self._sought.values():
-            shown = set(one.fields.values()) - one.lookup.filters.keys()
-            if self._is_narrow(one.lookup):
-                one.proven = self._have_fields(shown) and not answered.isdisjoint(
-                    one.lookup.operation_names
+        for search in self._sought.values():
+            shown = set(search.fields.values()) - search.lookup.filters.keys()
+            if self._is_narrow(search.lookup):
+                search.proven = self._have_fields(shown) and not answered.isdisjoint(
+                    search.lookup.operation_names
                 )
         in_listings = number is not None and not self._is_narrow(number.lookup)
         if number is not None and in_listings and not number.all_found():
@@ -316,11 +316,11 @@ class _RecordReader:
         """
         filters = {name: row[column] for name, column in lookup.filters.items()}
         sought = [
-            one
-            for one in self._sought.values()
-            if one is not number
-            and one.lookup.filters == lookup.filters
-            and operation.name in one.lookup.operation_names
+            search
+            for search in self._sought.values()
+            if search is not number
+            and search.lookup.filters == lookup.filters
+            and operation.name in search.lookup.operation_names
         ]
         try:
             tests = self._field_tests(sought if number is None else [*sought, number])
@@ -363,7 +363,7 @@ class _RecordReader:
 
         return [
             (name, test(column, values))
-            for column, name, values in (one.discriminator for one in sought)
+            for column, name, values in (search.discriminator for search in sought)
         ]
 
     def _store_matches(
@@ -378,7 +378,7 @@ class _RecordReader:
 
         The ``number`` is only matched with the fields that records show.
         """
-        searches = [(one, filters) for one in sought]
+        searches = [(search, filters) for search in sought]
         if number is not None:
             searches.append((number, _NOTHING))
         for batch in batched(records, _PIECE):
@@ -386,11 +386,11 @@ class _RecordReader:
                 if not record.keys() <= self._seen_fields:
                     self._seen_fields.update(record)
             stored: dict[int, int] = {}
-            for one, known in searches:
-                for at, key in self._candidates(batch, one, known):
+            for search, known in searches:
+                for at, key in self._candidates(batch, search, known):
                     if at not in stored:
                         stored[at] = self._records.add(batch[at], operation.name)
-                    one.add(key, stored[at])
+                    search.add(key, stored[at])
 
     def _candidates(
         self, records: Sequence[Record], sought: SoughtRecords, known: Mapping[str, object]
@@ -425,8 +425,8 @@ class _RecordReader:
         return bool(lookup.filters) or all(listing_cap(o) is None for o in lookup.operations)
 
     def _clear(self) -> None:
-        for one in self._sought.values():
-            one.clear()
+        for search in self._sought.values():
+            search.clear()
 
 
 def _filters(lookup: Lookup, row: RowValues) -> _Filters:
@@ -436,7 +436,7 @@ def _filters(lookup: Lookup, row: RowValues) -> _Filters:
 def _covers(row_lookups: Iterable[Lookup], lookup: Lookup) -> bool:
     """Return whether another of the lookups reads all records, of which this one reads one."""
     return lookup.counted is None and any(
-        one.counted and one.operation_names == lookup.operation_names for one in row_lookups
+        other.counted and other.operation_names == lookup.operation_names for other in row_lookups
     )
 
 
@@ -445,8 +445,10 @@ def _listings_to_read(
 ) -> Iterator[tuple[Operation, Sequence[SoughtRecords]]]:
     """Yield each listing once, with the searches that it serves."""
     serves: dict[str, tuple[Operation, list[SoughtRecords]]] = {}
-    for one in sought:
-        listed = [listing for op in one.lookup.operations for listing in complete_listings_for(op)]
+    for search in sought:
+        listed = [
+            listing for op in search.lookup.operations for listing in complete_listings_for(op)
+        ]
         for operation in {o.name: o for o in listed}.values():
-            serves.setdefault(operation.name, (operation, []))[1].append(one)
+            serves.setdefault(operation.name, (operation, []))[1].append(search)
     yield from serves.values()

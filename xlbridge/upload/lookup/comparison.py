@@ -381,12 +381,12 @@ def _differing_items(
     The order of items is ignored, as are fields that an item of the row leaves out or that no item
     of the record has.
     """
-    fields = {column for one in theirs for column in one}
+    fields = {column for item in theirs for column in item}
     row_items = [
-        {c: comparable_value(kinds[c], v) for c, v in one.items() if not theirs or c in fields}
-        for one in mine
+        {c: comparable_value(kinds[c], v) for c, v in item.items() if not theirs or c in fields}
+        for item in mine
     ]
-    items = [{c: comparable_value(kinds[c], one.get(c)) for c in kinds} for one in theirs]
+    items = [{c: comparable_value(kinds[c], item.get(c)) for c in kinds} for item in theirs]
     unmatched, left = list(range(len(items))), []
     for number, item in enumerate(row_items):
         same = next((at for at in unmatched if item.items() <= items[at].items()), None)
@@ -404,10 +404,10 @@ def _differing_items(
             for column, value in row_items[number].items()
             if items[at][column] != value
         )
-    filled = [{c: v for c, v in one.items() if v is not None} for one in items]
+    filled = [{c: v for c, v in item.items() if v is not None} for item in items]
     return _items_text(row_items), _items_text(filled)
 
 
 def _items_text(items: Sequence[Mapping[str, str | None]]) -> str:
     """Return the items of a list as readable text."""
-    return "; ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in items)
+    return "; ".join(" ".join(f"{name}={value}" for name, value in item.items()) for item in items)

@@ -141,12 +141,14 @@ class RecordsByName:
             if ratio >= _MIN_SIMILARITY or words <= set(_WORD.findall(label)):
                 similarity[record] = ratio
         best = sorted(similarity, key=similarity.__getitem__, reverse=True)
-        with_code = [one for one in self._all_records if str(one.code) == value.strip()]
+        with_code = [record for record in self._all_records if str(record.code) == value.strip()]
         return [*with_code, *best][:_MAX_NAMED]
 
     @cached_property
     def _all_records(self) -> list[NamedRecord]:
-        return list({one.code: one for group in self.records.values() for one in group}.values())
+        return list(
+            {record.code: record for group in self.records.values() for record in group}.values()
+        )
 
     @cached_property
     def _by_prefix(self) -> Mapping[str, list[NamedRecord]]:
@@ -216,7 +218,7 @@ class LinkResolver:
             return sheet
         frame = sheet.frame.copy(deep=False)
         found: list[Finding] = []
-        linked = [one for one in resource.columns if one.link or one.sheet_link]
+        linked = [column for column in resource.columns if column.link or column.sheet_link]
         for column in linked:
             if column.name in frame:
                 codes, findings = self._codes(sheet, column, resource.base)

@@ -198,7 +198,7 @@ def _registry_list(
     if not listed.complete:
         warn(_PARTLY_READ.format(registry=reference.title))
     fields = [name for name in link.fields if name not in (reference.key, reference.label)]
-    records = {one.code: one for one in _usable_records(listed.records, link, fields)}
+    records = {record.code: record for record in _usable_records(listed.records, link, fields)}
     ordered = sorted(records.values(), key=lambda one: (one.label.casefold(), one.code))
     found = RegistryList(
         link.registry,

@@ -261,7 +261,7 @@ class RowTable(LazySequence[RowValues]):
         cls, *frames: "pd.DataFrame", lists: Mapping[str, Sequence[Any]] = _NO_LISTS
     ) -> "RowTable":
         """Return the rows of typed frames side by side, with the ``lists`` of their records."""
-        columns = {str(name): _of_series(one[name]) for one in frames for name in one}
+        columns = {str(name): _of_series(frame[name]) for frame in frames for name in frame}
         return cls({**columns, **lists}, len(frames[0]))
 
     def __len__(self) -> int:

@@ -90,7 +90,7 @@ def json_text(value: object) -> str:
 def _plain(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value.items())
-    return {one.name: getattr(value, one.name) for one in fields(value)}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def value_of_json(text: str | bytes) -> Any:

@@ -239,17 +239,19 @@ def _outcomes(context: UploadContext, job: Job) -> tuple[dict[str, Text], dict[i
     """
     rejected: dict[str, Text] = {}
     applied: dict[int, _AppliedRow] = {}
-    for one, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, one).sheet_rows()
+    for attempt, origins in with_retries(context.journal, job):
+        rows = SheetSource.of_job(context, attempt).sheet_rows()
         positions = {number: position for position, number in enumerate(rows.numbers)}
-        own_errors = {row.row for row in one.verdict.rejected_rows if row.itself}
-        for number, reason in one.verdict.reasons.items():
+        own_errors = {row.row for row in attempt.verdict.rejected_rows if row.itself}
+        for number, reason in attempt.verdict.reasons.items():
             if number in own_errors and number in positions:
                 rejected[rows.digests[positions[number]]] = reason
-        for number in rows_in_system(context.journal, one) | doubtful_rows(context.journal, one):
+        for number in rows_in_system(context.journal, attempt) | doubtful_rows(
+            context.journal, attempt
+        ):
             at = positions[number]
             keys = frozenset(rows.keys[at])
-            applied[origins[number]] = _AppliedRow(one.id, rows.digests[at], keys)
+            applied[origins[number]] = _AppliedRow(attempt.id, rows.digests[at], keys)
     return rejected, applied
 
 
@@ -261,8 +263,8 @@ def require_changed_rows(context: UploadContext, corrected: CorrectedRows, plan:
     """
     journal, job = context.journal, corrected.job
     before: defaultdict[int, list[PlannedRow]] = defaultdict(list)
-    for one, origins in with_retries(journal, job):
-        for row in journal.plan_of(one):
+    for attempt, origins in with_retries(journal, job):
+        for row in journal.plan_of(attempt):
             before[origins[row.row]].append(row)
     outcomes = outcomes_with_retries(journal, job)
     in_system = {row for row, outcome in outcomes.items() if outcome in _IN_SYSTEM}
@@ -281,8 +283,8 @@ _IN_SYSTEM = frozenset({RowOutcome.ACCEPTED, RowOutcome.UNCHANGED})
 def _was_held_before(row: PlannedRow, before: Iterable[PlannedRow]) -> bool:
     """Return whether a row is held for a reason for which it was held before."""
     return row.action is RowAction.HELD and any(
-        (row.reason, row.job, row.differences) == (one.reason, one.job, one.differences)
-        for one in before
+        (row.reason, row.job, row.differences) == (earlier.reason, earlier.job, earlier.differences)
+        for earlier in before
     )
 
 
@@ -297,8 +299,8 @@ def has_sent_rows(context: UploadContext, job: Job, sheet: ValidatedSheet) -> bo
     if sheet_digest(digests) == job.spec.digest:
         return True
     known: defaultdict[int, set[str]] = defaultdict(set)
-    for one, origins in with_retries(context.journal, job):
-        rows = SheetSource.of_job(context, one).sheet_rows()
+    for attempt, origins in with_retries(context.journal, job):
+        rows = SheetSource.of_job(context, attempt).sheet_rows()
         for number, digest in zip(rows.numbers, rows.digests, strict=True):
             known[origins[number]].add(digest)
     now = dict(zip(sheet.rows, digests, strict=True))

@@ -121,11 +121,11 @@ def may_be_sent(sheet: ValidatedSheet, *, good_rows: bool) -> bool:
     in a child row sets its record aside; if the record is unknown, nothing may be sent.
     """
     sheets = sheet.with_children
-    if sheet.ok or not all(one.readable for one in sheets):
+    if sheet.ok or not all(part.readable for part in sheets):
         return sheet.ok
     if good_rows:
         return not sheet.has_stray_rows
-    return all(f.row in one.non_records for one in sheets for f in one.error_findings())
+    return all(f.row in part.non_records for part in sheets for f in part.error_findings())
 
 
 def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
@@ -134,9 +134,9 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
     Cells that could not be parsed keep their content, for the rejects workbook.
     """
     found: defaultdict[int, list[Finding]] = defaultdict(list)
-    for one in sheet.error_findings():
-        if one.row is not None:
-            found[one.row].append(one)
+    for finding in sheet.error_findings():
+        if finding.row is not None:
+            found[finding.row].append(finding)
     positions = {row: position for position, row in enumerate(sheet.rows)}
     item_errors = _item_errors(sheet)
     for position in item_errors:
@@ -149,7 +149,7 @@ def _rows_set_aside(sheet: ValidatedSheet) -> dict[int, SetAside]:
         items = item_errors.get(at, ())
         aside[at] = SetAside(
             RowReason.NO_RECORD if row in sheet.non_records else RowReason.ERRORS,
-            _join_messages([*findings, *(one.finding for one in items)]),
+            _join_messages([*findings, *(item.finding for item in items)]),
             {**_raw_cells(sheet, at, findings), **_raw_item_cells(items)},
         )
     return aside
@@ -169,15 +169,15 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
     """Return the errors in child rows, by the positions of their records."""
     found: defaultdict[int, list[_ItemFinding]] = defaultdict(list)
     for name, child in sheet.children.items():
-        errors = [one for one in child.error_findings() if one.row not in child.non_records]
+        errors = [error for error in child.error_findings() if error.row not in child.non_records]
         records = record_positions(sheet, child) if errors else {}
         indexes = {row: index for index, row in enumerate(child.rows)} if errors else {}
-        for one in errors:
-            if one.row in records and one.column is not None:
-                position, number = records[one.row]
-                unparsed = not child.frame[one.column].notna().iat[indexes[one.row]]
-                column = item_column(name, number, one.column)
-                finding = replace(one, header=f"{child.sheet}!{one.cell}")
+        for error in errors:
+            if error.row in records and error.column is not None:
+                position, number = records[error.row]
+                unparsed = not child.frame[error.column].notna().iat[indexes[error.row]]
+                column = item_column(name, number, error.column)
+                finding = replace(error, header=f"{child.sheet}!{error.cell}")
                 found[position].append(_ItemFinding(column, finding, unparsed))
     return found
 
@@ -185,7 +185,9 @@ def _item_errors(sheet: ValidatedSheet) -> Mapping[int, Sequence[_ItemFinding]]:
 def _raw_item_cells(found: Sequence[_ItemFinding]) -> dict[str, CellContent]:
     """Return the contents of a record's item cells that are missing in the typed frame."""
     return {
-        one.column: _content(one.finding) for one in found if one.unparsed and one.finding.value
+        error.column: _content(error.finding)
+        for error in found
+        if error.unparsed and error.finding.value
     }
 
 
@@ -195,9 +197,9 @@ def _raw_cells(
     """Return the contents of a row's cells that are missing in the typed frame."""
     unparsed = {name for name in sheet.frame if not sheet.frame[name].notna().iat[at]}
     return {
-        one.column: _content(one)
-        for one in findings
-        if one.column is not None and one.column in unparsed and one.value
+        finding.column: _content(finding)
+        for finding in findings
+        if finding.column is not None and finding.column in unparsed and finding.value
     }
 
 
@@ -207,10 +209,13 @@ def _content(finding: Finding) -> CellContent:
 
 
 def _join_messages(findings: Sequence[Finding]) -> Text:
-    texts = [(f"{one.column_label}: " if one.column else "", one.message) for one in findings]
+    messages = [
+        (f"{finding.column_label}: " if finding.column else "", finding.message)
+        for finding in findings
+    ]
     return joined(
-        Text(pt=column + text.pt.removesuffix("."), en=column + text.en.removesuffix("."))
-        for column, text in texts
+        Text(pt=column + message.pt.removesuffix("."), en=column + message.en.removesuffix("."))
+        for column, message in messages
     )
 
 
@@ -315,5 +320,5 @@ def refresh_plan(
     """Record that a prepared job was planned again with the same result, and the new ``note``."""
     records = {planned.plan.rows[at].row: planned.snapshot[at] for at in planned.plan.positions}
     jobs = context.journal.parts_of(job) or [job]
-    before = {one.id: tuple(records[row] for row in one.spec.rows) for one in jobs}
+    before = {part.id: tuple(records[row] for row in part.spec.rows) for part in jobs}
     return context.journal.refresh_plan(job, planned.plan, before, note)

@@ -259,8 +259,8 @@ class PlannedRow(NamedTuple):
 
     def difference_texts(self, columns: Mapping[str, Column]) -> Iterator[Text]:
         """Yield the text of each difference; ``columns`` are those of the resource, by name."""
-        for name, one in self.differences.items():
-            yours, theirs = one.shown(columns.get(name))
+        for name, difference in self.differences.items():
+            yours, theirs = difference.shown(columns.get(name))
             yield Text(
                 pt="{column}: planilha {yours}, sistema {theirs}",
                 en="{column}: sheet {yours}, system {theirs}",
@@ -282,7 +282,9 @@ class PlannedRow(NamedTuple):
             detail["why"] = asdict(self.why)
         if self.differences:
             pairs = self.differences.items()
-            detail["differences"] = {name: [one.yours, one.theirs] for name, one in pairs}
+            detail["differences"] = {
+                name: [difference.yours, difference.theirs] for name, difference in pairs
+            }
         if self.number:
             detail["number"] = self.number
         if keys:
@@ -320,8 +322,8 @@ class PlannedRow(NamedTuple):
             "job": self.job,
             "message": None if self.reason is None else str(self.text),
             "differences": [
-                {"column": column, "yours": one.yours, "theirs": one.theirs}
-                for column, one in self.differences.items()
+                {"column": column, "yours": difference.yours, "theirs": difference.theirs}
+                for column, difference in self.differences.items()
             ],
         }
 
@@ -393,20 +395,19 @@ class PlannedRows(LazySequence[PlannedRow]):
 
     def count_actions(self) -> Counter[RowAction]:
         """Count the rows by action."""
-        actions = [one.action for one in self._decisions]
+        actions = [decision.action for decision in self._decisions]
         return Counter(map(actions.__getitem__, self._decision_indexes))
 
     def select(self, wanted: Callable[[RowAction, RowReason | None], bool]) -> list[int]:
         """Return the positions of the rows whose action and reason are ``wanted``."""
-        selected = [wanted(one.action, one.reason) for one in self._decisions]
+        selected = [wanted(decision.action, decision.reason) for decision in self._decisions]
         return list(compress(count(), map(selected.__getitem__, self._decision_indexes)))
 
     def decision_lines(self, digests: Iterable[str]) -> Iterator[str]:
         """Yield each row's decision as a JSON list, in a fraction of the time of ``json.dumps``."""
         prefixes = [
-            f'["{one.action}", '
-            + (f'"{one.reason}"' if one.action is RowAction.HELD and one.reason else "null")
-            for one in self._decisions
+            f'["{action}", ' + (f'"{reason}"' if action is RowAction.HELD and reason else "null")
+            for action, reason, _, _ in self._decisions
         ]
         row_prefixes = map(prefixes.__getitem__, self._decision_indexes)
         for at, (prefix, digest, code) in enumerate(
@@ -414,8 +415,8 @@ class PlannedRows(LazySequence[PlannedRow]):
         ):
             record = "null" if code is None else encode_basestring_ascii(code)
             detailed = self._detailed.get(at)
-            differences = _NOTHING if detailed is None else detailed.differences
-            theirs = {n: one.theirs for n, one in differences.items()} if differences else None
+            differences = None if detailed is None else detailed.differences
+            theirs = {n: pair.theirs for n, pair in differences.items()} if differences else {}
             yield f'{prefix}, "{digest}", {record}, {json.dumps(theirs) if theirs else "{}"}]'
 
 

@@ -141,8 +141,8 @@ def read_rows(
     if not rows.set_aside:
         return found
     snapshot: list[RowSnapshot | None] = [None] * count
-    for at, one in zip(positions, found.snapshot, strict=True):
-        snapshot[at] = one
+    for at, row in zip(positions, found.snapshot, strict=True):
+        snapshot[at] = row
     reasons = {positions[index]: why for index, why in found.reasons.items()}
     return LookupResult(tuple(snapshot), reasons, found.reason)
 
@@ -275,7 +275,7 @@ class _Planner:
             return _held(row, RowReason.CANNOT_CHANGE)
         if not self._options.update:
             return _held(row, RowReason.DIFFERS)
-        emptied = [name for name, one in row.differences.items() if one.yours is None]
+        emptied = [name for name, difference in row.differences.items() if difference.yours is None]
         if not all(map(change.can_empty, emptied)):
             return _held(row, RowReason.CANNOT_CHANGE)
         if emptied and not self._options.clear:
@@ -324,11 +324,13 @@ def _match_group(
     records: Mapping[int, Sequence[FoundRecord]], used: set[str], matched: _Matched
 ) -> None:
     """Match the rows of one key with their records; ``used`` are the codes of matched records."""
-    codes = dict.fromkeys(one.code for found in records.values() for one in found)
+    codes = dict.fromkeys(record.code for found in records.values() for record in found)
     used_elsewhere = used.intersection(codes)
     left = []
     for at, found in records.items():
-        equal = next((one for one in found if one.unchanged and one.code not in used), None)
+        equal = next(
+            (record for record in found if record.unchanged and record.code not in used), None
+        )
         if equal is None:
             left.append(at)
         else:
@@ -337,7 +339,7 @@ def _match_group(
     unmatched = [code for code in codes if code not in used]
     if len(left) == 1 and len(unmatched) == 1 and not used_elsewhere:
         (code,) = unmatched
-        record = next(one for one in records[left[0]] if one.code == code)
+        record = next(record for record in records[left[0]] if record.code == code)
         used.add(code)
         matched[left[0]] = record.code if record.unchanged else record
     elif unmatched or used_elsewhere:

@@ -113,7 +113,7 @@ def _find_column(
     """
     sheets = read_workbook(file, limits, sheet).sheets
     found = [(cells, row, column) for cells in sheets for row, column in _columns(cells, kind)]
-    candidates = [one for one in found if one[0].name == kind.listing] or found
+    candidates = [column for column in found if column[0].name == kind.listing] or found
     if len(candidates) == 1:
         return candidates[0]
     headers = " / ".join(kind.headers)

@@ -107,17 +107,17 @@ class ProcessPlan:
     @property
     def to_process(self) -> list[PlannedRecord]:
         """Records to process, or that the system is processing, in order."""
-        return [one for one in self.records if one.action is RecordAction.PROCESS]
+        return [record for record in self.records if record.action is RecordAction.PROCESS]
 
     @property
     def skipped(self) -> list[PlannedRecord]:
         """Records that cannot be processed, in order."""
-        return [one for one in self.records if one.action is RecordAction.SKIP]
+        return [record for record in self.records if record.action is RecordAction.SKIP]
 
     @property
     def digest(self) -> str:
         """Digest of the records to process."""
-        records = [[one.number, one.status] for one in self.to_process]
+        records = [[record.number, record.status] for record in self.to_process]
         return hashlib.sha256(json.dumps([self.kind.listing, records]).encode()).hexdigest()
 
     @property
@@ -276,10 +276,10 @@ def _unfinished_uploads(context: "UploadContext", client: "Client") -> dict[int,
     """Return the unfinished uploads by the import logs of their queued files."""
     queued: dict[int, str] = {}
     for job in context.journal.jobs():
-        for one in context.journal.parts_of(job) or [job]:
-            log = one.last("log_id")
-            if log is not None and one.spec.system == client.identity and not one.state.is_final:
-                queued[log] = one.id
+        for part in context.journal.parts_of(job) or [job]:
+            log = part.last("log_id")
+            if log is not None and part.spec.system == client.identity and not part.state.is_final:
+                queued[log] = part.id
     return queued
 
 
@@ -334,12 +334,12 @@ def _record(
         sheet=source.sheet,
         digest=plan.digest,
         payload="",
-        rows=tuple(one.row for one in records),
+        rows=tuple(record.row for record in records),
         columns=source.columns,
         system=client.identity,
     )
-    tasks = [RecordTask(str(one.number), {}, {}, {}) for one in records]
-    claims = _claims(plan.kind, (one.number for one in records))
+    tasks = [RecordTask(str(record.number), {}, {}, {}) for record in records]
+    claims = _claims(plan.kind, (record.number for record in records))
     skipped = len(plan.skipped)
     planned = {
         "plan_digest": plan.digest,
@@ -348,7 +348,7 @@ def _record(
         "plan": {"unchanged": len(plan.records) - len(records) - skipped, "held": skipped},
         "hidden": source.hidden,
     }
-    actions = [one.to_journal() for one in plan.records]
+    actions = [record.to_journal() for record in plan.records]
     with context.sole_claimant(spec.scope, claims, plan.elsewhere):
         return context.journal.create_from_tasks(
             spec, tasks, {**note, **planned}, actions, claims, plan.known

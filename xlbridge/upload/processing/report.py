@@ -116,7 +116,7 @@ def _outcome(job: Job, write: RecordWrite, resolved: Mapping[str, str] | None) -
 def process_counts(records: Sequence[ProcessedRecord]) -> dict[str, int]:
     """Return the counts of a processing's records; ``read`` is the sum of the others."""
     outcomes = [record.outcome for record in records]
-    counts = {one.value: outcomes.count(one) for one in ProcessOutcome}
+    counts = {outcome.value: outcomes.count(outcome) for outcome in ProcessOutcome}
     return {"read": len(outcomes), **counts}
 
 
@@ -131,7 +131,9 @@ def has_rejected(journal: Journal, job: Job) -> bool:
 
 
 def _any_rejected(records: Iterable[ProcessedRecord]) -> bool:
-    return any(one.outcome is ProcessOutcome.REJECTED or _rejected_lines(one) for one in records)
+    return any(
+        record.outcome is ProcessOutcome.REJECTED or _rejected_lines(record) for record in records
+    )
 
 
 def process_json(journal: Journal, job: Job) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def process_json(journal: Journal, job: Job) -> dict[str, Any]:
         "listing": job.spec.resource,
         "state": job.public_state,
         "rows": process_counts(records),
-        "records": [one.to_json() for one in records],
+        "records": [record.to_json() for record in records],
         "confirm": job.token,
         "evidence_file": job.last("evidence_file"),
         "resolved": job.last("resolved"),
@@ -153,14 +155,14 @@ def process_json(journal: Journal, job: Job) -> dict[str, Any]:
 def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
     """Return the plan of a processing as JSON, with the fields of ``process_json``."""
     in_sheet = bool(plan.numbers.file)
-    records = [_before_sending(one, in_sheet=in_sheet) for one in plan.records]
+    records = [_before_sending(record, in_sheet=in_sheet) for record in plan.records]
     return {
         "version": 1,
         "job": None,
         "listing": plan.kind.listing,
         "state": State.PREVIEWED.public,
         "rows": process_counts(records),
-        "records": [one.to_json() for one in records],
+        "records": [record.to_json() for record in records],
         "confirm": plan.token,
         "evidence_file": None,
         "resolved": None,
@@ -178,7 +180,7 @@ def process_plan_lines(
 
     ``hidden`` counts the records in hidden rows.
     """
-    counts = Counter(one.action for one in records)
+    counts = Counter(record.action for record in records)
     yield Text(
         pt="Plano: processar {listing} em {place} · a processar: {n}; já "
         "processados: {already}; não podem: {left}",
@@ -191,9 +193,9 @@ def process_plan_lines(
         already=counts[RecordAction.ALREADY],
         left=counts[RecordAction.SKIP],
     )
-    yield from _remark_lines((one.number, one.remark) for one in records)
-    to_process = [one for one in records if one.action is RecordAction.PROCESS]
-    if unknown := sum(one.status is RecordStatus.UNKNOWN for one in to_process):
+    yield from _remark_lines((record.number, record.remark) for record in records)
+    to_process = [record for record in records if record.action is RecordAction.PROCESS]
+    if unknown := sum(record.status is RecordStatus.UNKNOWN for record in to_process):
         yield Text(
             pt="  {n:para 1 registro|para {n} registros} o sistema não informa se já "
             "{n:foi processado|foram processados}",
@@ -246,7 +248,7 @@ def process_lines(journal: Journal, job: Job) -> Iterator[Text]:
                 pt="  • arquivo {number}: {n} {n:linha rejeitada|linhas rejeitadas} pelo sistema",
                 en="  • file {number}: {n} {n:line|lines} rejected by the system",
             ).format(number=record.number, n=lines)
-    yield from _remark_lines((one.number, one.message) for one in records)
+    yield from _remark_lines((record.number, record.message) for record in records)
     if job.state is State.NEEDS_PERSON:
         yield from decision_lines(job)
 
@@ -255,7 +257,7 @@ def _headline(job: Job, records: Sequence[ProcessedRecord]) -> Text:
     """Return the first line of a report; a job whose plan skips all records is done, too."""
     if job.state not in {State.DONE, State.PARTIAL, State.REJECTED}:
         return _HEADLINES.get(job.state, _UNFINISHED)
-    if all(one.outcome is ProcessOutcome.REJECTED for one in records):
+    if all(record.outcome is ProcessOutcome.REJECTED for record in records):
         return _ALL_REJECTED
     return _PARTIAL if _any_rejected(records) else _DONE
 

@@ -134,7 +134,7 @@ class _Processor:
 
     def recheck_rejected(self) -> None:
         """Read the rejected records again, and mark those that are processed anyway as done."""
-        refused = [one for one in self._writes() if one.state is WriteState.REJECTED]
+        refused = [write for write in self._writes() if write.state is WriteState.REJECTED]
         states = self._reader.read([_number(write) for write in refused]) if refused else {}
         for write in refused:
             state = states[_number(write)]
@@ -147,7 +147,7 @@ class _Processor:
         Records that the system is processing are awaited. An unchanged record proves something only
         with ``final``, once no request can still arrive.
         """
-        doubtful = [one for one in self._writes() if one.state is WriteState.DOUBTFUL]
+        doubtful = [write for write in self._writes() if write.state is WriteState.DOUBTFUL]
         states = self._reader.read([_number(write) for write in doubtful])
         left = False
         for write in doubtful:

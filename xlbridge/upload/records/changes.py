@@ -196,11 +196,11 @@ def change_of_row(planned: PlannedRow, values: RowValues) -> RecordTask:
     differences = planned.differences
     return RecordTask(
         planned.record or "",
-        expected={name: one.theirs for name, one in differences.items()},
-        wanted={name: one.yours for name, one in differences.items()},
+        expected={name: difference.theirs for name, difference in differences.items()},
+        wanted={name: difference.yours for name, difference in differences.items()},
         values={
-            name: one.yours if values.get(name) is None else _json_value(values[name])
-            for name, one in differences.items()
+            name: difference.yours if values.get(name) is None else _json_value(values[name])
+            for name, difference in differences.items()
         },
     )
 
@@ -348,7 +348,7 @@ def _with_aliases(model: type[WireModel], record: Mapping[str, Any]) -> dict[str
         field = model.model_fields.get(name)
         part = None if field is None else record_model(field.annotation)
         if part is not None and isinstance(value, list):
-            value = [_with_aliases(part, one) for one in value]
+            value = [_with_aliases(part, item) for item in value]
         alias = None if field is None else field.serialization_alias
         sent[alias or name] = value
     return sent

@@ -142,7 +142,7 @@ class RecordCreator:
             self._by_content = _Baseline(resource, found, by_content=True)
             contents = business_keys(resource, rows)
             self._keys = [key or content for key, content in zip(self._keys, contents, strict=True)]
-        applied = (one for one in writes if one.state is WriteState.APPLIED)
+        applied = (write for write in writes if write.state is WriteState.APPLIED)
         self._created = {write.position: write.record for write in applied}
 
     def read_identical(self, writes: Sequence[RecordWrite]) -> None:
@@ -194,7 +194,7 @@ class RecordCreator:
 
         Raises ``ApiError`` if the system cannot be reached.
         """
-        keyed = [one for one in writes if self._by_key.before[one.position] is not None]
+        keyed = [write for write in writes if self._by_key.before[write.position] is not None]
         for write, presence in self._look_up(keyed):
             if presence.new:
                 reason = _APPEARED.format(code=presence.code or "–")
@@ -208,10 +208,10 @@ class RecordCreator:
         An absent record proves something only with ``final``, once no request can still arrive.
         Raises ``ApiError`` if the system cannot be reached.
         """
-        numbered = [one for one in writes if one.record]
+        numbered = [write for write in writes if write.record]
         for write in numbered:
             yield write, self._complete(write, {"record": write.record})
-        for write, presence in self._look_up([one for one in writes if not one.record]):
+        for write, presence in self._look_up([write for write in writes if not write.record]):
             if presence.present:
                 self._created[write.position] = presence.code
                 detail = {"record": presence.code, "reconciled": "read back"}
@@ -238,8 +238,8 @@ class RecordCreator:
             return model.model_validate(values)
         except ValidationError as error:
             problems = [
-                (".".join(map(str, one["loc"])), _NOT_ACCEPTED.format(why=one["msg"]))
-                for one in error.errors()
+                (".".join(map(str, problem["loc"])), _NOT_ACCEPTED.format(why=problem["msg"]))
+                for problem in error.errors()
             ]
             return WriteResult(WriteState.REJECTED, problems_note(problems))
 
@@ -305,9 +305,9 @@ class RecordCreator:
 
     def _baseline(self, write: RecordWrite) -> _Baseline | None:
         """Return the baseline that settles a doubt about a record, None if there is none."""
-        for one in (self._by_key, self._by_content):
-            if one is not None and one.before[write.position] is not None:
-                return one
+        for baseline in (self._by_key, self._by_content):
+            if baseline is not None and baseline.before[write.position] is not None:
+                return baseline
         return None
 
     def _check_declined(self, write: RecordWrite, declined: Declined) -> Outcome | None:
@@ -320,9 +320,9 @@ class RecordCreator:
     def _look_up(self, writes: Sequence[RecordWrite]) -> Iterator[tuple[RecordWrite, _Presence]]:
         """Yield the writes with the presence of their records in the system."""
         for baseline in (self._by_key, self._by_content, None):
-            group = [one for one in writes if self._baseline(one) is baseline]
+            group = [write for write in writes if self._baseline(write) is baseline]
             if baseline is None:
-                yield from ((one, _Presence()) for one in group)
+                yield from ((write, _Presence()) for write in group)
             elif group:
                 yield from zip(group, self._presences(group, baseline), strict=True)
 
@@ -361,15 +361,15 @@ class RecordCreator:
 def _others_running(context: "RunContext", job: Job) -> bool:
     """Return whether another upload of the same resource has started and is not finished."""
     journal = context.journal
-    whole = [one for one in journal.jobs() if one.spec.scope == job.spec.scope]
-    jobs = [part for one in whole for part in journal.parts_of(one) or [one]]
+    others = [other for other in journal.jobs() if other.spec.scope == job.spec.scope]
+    parts = [part for other in others for part in journal.parts_of(other) or [other]]
     return any(
-        one.id != job.id and not one.state.is_unsent and not one.state.is_final for one in jobs
+        part.id != job.id and not part.state.is_unsent and not part.state.is_final for part in parts
     )
 
 
 def _last_of(stored: Sequence[StoredSnapshot], moment: Moment, rows: int) -> Snapshot:
-    found = [one.rows for one in stored if one.moment is moment]
+    found = [snapshot.rows for snapshot in stored if snapshot.moment is moment]
     return found[-1] if found else (None,) * rows
 
 
@@ -382,7 +382,7 @@ def _found_by_content(resource: Resource, creation: RecordCreation, twins: Looku
 def _keys_of_rows(context: "RunContext", job: Job) -> list[tuple[str, ...]]:
     """Return the digests of the business keys of a job's rows, in order."""
     planned = context.journal.actions_of(context.journal.job(job.parent or job.id))
-    keys = {one.row: tuple(one.detail.get("keys", ())) for one in planned}
+    keys = {action.row: tuple(action.detail.get("keys", ())) for action in planned}
     return [keys.get(row, ()) for row in job.spec.rows]
 
 

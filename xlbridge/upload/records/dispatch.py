@@ -196,7 +196,7 @@ class RecordDispatch:
 
         Those that start with their request are announced in the same commit as the last results.
         """
-        self._futures = [one for one in self._futures if not one.done()]
+        self._futures = [future for future in self._futures if not future.done()]
         while self._active_count < self._at_once and self._doubts < _MAX_CONSECUTIVE_DOUBTS:
             write = order.first
             if write is None:
@@ -256,20 +256,20 @@ class RecordDispatch:
     def _conclude_received(self, order: WriteOrder) -> BaseException | None:
         """Conclude the finished writes; return an error after which nothing more is sent."""
         stop: BaseException | None = None
-        for one in self._received:
-            if isinstance(one, _Finished):
+        for message in self._received:
+            if isinstance(message, _Finished):
                 self._active_count -= 1
-                stop = stop or self._conclude(one, order)
+                stop = stop or self._conclude(message, order)
         return stop
 
     def _record_received(self) -> None:
         """Record all messages in one commit, then grant the announced requests."""
-        announced = [one for one in self._received if isinstance(one, _Announcement)]
-        states = [] if self._closing else [one.state for one in announced]
+        announced = [message for message in self._received if isinstance(message, _Announcement)]
+        states = [] if self._closing else [announcement.state for announcement in announced]
         states += [
-            NewState(one.write, one.result.state, one.result.detail)
-            for one in self._received
-            if isinstance(one, _Finished) and one.result is not None
+            NewState(message.write, message.result.state, message.result.detail)
+            for message in self._received
+            if isinstance(message, _Finished) and message.result is not None
         ]
         granted = False
         started = time.monotonic()

@@ -53,7 +53,7 @@ def register_counts(client: "Client", number: str, lines: Sequence[Line]) -> Non
                 INVENTORY_COUNT, path={**path, _ROUND: count}, body=InventoryCount(itens=items)
             )
         except RemoteRejected as refusal:
-            details = [_list_detail(one, positions) for one in refusal.details]
+            details = [_list_detail(detail, positions) for detail in refusal.details]
             raise RemoteRejected(
                 refusal.message, status=refusal.status, details=details, hint=refusal.hint
             ) from refusal

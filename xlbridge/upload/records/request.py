@@ -159,4 +159,4 @@ def with_reason(state: WriteState, reason: Text, column: str | None = None) -> W
 
 def problems_of(details: Iterable[ErrorDetail]) -> list[Problem]:
     """Return the system's messages about a rejected record."""
-    return [(one.key or None, untranslated(one.value)) for one in details if one.value]
+    return [(detail.key or None, untranslated(detail.value)) for detail in details if detail.value]

@@ -162,7 +162,9 @@ class RecordWrites:
 
     def add_tasks(self, job_id: str, tasks: Sequence[RecordTask]) -> None:
         """Store tasks within the caller's transaction."""
-        planned = ((at, WriteState.PLANNED, {"task": asdict(one)}) for at, one in enumerate(tasks))
+        planned = (
+            (at, WriteState.PLANNED, {"task": asdict(task)}) for at, task in enumerate(tasks)
+        )
         self._add(job_id, planned)
 
     def record(self, job_id: str, states: Sequence[NewState]) -> None:
@@ -217,7 +219,7 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):
-        return [plain_json(one) for one in value]
+        return [plain_json(item) for item in value]
     if isinstance(value, Mapping):
-        return {name: plain_json(one) for name, one in value.items()}
+        return {name: plain_json(item) for name, item in value.items()}
     return value

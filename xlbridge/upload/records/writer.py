@@ -109,7 +109,7 @@ class _Writer:
 
     def refresh(self) -> Job:
         """Read the keys of the records still to be created again; leave out existing ones."""
-        waiting = [one for one in self._writes if one.task.creates and one.state.is_waiting]
+        waiting = [write for write in self._writes if write.task.creates and write.state.is_waiting]
         if self._creator is not None and waiting:
             self._record(
                 [NewState(w, r.state, r.detail) for w, r in self._creator.find_appeared(waiting)]
@@ -120,7 +120,7 @@ class _Writer:
 
     def write_waiting(self) -> None:
         """Send the waiting writes; those that an earlier run was sending are in doubt."""
-        interrupted = [one for one in self._writes if one.state is WriteState.SENDING]
+        interrupted = [write for write in self._writes if write.state is WriteState.SENDING]
         doubt = with_reason(WriteState.DOUBTFUL, INTERRUPTED)
         states = []
         for write in interrupted:
@@ -128,9 +128,9 @@ class _Writer:
             known = {"record": write.record} if write.task.creates and write.record else {}
             states.append(NewState(write, doubt.state, {**doubt.detail, **known}))
         self._record(states)
-        open_ones = [one for one in self._writes if one.state.is_open]
-        waiting = [one for one in self._writes if one.state.is_waiting]
-        blocked = {token for one in open_ones for token in self._tokens(one)}
+        unsettled = [write for write in self._writes if write.state.is_open]
+        waiting = [write for write in self._writes if write.state.is_waiting]
+        blocked = {token for write in unsettled for token in self._tokens(write)}
         if self._creator is not None:
             self._creator.read_identical(self._writes)
         options = self._context.options
@@ -146,10 +146,10 @@ class _Writer:
 
     def settle(self, *, final: bool) -> bool:
         """Read back the records in doubt; return whether some still are."""
-        doubtful = [one for one in self._writes if one.state is WriteState.DOUBTFUL]
+        doubtful = [write for write in self._writes if write.state is WriteState.DOUBTFUL]
         settled: set[int] = set()
         for handler in (self._creator, self._changer):
-            handled = [one for one in doubtful if self._handler(one) is handler]
+            handled = [write for write in doubtful if self._handler(write) is handler]
             if handler is None or not handled:
                 continue
             for write, result in handler.settle(handled, final=final):

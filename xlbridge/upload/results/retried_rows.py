@@ -17,9 +17,9 @@ def with_retries(journal: Journal, job: Job) -> Iterator[tuple[Job, Mapping[int,
     for retry in reversed(journal.retries_of(job.id)):
         if retry.state.is_unsent or retry.state is State.ABANDONED:
             continue
-        for one, origins in with_retries(journal, retry):
+        for attempt, origins in with_retries(journal, retry):
             numbers = {row: retry.origins.get(origin, origin) for row, origin in origins.items()}
-            yield one, numbers
+            yield attempt, numbers
 
 
 def all_rows(journal: Journal, job: Job) -> Sequence[int]:
@@ -59,8 +59,8 @@ def outcomes_with_retries(journal: Journal, job: Job) -> dict[int, RowOutcome]:
     Keys are the row numbers in the job's sheet.
     """
     found: dict[int, RowOutcome] = {}
-    for one, origins in with_retries(journal, job):
-        for row, outcome in _outcomes_of(journal, one).items():
+    for attempt, origins in with_retries(journal, job):
+        for row, outcome in _outcomes_of(journal, attempt).items():
             if found.get(origins[row]) is not RowOutcome.ACCEPTED:
                 found[origins[row]] = outcome
     return found
@@ -73,9 +73,9 @@ def settled_rows(journal: Journal, job: Job) -> SettledRows | None:
     missing = set(all_rows(journal, job)) - rows_in_system(journal, job)
     settled: set[int] = set()
     by = ""
-    for one, origins in with_retries(journal, job):
-        found = {origins[row] for row in rows_in_system(journal, one)} & missing - settled
-        if one.id != job.id and found:
+    for attempt, origins in with_retries(journal, job):
+        found = {origins[row] for row in rows_in_system(journal, attempt)} & missing - settled
+        if attempt.id != job.id and found:
             settled |= found
-            by = one.id
+            by = attempt.id
     return SettledRows(len(settled), by, len(missing - settled)) if settled else None

@@ -115,9 +115,13 @@ def _status_columns(
         cells.name,
         header + 1,
         STATUS_COLUMNS,
-        {row: (str(one.state), one.reason, one.code) for row, one in statuses.items()},
+        {row: (str(status.state), status.reason, status.code) for row, status in statuses.items()},
         cells.first_column + names.index(first) if first in names else None,
-        {row: _SEVERITIES[one.state] for row, one in statuses.items() if one.state in _SEVERITIES},
+        {
+            row: _SEVERITIES[status.state]
+            for row, status in statuses.items()
+            if status.state in _SEVERITIES
+        },
     )
 
 
@@ -203,7 +207,9 @@ def _remote_codes(context: UploadContext, job: Job) -> dict[int, str]:
     """Return the codes of the rows' records; among identical records, preferably new ones."""
     codes = assigned_codes(context.journal, job)
     stored = context.journal.snapshots(job.id)
-    after = [one.rows for one in stored if one.moment in {Moment.AFTER, Moment.CODES}]
+    after = [
+        snapshot.rows for snapshot in stored if snapshot.moment in {Moment.AFTER, Moment.CODES}
+    ]
     before = context.journal.snapshots_before(job.id)
     if not after or len(codes) == len(job.spec.rows):
         return codes
@@ -316,10 +322,10 @@ class SheetCodes:
     def _codes_of(self, job: Job) -> dict[int, str]:
         """Return the codes of a job and its retries, by the rows of the job's sheet."""
         codes: dict[int, str] = {}
-        for one, origins in with_retries(self._context.journal, job):
-            if not one.state.is_unsent:
-                store_remote_codes(self._context, self._client, one)
-            statuses = row_statuses(self._context, one)
+        for attempt, origins in with_retries(self._context.journal, job):
+            if not attempt.state.is_unsent:
+                store_remote_codes(self._context, self._client, attempt)
+            statuses = row_statuses(self._context, attempt)
             codes |= {origins[row]: s.code for row, s in statuses.items() if s.code}
         return codes
 
