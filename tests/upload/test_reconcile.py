@@ -23,6 +23,7 @@ from upload_parts import (
 
 from xlbridge.client import Client, Target
 from xlbridge.errors import UsageError
+from xlbridge.i18n import untranslated
 from xlbridge.resources import Kind
 from xlbridge.resources.remote import ExistingPolicy
 from xlbridge.upload import (
@@ -37,7 +38,8 @@ from xlbridge.upload import (
 )
 from xlbridge.upload.lookup import FoundRecord, RowSnapshot, comparable_value
 from xlbridge.upload.lookup.snapshot import Snapshot, applied_rows
-from xlbridge.upload.results import job_json, job_lines
+from xlbridge.upload.results import RowOutcome, Verdict, job_json, job_lines
+from xlbridge.upload.results.verdict import RejectedRow
 
 
 def doubtful(
@@ -96,6 +98,23 @@ def test_rows_that_are_not_there_need_a_person(
     (row,) = context.journal.plan_of(again)
     assert (row.reason, row.job, job_json(again)["rows"]["held"]) == ("claimed", job.id, 1)
     assert not registered(client, document)
+
+
+def test_a_rejected_row_keeps_its_message_when_a_person_resolves_the_others(
+    context: UploadContext, client: Client, make_clients: MakeClients
+) -> None:
+    job = write_job(context, client, make_clients(new_cnpj(), new_cnpj()), "records")
+    rejected = RejectedRow(job.spec.rows[1], None, "cnpj", untranslated("CNPJ inválido"))
+    verdict = Verdict(read=2, accepted=0, unknown=1, rejected_rows=(rejected,))
+    job = context.journal.record(
+        job, State.NEEDS_PERSON, verdict=verdict.to_json(), proven=[None, False]
+    )
+    resolved = resolve_job(context, job, Resolution.NOT_APPLIED, "looked by hand")
+    report = job_json(resolved)
+    assert [row["message"] for row in report["rejected"]] == ["CNPJ inválido"]
+    assert report["rows"] == row_counts(read=2, rejected=2)
+    assert resolved.outcomes == (RowOutcome.NOT_WRITTEN, RowOutcome.REJECTED)
+    assert write_job(context, client, Path(job.spec.file), "records").last("writes") == 2
 
 
 def test_a_person_s_word_frees_the_rows_or_keeps_them(

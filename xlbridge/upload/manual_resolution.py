@@ -69,8 +69,8 @@ def _record_resolution(
         state = State.PARTIAL if known.rejected_rows else State.DONE
         return journal.record(job, state, verdict=verdict.to_json(), resolved=resolved)
     if known.accepted == 0:
-        none = Verdict.none_applied(job.spec.rows).to_json()
-        return journal.record(job, State.ABANDONED, verdict=none, resolved=resolved)
+        verdict = Verdict(known.read, 0, 0, known.rejected_rows)
+        return journal.record(job, State.ABANDONED, verdict=verdict.to_json(), resolved=resolved)
     return _record_partial(journal, job, known.accepted, resolved)
 
 
