@@ -197,7 +197,7 @@ def test_each_listing_is_asked_for_once(batch: Batch, client: Client) -> None:
     assert [code for file, _, code in found if file == "n.xlsx"] == ["reference-unknown-in-batch"]
     with CountingClient(client.target, timeout=20) as counting:
         once = Registries(counting)
-        once.listed(REFERENCES["cliente"])
+        once.load_all(REFERENCES["cliente"])
         assert asked["registry.clients.list"] == counting.asked["registry.clients.list"] > 1
     assert asked["stock.balances.of_branch"] == 1
     assert asked["registry.cost_centres.list"] == 1

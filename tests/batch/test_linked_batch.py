@@ -71,7 +71,7 @@ def test_receivables_wait_for_a_rejected_client_and_go_with_it_once_it_is_mended
     assert run(0) == {"clients": "done", "titles": "done"}
     codes = {
         record["seuCodigo"]: record["codigoDoCliente"]
-        for record in registries.listed(REFERENCES["cliente"]).records
+        for record in registries.load_all(REFERENCES["cliente"]).records
         if str(record.get("seuCodigo")).startswith("LB-")
     }
     for title in named:

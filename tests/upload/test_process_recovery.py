@@ -159,7 +159,7 @@ def test_a_person_decides_where_nothing_tells(
             "the answer was lost, and the record does not show" in report["records"][0]["message"]
         )
         told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
-        assert told.count("a resposta se perdeu, e nada no registro") == 2
+        assert told.count("a resposta se perdeu, e o registro não mostra") == 2
         assert "the answer" not in told
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
