@@ -29,25 +29,25 @@ _numbers = itertools.count(1)
 
 
 def new_cnpj() -> str:
-    """A CNPJ that no other test has used."""
+    """Return a CNPJ that no other test uses."""
     base = f"{next(_numbers):08d}0001"
     return base + str(cnpj.calc_check_digits(base))
 
 
 def registered(client: Client, document: str) -> bool:
-    """Tell whether the remote system has a client with that document."""
+    """Return whether the remote system has a client with a document."""
     return client.call(CLIENT_LIST, query=ClientQuery(cnpjcpf=document)) is not None
 
 
 def taken_cnpj(client: Client) -> str:
-    """A CNPJ that a client of the remote system has, under another name than any test's."""
+    """Return the CNPJ of a client in the remote system, with a name that no test uses."""
     document = new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
     return document
 
 
 def row_counts(**counts: int) -> dict[str, int]:
-    """The counts of a report's rows; those that are not given are 0.
+    """Return the counts of a report's rows, 0 by default.
 
     Accepted rows were created, but for those that were updated.
     """
@@ -57,7 +57,7 @@ def row_counts(**counts: int) -> dict[str, int]:
 
 
 def plan_counts(**counts: int) -> dict[str, int]:
-    """The counts of a plan's actions; those that are not given are 0."""
+    """Return the counts of a plan's actions, 0 by default."""
     return {action.value: 0 for action in RowAction} | counts
 
 

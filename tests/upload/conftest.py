@@ -1,4 +1,4 @@
-"""A sandbox of its own for the uploads, a lossy way to it, and its database as the oracle."""
+"""Sandbox for the upload tests, behind a lossy proxy, with its database as the oracle."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ _DOCUMENTS = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def sandbox_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder whose database the sandbox has."""
+    """Folder of the sandbox's database."""
     return tmp_path_factory.mktemp("upload-sandbox")
 
 
@@ -121,7 +121,7 @@ def make_receivables(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def toward_proxy(sandbox: RunningSandbox, proxy: LossyProxy) -> dict[str, str]:
-    """The environment of commands that go through the proxy."""
+    """Environment of commands that go through the proxy."""
     return credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
 
 
@@ -139,7 +139,7 @@ def run(xlbridge: Xlbridge, toward_proxy: dict[str, str]) -> Run:
 
 @pytest.fixture
 def payables(client: Client, tmp_path: Path, run: Run) -> Path:
-    """A workbook of three payables of one new document each, which are in the system."""
+    """Workbook of three payables with new documents, which are in the system."""
     number = next(_DOCUMENTS)
     path = write_records(
         tmp_path / "contas.xlsx",

@@ -1,4 +1,4 @@
-"""What the tests of processing are made of: pending records, and what the database has of them."""
+"""Helpers for tests of processing: pending records, and their rows in the database."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ each_exercised_kind = pytest.mark.parametrize(
 
 
 def counts(**given: int) -> dict[str, int]:
-    """The counts of a report's records; those that are not given are 0."""
+    """Return the counts of a report's records, 0 by default."""
     names = ("read", "processed", "already", "rejected", "unknown")
     return dict.fromkeys(names, 0) | given
 

@@ -1,4 +1,4 @@
-"""What the tests of records that are sent one by one are made of: sheets, and what came of them."""
+"""Helpers for tests of records sent one by one: sheets, and their records in the system."""
 
 import itertools
 from collections.abc import Sequence
@@ -56,5 +56,5 @@ def amounts_of(client: Client, customer: int) -> list[float]:
 
 
 def posts(proxy: LossyProxy, path: str) -> int:
-    """Return how many records were sent to a path."""
+    """Return the number of records sent to a path."""
     return sum(method == "POST" and asked.endswith(path) for method, asked in proxy.seen)

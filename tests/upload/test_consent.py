@@ -1,4 +1,4 @@
-"""What is told before anything is written, and what counts as agreeing to it."""
+"""The plan is shown before anything is written, and only a matching confirmation is consent."""
 
 import json
 from dataclasses import replace

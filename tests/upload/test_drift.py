@@ -1,4 +1,4 @@
-"""What the remote system refused and local validation had let pass is counted by rule.
+"""Rejections by the remote system that local validation missed are counted by rule.
 
 Inside: upload.
 """

@@ -1,4 +1,4 @@
-"""A sheet that grew after it was sent: what is new and what was mended goes in, nothing else."""
+"""A sheet that grew after it was sent: only new and corrected rows are sent."""
 
 import json
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ def test_rows_that_are_in_the_system_are_not_sent_again(
 def test_a_held_row_keeps_the_columns_of_its_sheet(
     context: UploadContext, client: Client, customer: int, tmp_path: Path
 ) -> None:
-    """The rejects workbook has every column; one that the sheet lacked says nothing of a field."""
+    """The rejects workbook has every column; one that the sheet lacked leaves the field alone."""
     header = [*HEADER, "dataDeEmissao"]
     first = write_rows(tmp_path / "um.xlsx", header, [[*title(customer, 1), "2026-11-20"]])
     Uploads(context, client).run(write_job(context, client, first, "direct"), YES)

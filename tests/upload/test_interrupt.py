@@ -1,4 +1,4 @@
-"""Ctrl-C leaves a job that can be continued, and says how."""
+"""Ctrl-C leaves a job that can be resumed, and the message says how."""
 
 import json
 import signal
@@ -66,7 +66,7 @@ def test_ctrl_c_while_records_are_written(
     proxy: LossyProxy,
     tmp_path: Path,
 ) -> None:
-    """Answers that come soon are taken down, and nothing more is sent."""
+    """Answers that arrive soon are recorded, and nothing more is sent."""
     names = described(20)
     path = make_types(tmp_path / "tipos.xlsx", names)
     environment = credentials(sandbox, XLBRIDGE_SETTLE="0") | {"XLBRIDGE_BASE_URL": proxy.base_url}
@@ -89,7 +89,7 @@ def test_ctrl_c_while_records_are_processed(
     tmp_path: Path,
     kind: Kind,
 ) -> None:
-    """Of a warehouse one inventory is open; of all other kinds some records wait for others."""
+    """A warehouse has one open inventory; records of all other kinds wait for others."""
     at_once = 1 if kind is INVENTORIES else 2
     count = 1 if kind is INVENTORIES else 6
     numbers = [kind.create(client, customer, tmp_path) for _ in range(count)]
@@ -108,7 +108,7 @@ def test_ctrl_c_while_records_are_processed(
 def interrupt(
     home: Path, environment: dict[str, str], proxy: LossyProxy, path: str, at_once: int, *what: Any
 ) -> None:
-    """Run a command until so many requests to a path are on their way, and press Ctrl-C."""
+    """Run a command until a number of requests to a path is in flight, and press Ctrl-C."""
     sent, interrupted = threading.Semaphore(0), threading.Event()
 
     def hold(method: str, asked: str) -> Fate:
@@ -131,7 +131,7 @@ def interrupt(
 
 
 def begun(environment: dict[str, str], *arguments: Any) -> "subprocess.Popen[str]":
-    """Begin a command in a process of its own, as only that has its own signals."""
+    """Start a command in its own process, which has its own signals."""
     return subprocess.Popen(
         [sys.executable, "-m", "xlbridge", *map(str, arguments), "--yes"],
         env=environment,

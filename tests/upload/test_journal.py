@@ -1,4 +1,4 @@
-"""The journal: names of the same second, and files of other versions.
+"""Journal: job ids of the same second, and files of other versions.
 
 Inside: batch, upload.
 """

@@ -1,4 +1,4 @@
-"""A journal that is not whole or not the home's own is refused, and never begun anew in silence."""
+"""A damaged or foreign journal is refused, and never silently replaced by a new one."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from xlbridge.sandbox import RunningSandbox
 def sent(
     xlbridge: Xlbridge, sandbox: RunningSandbox, tmp_path: Path, make_clients: MakeClients
 ) -> tuple[Path, Path, dict[str, str]]:
-    """A home whose journal has one upload of two clients without a key: home, sheet, settings."""
+    """Home whose journal has one upload of two clients without a key, with sheet and settings."""
     home = tmp_path / "own-home"
     environment = credentials(sandbox) | {"XLBRIDGE_HOME": str(home)}
     path = make_clients("", "")

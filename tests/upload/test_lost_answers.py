@@ -1,4 +1,4 @@
-"""What is lost on the way is never sent twice, and never called done without proof."""
+"""Requests with lost answers are never sent twice, and never reported as done without proof."""
 
 from dataclasses import replace
 

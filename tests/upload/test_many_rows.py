@@ -1,4 +1,4 @@
-"""Many rows are looked up in whole listings, and only where those are proven to be whole.
+"""Many rows are looked up in whole listings, if those are proven complete.
 
 Inside: upload.
 """
@@ -29,7 +29,7 @@ from xlbridge.upload.planning import RowReason
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """A sandbox of its own: so many clients of one minute hide others from plain listings."""
+    """Separate sandbox, since many clients of one minute hide others from plain listings."""
     folder = tmp_path_factory.mktemp("many-rows")
     options = ["--seed", "empty", *database_options(folder)]
     with sandbox_process(folder, options, clean_environment(folder)) as running:

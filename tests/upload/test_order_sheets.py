@@ -31,13 +31,13 @@ _numbers = itertools.count(1)
 
 
 def remarks(count: int) -> list[str]:
-    """Return remarks that no other test has used: they tell the orders apart."""
+    """Return remarks that no other test uses, which identify the orders."""
     return [f"Pedido da prova {next(_numbers):05}" for _ in range(count)]
 
 
 @pytest.fixture(scope="session")
 def articles() -> dict[str, int]:
-    """The products of all orders, once there are any."""
+    """Products of all orders, by name, as far as they exist."""
     return {}
 
 
@@ -62,7 +62,7 @@ def _article(client: Client, articles: dict[str, int], name: str) -> int:
 
 @pytest.fixture
 def make_orders(bolt: int, nut: int, customer: int, tmp_path: Path) -> MakeOrders:
-    """Write orders known by their remarks, each with two products of 25 in all or those given."""
+    """Write orders identified by their remarks, with two products for 25 in total by default."""
     usual: Items = (
         {"idProduto": bolt, "quantidade": 2, "valorUnitario": 10.5},
         {"idProduto": nut, "quantidade": 1, "valorUnitario": 4},
@@ -83,7 +83,7 @@ def make_orders(bolt: int, nut: int, customer: int, tmp_path: Path) -> MakeOrder
 
 
 def orders_of(client: Client, remarks: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the system's orders with those remarks, in the order of their numbers."""
+    """Return the system's orders with the given remarks, ordered by number."""
     found = [dict(one) for one in client.records(SALES_ORDER_LIST) if one["observacao"] in remarks]
     return sorted(found, key=lambda order: int(order["numeroDoPedido"]))
 

@@ -1,4 +1,4 @@
-"""Records that another computer has sent: the system is asked, and nothing goes in twice."""
+"""Records sent by another computer are looked up in the system, and not sent twice."""
 
 import json
 import threading
@@ -100,7 +100,7 @@ def test_two_profiles_that_send_at_the_same_time_send_each_row_once(
     make_clients: MakeClients,
     forks: Zygote,
 ) -> None:
-    """The first has recorded its job and sent nothing yet when the second one plans the rows."""
+    """The first has recorded its job but sent nothing when the second plans the rows."""
     path = make_clients("", "")
     home = tmp_path / "home"
     home.mkdir()

@@ -1,4 +1,4 @@
-"""Rows of files of other kinds are sent, and their state comes back in an .xlsx workbook."""
+"""Rows of files of other kinds are sent, and their status is written to an .xlsx workbook."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Logs and answers in shapes that the interface does not exclude: read as far as they tell."""
+"""Logs and answers in shapes that the interface does not exclude are read as far as possible."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ NO_PREVIEW = replace(AT_ONCE, preview=False)
 
 
 def reshape(proxy: LossyProxy, part: str, data: Any) -> None:
-    """Let every answer whose path has that part carry other data."""
+    """Replace the data of every answer whose path contains ``part``."""
     proxy.answers[part] = json.dumps({"success": True, "data": data}).encode()
 
 

@@ -1,4 +1,4 @@
-"""Past uploads as the commands list them: what settled, what waits, and for whom."""
+"""Past uploads in the list of jobs: settled ones, and those that wait for a person."""
 
 import json
 import re

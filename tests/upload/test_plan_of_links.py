@@ -1,4 +1,4 @@
-"""Plans whose later sheets name the records of earlier ones, killed between the steps."""
+"""Plans whose later sheets link to records of earlier ones, killed between the steps."""
 
 from collections.abc import Callable
 from datetime import date

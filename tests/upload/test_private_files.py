@@ -1,4 +1,4 @@
-"""What an upload keeps of people's documents and amounts is for its owner only."""
+"""Files that an upload stores are readable by their owner only."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Records are taken to their next state once each: planned, confirmed; what is refused."""
+"""Records are processed once each, after a plan and a confirmation; rejections are reported."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Processing under lost answers, kills and doubts: proven by the records' state, never twice."""
+"""Processing with lost answers, kills and doubts: proven by the records' state, never repeated."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A lost answer is settled by reading the rows back; what nothing proves, a person decides.
+"""A lost answer is settled by reading the rows back; if that proves nothing, a person decides.
 
 Inside: upload.
 """
@@ -52,7 +52,7 @@ def doubtful(
     options: UploadOptions = AT_ONCE,
     look_up: bool = True,
 ) -> Job:
-    """A direct import whose answer was lost, after or before it was applied."""
+    """Return a direct import whose answer was lost, after or before it was applied."""
 
     def decide(_method: str, asked: str) -> str:
         lost = "importacao/cliente" in asked and "preview=true" not in asked
@@ -179,7 +179,7 @@ def test_nobody_can_deny_rows_that_may_still_come(
 
 
 def reading(key: str, sent: str, *found: str) -> RowSnapshot:
-    """A row of that key and value, and the values of the records that answer to its key."""
+    """Return the snapshot of a row with a key and a value, and the values of its records."""
     records = tuple(FoundRecord(f"c{i}", {"v": v}, v == sent) for i, v in enumerate(found))
     return RowSnapshot({"k": key}, {"v": sent}, records)
 
@@ -231,7 +231,7 @@ def test_instalments_of_one_document_are_told_apart(
     customer: int,
     make_receivables: Callable[..., Path],
 ) -> None:
-    """Three titles of one number: that one was there before does not count for the new ones."""
+    """Three titles with one number: one that existed before does not count as new."""
     first = make_receivables(customer, "NF-1", "parcela 1", name="first.xlsx")
     assert (
         Uploads(context, client).run(write_job(context, client, first, "direct"), AT_ONCE).state

@@ -1,4 +1,4 @@
-"""A refusal that names a field of the record is told at the sheet's own column and cell."""
+"""A rejection that names a field of the record is reported at the sheet's column and cell."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from xlbridge.upload.results import job_json
 
 
 def new_cpf() -> str:
-    """A CPF that no other test has used."""
+    """Return a CPF that no other test uses."""
     base = new_cnpj()[:8].zfill(9)
     return next(n for n in (f"{base}{last:02}" for last in range(100)) if cpf.is_valid(n))
 

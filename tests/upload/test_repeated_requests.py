@@ -1,4 +1,4 @@
-"""Requests of an upload are repeated by the client's policy, and only where that can help."""
+"""Requests of an upload are repeated by the client's policy, and only if that can help."""
 
 import json
 from dataclasses import replace

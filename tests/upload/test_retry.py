@@ -37,7 +37,7 @@ from xlbridge.validation import ValidatedSheet, validate_workbook
 def rejected_job(
     context: UploadContext, client: Client, make_clients: MakeClients, mode: RequestedMode
 ) -> tuple[Job, str]:
-    """A job of four rows, two of which name documents that are taken; and one that is not."""
+    """Return a job of four rows, two of them with registered documents, and an unused document."""
     first, second, fresh = taken_cnpj(client), taken_cnpj(client), new_cnpj()
     path = make_clients(fresh, first, new_cnpj(), second, called="Outro")
     job = write_job(context, client, path, mode, look_up=False)
@@ -57,14 +57,14 @@ def correct(job: Job, row: int, document: str) -> None:
 
 
 def send_again(context: UploadContext, client: Client, job: Job, sheet: ValidatedSheet) -> Job:
-    """Send what was corrected, as the command does."""
+    """Send the corrected rows, as the command does."""
     uploads = Uploads(context, client)
     again = uploads.create_retry(corrected_rows(context, job, sheet), YES)
     return uploads.run(again, YES)
 
 
 def named(client: Client, name: str) -> int:
-    """How many clients have that name."""
+    """Return the number of clients with a name."""
     found = client.registry.clients.list()
     assert isinstance(found, list)
     return sum(one.nomeComercial == name for one in found)
@@ -114,7 +114,7 @@ def test_row_by_row_each_is_sent_once(
 
 
 def place_of(context: UploadContext, job: Job, row: int | None) -> int:
-    """Where the rejects workbook has a row of the job."""
+    """Return the row number of a row of the job in the rejects workbook."""
     rows = rejects(context, job).rows
     sent = [r for r in job.spec.rows if job.state is State.REJECTED or r in refused(job)]
     return rows[sent.index(row or 0)]
@@ -170,7 +170,7 @@ def test_a_sheet_that_grew_sends_what_is_new_and_what_was_mended(
 def test_a_row_without_a_number_of_its_own_is_told_by_its_key(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    """A row of which another cell was mended is the row of its key, wherever it stands."""
+    """A row with another corrected cell is matched by its key, wherever it is."""
     one, two = taken_cnpj(client), new_cnpj()
     path = make_clients(one, two, called="Outro")
     job = write_job(context, client, path, "queue", look_up=False)

@@ -1,4 +1,4 @@
-"""Rows that are sent one by one: by the command line, counted in the requests."""
+"""Rows sent one by one, by the command line, checked by their requests."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""A sheet in parts: each a job of its own, all one verdict.
+"""A sheet in parts: each is a job of its own, with one verdict on all.
 
 Inside: batch.
 """
@@ -287,7 +287,7 @@ def test_a_part_whose_record_came_to_be_meanwhile_is_not_sent_though_it_could_be
     tmp_path: Path,
     mode: RequestedMode,
 ) -> None:
-    """While the first part is sent, a minute passes and a colleague writes the second one's."""
+    """While the first part is sent, a minute passes and a colleague writes rows of the second."""
     documents = [f"FAT-{new_cnpj()}" for _ in range(2)]
     row = {"dataDeVencimento": date(2026, 10, 30), "historico": "Energia"}
     rows = [row | {"numeroDoDocumento": one} for one in documents]

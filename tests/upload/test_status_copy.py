@@ -1,4 +1,4 @@
-"""The analyst's own workbook comes back with each row's state, reason and remote code."""
+"""A copy of the analyst's workbook has each row's status, reason and remote code."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ from xlbridge.workbook import STATUS_COLUMNS
 
 
 def remarks(sheet: Worksheet) -> dict[int, tuple[object, ...]]:
-    """What stands beside each row of the sheet, by its number."""
+    """Return the status columns of each row of the sheet, by row number."""
     header = [cell.value for cell in sheet[3]]
     first = header.index(STATUS_COLUMNS[0]) + 1
     return {

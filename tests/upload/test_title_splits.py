@@ -20,7 +20,7 @@ HALVES = (
 
 
 def title(resource: str, document: str, **more: Any) -> dict[str, Any]:
-    """Return a row of a title of 100.00 with a document number, which is its key, too."""
+    """Return a row of a title of 100.00; its document number is also its key."""
     known = {"chave": document, "numeroDoDocumento": document, "valorDoLancamento": 100}
     return {**GOOD[resource], **known, "dataDeVencimento": date(2026, 12, 10), **more}
 
@@ -38,7 +38,7 @@ def parts_of(found: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 @pytest.fixture
 def parties(client: Client, customer: int) -> dict[str, dict[str, int]]:
-    """The party of a title of each resource."""
+    """Return the party of a title, by resource."""
     supplier = client.registry.suppliers.create(nomeComercial="Fornecedor do rateio")
     return {
         "contasreceber": {"codigoDoCliente": customer},

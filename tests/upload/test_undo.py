@@ -1,4 +1,4 @@
-"""What an upload wrote is reversed, once, where nobody touched it since; all else is named."""
+"""Records that an upload wrote are reversed once, unless they changed; the others are named."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -25,7 +25,7 @@ def newest_job(run: Run, mode: str) -> str:
 
 
 def update_title(key: tuple[object, ...]) -> Update:
-    """Return a statement that changes a title behind the system's back."""
+    """Return a statement that changes a title directly in the database."""
     names = dict(zip(TitleKey.model_fields, key, strict=True))
     return update(TABLES["payables"]).filter_by(**names)
 
@@ -295,7 +295,7 @@ def test_a_retry_alone_is_reversed_by_its_own_name(
 def test_what_the_system_has_filled_by_itself_is_no_change(
     client: Client, run: Run, payables: Path, sandbox_home: Path, proxy: LossyProxy
 ) -> None:
-    """The sheet left the gross amount empty, and the system writes one when it takes a title in."""
+    """The sheet leaves the gross amount empty, and the system fills it on import."""
     before = titles(client)
     edit(payables, "ValorBruto", 2, None)
     edit(payables, "ValorBruto", 3, None)

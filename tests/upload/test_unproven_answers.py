@@ -1,4 +1,4 @@
-"""Answers that prove nothing, given after the commit: keys are read back before a repeat."""
+"""After an answer that proves nothing, keys are read back before the request is repeated."""
 
 import json
 import time
@@ -35,7 +35,7 @@ def imports(proxy: LossyProxy) -> int:
 
 
 def named(client: Client, name: str) -> int:
-    """Return how many clients of a name the remote system has."""
+    """Return the number of clients with a name in the remote system."""
     return sum(one["nomeComercial"] == name for one in client.records(CLIENT_LIST))
 
 
@@ -122,7 +122,7 @@ def test_rows_that_are_not_there_are_sent_once_more(
 def test_a_401_to_an_import_alone_is_in_doubt(
     context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients
 ) -> None:
-    """The token is good elsewhere: whoever answered 401 is not the system."""
+    """The token is valid elsewhere, so the 401 does not come from the system."""
     proxy.lose_once("token refused", "importacao/cliente")
     job = send(context, client, make_clients(new_cnpj()))
     assert job.state is State.NEEDS_PERSON
@@ -184,7 +184,7 @@ def test_a_new_row_beside_one_of_its_key_is_sent_once_more(
     customer: int,
     tmp_path: Path,
 ) -> None:
-    """Both rows of a key are two titles; the record of the first proves nothing of the second."""
+    """Two rows with one key are two titles; one's record proves nothing about the other."""
     row = {
         "codigoDaFilial": 1,
         "codigoDoCliente": customer,

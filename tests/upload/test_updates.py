@@ -1,4 +1,4 @@
-"""A changed row changes its record, once: by the command line, counted in the requests."""
+"""A changed row changes its record once, by the command line, checked by the requests."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ def test_an_edited_payable_is_changed_and_nothing_else(
 def test_a_product_keeps_what_its_sheet_has_no_column_for(
     client: Client, proxy: LossyProxy, run: Run, tmp_path: Path, fate: Fate
 ) -> None:
-    """A price that ``--clear`` empties is proven by reading it back where the answer is lost."""
+    """A price cleared by ``--clear`` is proven by reading it back if the answer is lost."""
     row = {"codigoInterno": f"PAR-{new_cnpj()}", "descricaoDoProduto": "Parafuso"}
     priced = [{**row, "valorUnitario": 2.5, "Peso": 0.045}]
     path = write_records(tmp_path / "com-preco.xlsx", "produto", priced)
@@ -221,7 +221,7 @@ def test_a_record_that_was_touched_meanwhile_is_not_overwritten(
 def test_fields_that_nobody_knows_survive_an_update(
     client: Client, proxy: LossyProxy, run: Run, payables: Path
 ) -> None:
-    """What a title has besides what the interface shows goes back as it was read."""
+    """Fields of a title that the models do not have are sent back as they were read."""
     edit(payables, "historico", 2, "Corrigida")
     proxy.added["GET", "contaspagar/"] = {"campoNovo": {"a": [1, 2.5]}}
     proxy.seen.clear()

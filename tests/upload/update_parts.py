@@ -1,4 +1,4 @@
-"""What the tests of changed records are made of: edited workbooks, titles, requests."""
+"""Helpers for tests of changed records: edited workbooks, titles, requests."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -37,7 +37,7 @@ def titles(client: Client) -> dict[tuple[object, ...], dict[str, Any]]:
 
 
 def writes(proxy: LossyProxy) -> list[tuple[str, str]]:
-    """Return the requests that write, in order; forget all."""
+    """Return the requests that write, in order, and clear all requests."""
     seen = [(m, p) for m, p in proxy.seen if m != "GET" and not p.endswith("/autenticar")]
     proxy.seen.clear()
     return [(m, p) for m, p in seen if "preview=true" not in p]
@@ -70,7 +70,7 @@ _FEW = {
 
 @dataclass(frozen=True, slots=True)
 class ExportEdit:
-    """Edit of one cell of an export as template, and whether its record can be changed so."""
+    """Edit of one cell of an export as template, and whether that can change its record."""
 
     listing: Listing
     resource: Resource
@@ -128,7 +128,7 @@ _FREE_CHECKS = {"str_length", "no_repeats", "decimals"} | {
 
 
 def _editable(resource: Resource) -> Iterator[str]:
-    """Yield columns in which any text, amount or flag is as good as another, names first."""
+    """Yield columns that accept any text, amount or flag, names first."""
     assert resource.read_back is not None
     free = [
         resource.by_name[name]

@@ -1,4 +1,4 @@
-"""A sandbox with the demo's records, more clients than one answer holds."""
+"""Sandbox with the demo's records and more clients than one answer holds."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What only the remote system can tell of a sheet: asked in bulk, once, and of a real server."""
+"""The online check of a sheet queries a real server in bulk, and each value once."""
 
 import json
 import socket
@@ -28,7 +28,7 @@ INACTIVE, NOBODY = 1032, 999_999
 
 
 class CountingClient(Client):
-    """The client, noting which operations it is asked for; all of it is passed on."""
+    """Client that records the operations it is called with."""
 
     def records(self, operation: Operation, **asked: Any) -> Iterator[Record]:
         self.asked = getattr(self, "asked", Counter())
