@@ -35,10 +35,10 @@ def test_the_plan_counts_what_is_there(
     same, other, fresh = new_cnpj(), new_cnpj(), new_cnpj()
     for document, name in ((same, f"Novo {same}"), (other, "Antigo")):
         client.registry.clients.create(nomeComercial=name, cnpj=document)
-    told: list[str] = []
+    output: list[str] = []
 
     def refuse(request: ConsentRequest) -> bool:
-        told.extend(map(str, request.lines()))
+        output.extend(map(str, request.lines()))
         return False
 
     path = make_clients(same, other, fresh, called="Novo")
@@ -46,7 +46,7 @@ def test_the_plan_counts_what_is_there(
         write_job(context, client, path, "direct"), replace(YES, consent=refuse)
     )
     assert job_json(job)["plan"] == plan_counts(create=1, unchanged=1, held=1)
-    text = "\n".join(told)
+    text = "\n".join(output)
     for words in (
         f"cliente to rehearsal ({client.target.base_url}) · rows: 3",
         "rows read: 1",
@@ -104,16 +104,16 @@ def test_a_count_that_differs_sends_nothing(
 def test_rows_without_a_key_are_said_to_be_unread(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    told: list[str] = []
+    output: list[str] = []
 
     def agree(request: ConsentRequest) -> bool:
-        told.extend(map(str, request.lines()))
+        output.extend(map(str, request.lines()))
         return True
 
     job = write_job(context, client, make_clients("", ""), "direct")
     job = Uploads(context, client).run(job, replace(YES, consent=agree))
     assert job.last("plan") == plan_counts(unread=2)
-    assert "no key" in "\n".join(told)
+    assert "no key" in "\n".join(output)
 
 
 def test_the_command_takes_the_confirmation_of_just_these_rows(

@@ -42,13 +42,13 @@ def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
     done = xlbridge("upload", path, "--good-rows", "--yes", "--format", "json", **environment)
     assert done.returncode == 1, done.stderr
     assert "1 good row to send; 1 with errors, which goes into the rejects workbook" in done.stderr
-    told = json.loads(done.stdout)
-    assert (told["state"], told["rows"]) == ("done", row_counts(read=2, accepted=1, held=1))
-    (held,) = told["not_created"]
+    report = json.loads(done.stdout)
+    assert (report["state"], report["rows"]) == ("done", row_counts(read=2, accepted=1, held=1))
+    (held,) = report["not_created"]
     assert (held["row"], held["reason"]) == (3, "errors")
     assert "codigoDoTipoDeCliente" in held["message"]
     assert registered(client, good)
-    book = load_workbook(told["rejects_file"])
+    book = load_workbook(report["rejects_file"])
     sheet = book["cliente"]
     header = [cell.value for cell in sheet[1]]
     row = dict(zip(header, [cell.value for cell in sheet[2]], strict=True))
@@ -62,8 +62,8 @@ def test_good_rows_are_sent_and_bad_ones_come_back_as_they_are(
     assert "codigoDoTipoDeCliente" in row["motivo"]
     for name, value in (("cnpj", mended), ("codigoDoTipoDeCliente", 1)):
         sheet.cell(2, header.index(name) + 1).value = value
-    book.save(told["rejects_file"])
-    again = xlbridge("retry", told["job"], "--yes", "--format", "json", **environment)
+    book.save(report["rejects_file"])
+    again = xlbridge("retry", report["job"], "--yes", "--format", "json", **environment)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["rows"] == row_counts(read=1, accepted=1)
     assert registered(client, mended)
@@ -76,10 +76,10 @@ def test_rows_that_are_still_bad_stay_in_the_next_rejects_workbook(
     options = ("--good-rows", "--yes", "--format", "json")
     first = json.loads(xlbridge("upload", path, *options, **credentials(sandbox)).stdout)
     again = xlbridge("retry", first["job"], *options, **credentials(sandbox))
-    told = json.loads(again.stdout)
-    assert (again.returncode, told["rows"]) == (1, row_counts(read=1, held=1))
+    report = json.loads(again.stdout)
+    assert (again.returncode, report["rows"]) == (1, row_counts(read=1, held=1))
     assert "held, row 2: has errors" in again.stderr
-    sheet = load_workbook(told["rejects_file"])["cliente"]
+    sheet = load_workbook(report["rejects_file"])["cliente"]
     assert "1a" in [cell.value for cell in sheet[2]]
 
 
@@ -99,8 +99,8 @@ def test_a_row_that_is_no_record_does_not_stop_the_others(
     sheet = validate_workbook(mixed_sheet(tmp_path, good, "12.345"), context.catalogue)
     with pytest.raises(UsageError, match="errors"):
         Uploads(context, client).create(sheet, YES)
-    told = replace(sheet, non_records={3: "row-total"})
-    job = Uploads(context, client).send(told, YES)
+    marked = replace(sheet, non_records={3: "row-total"})
+    job = Uploads(context, client).send(marked, YES)
     (row,) = [row for row in context.journal.plan_of(job) if not row.is_created]
     assert (row.row, row.reason) == (3, RowReason.NO_RECORD)
     assert (job.state, job.held, job.last("rejects_file")) == (State.DONE, 0, None)

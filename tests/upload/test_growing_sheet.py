@@ -60,8 +60,8 @@ def test_rows_that_are_in_the_system_are_not_sent_again(
     def run(command: Sequence[str | Path], sheet: Sequence[Sequence[Any]]) -> dict[str, Any]:
         write_rows(path, HEADER, sheet)
         done = xlbridge(*command, "--yes", "--format", "json", **environment)
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told | {"code": done.returncode}
+        output: dict[str, Any] = json.loads(done.stdout)
+        return output | {"code": done.returncode}
 
     first = run(["upload", path], [*rows, *wrong])
     assert (first["code"], first["rows"]) == (1, row_counts(read=21, accepted=20, rejected=1))

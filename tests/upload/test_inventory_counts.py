@@ -88,8 +88,8 @@ def test_counts_are_registered_once_the_inventory_is_open(
 ) -> None:
     nut, ring = products
     lines = [counted(nut, 4.5), counted(ring, 0), counted(ring, 2, 2)]
-    code, told = run("upload", write_counts(A=lines), "--yes", "--create-unread")
-    assert (code, told["state"], told["rows"]["created"]) == (0, "done", 1), told
+    code, report = run("upload", write_counts(A=lines), "--yes", "--create-unread")
+    assert (code, report["state"], report["rows"]["created"]) == (0, "done", 1), report
     inventory = newest(client)
     assert (inventory.inventarioContagem2, inventory.situacaoDoInventario) == (True, "Em contagem")
     assert counts_of(client, inventory) == [(nut, 4.5, None), (ring, 0, 2)]
@@ -167,15 +167,15 @@ def test_an_inventory_whose_counts_are_refused_is_closed_and_rejected(
 ) -> None:
     good, bad = [counted(products[0], 1)], [counted(products[0], 1), counted(NOBODYS, 3)]
     proxy.seen.clear()
-    code, told = run("upload", write_counts(A=good, B=bad), "--yes", "--create-unread")
-    assert (code, told["state"], told["rows"]["rejected"]) == (1, "partial", 1), told
-    first = told["rejected"][0]
+    code, report = run("upload", write_counts(A=good, B=bad), "--yes", "--create-unread")
+    assert (code, report["state"], report["rows"]["rejected"]) == (1, "partial", 1), report
+    first = report["rejected"][0]
     assert (first["row"], first["cell"]) == (3, "contagens!C4")
     assert sum(path.endswith("/encerrar") for _, path in writes(proxy)) == 1
-    book = load_workbook(told["rejects_file"])
+    book = load_workbook(report["rejects_file"])
     book["contagens"]["C3"].value = products[1]
-    book.save(told["rejects_file"])
-    _, again = run("retry", told["job"], "--yes", "--create-unread")
+    book.save(report["rejects_file"])
+    _, again = run("retry", report["job"], "--yes", "--create-unread")
     assert again["state"] == "done", again
     assert [product for product, *_ in counts_of(client, newest(client))] == products
 

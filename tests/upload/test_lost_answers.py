@@ -140,8 +140,8 @@ def test_a_direct_job_that_died_in_the_middle(
 def test_nothing_of_the_password_is_in_the_journal(
     context: UploadContext, client: Client, make_clients: MakeClients
 ) -> None:
-    told: list[Text] = []
-    options = replace(YES, progress=told.append)
+    output: list[Text] = []
+    options = replace(YES, progress=output.append)
     Uploads(context, client).run(
         write_job(context, client, make_clients(new_cnpj()), "queue"), options
     )

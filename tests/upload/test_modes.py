@@ -53,8 +53,8 @@ def test_a_good_sheet_is_applied(
     mode: RequestedMode,
 ) -> None:
     documents = [new_cnpj() for _ in range(5)]
-    told: list[Text] = []
-    options = replace(YES, progress=told.append)
+    output: list[Text] = []
+    options = replace(YES, progress=output.append)
     job = Uploads(context, client).run(
         write_job(context, client, make_clients(*documents), mode), options
     )
@@ -63,7 +63,7 @@ def test_a_good_sheet_is_applied(
     assert report["rows"] == row_counts(read=5, accepted=5)
     assert (report["log_id"] is not None) == (job.spec.mode is Mode.QUEUE)
     assert all(registered(client, document) for document in documents)
-    assert told
+    assert output
 
 
 def test_a_preview_writes_nothing(

@@ -102,8 +102,10 @@ def test_orders_arrive_with_their_lists(
         {"chave": first, "numeroDaParcela": 2, "valor": 5},
     ]
     path = make_orders([first, second], parcelas=parts)
-    _, told = run("upload", path, "--yes", "--at-once", 1)
-    assert (told["state"], told["mode"], told["rows"]["created"]) == ("done", "records", 2), told
+    _, report = run("upload", path, "--yes", "--at-once", 1)
+    assert (report["state"], report["mode"], report["rows"]["created"]) == ("done", "records", 2), (
+        report
+    )
     one, other = orders_of(client, [first, second])
     assert (one["observacao"], items_of(one), items_of(other)) == (first, [bolt, nut], [bolt, nut])
     assert [float(part["valor"]) for part in one["parcelas"]] == [20, 5]
@@ -118,8 +120,8 @@ def test_other_items_make_another_order(
     (remark,) = remarks(1)
     run("upload", make_orders([remark]), "--yes")
     changed = {remark: [{"idProduto": bolt, "quantidade": 3, "valorUnitario": 1}]}
-    _, told = run("upload", make_orders([remark], changed), "--yes")
-    assert told["rows"]["created"] == 1
+    _, report = run("upload", make_orders([remark], changed), "--yes")
+    assert report["rows"]["created"] == 1
     assert [len(order["produtos"]) for order in orders_of(client, [remark])] == [2, 1]
 
 
@@ -131,8 +133,8 @@ def test_the_key_is_not_identity(run: Run, make_orders: MakeOrders) -> None:
         for row in range(2, sheet.max_row + 1):
             sheet.cell(row, 1).value = "outra chave"
     book.save(path)
-    _, told = run("upload", path, "--yes")
-    assert told["plan"]["unchanged"] == 1
+    _, report = run("upload", path, "--yes")
+    assert report["plan"]["unchanged"] == 1
 
 
 def test_a_rejected_order_takes_its_items_along_and_is_retried(
@@ -141,21 +143,25 @@ def test_a_rejected_order_takes_its_items_along_and_is_retried(
     good, bad = remarks(2)
     copy = tmp_path / "situacao.xlsx"
     unknown = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": NOBODYS, "quantidade": 3}]}
-    _, told = run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
-    assert (told["state"], told["rows"]["accepted"], told["rows"]["rejected"]) == ("partial", 1, 1)
-    (rejected,) = told["rejected"]
+    _, report = run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
+    assert (report["state"], report["rows"]["accepted"], report["rows"]["rejected"]) == (
+        "partial",
+        1,
+        1,
+    )
+    (rejected,) = report["rejected"]
     assert (rejected["row"], rejected["column"]) == (3, "produtos.1.idProduto")
     assert rejected["cell"] == "produtos!B5"
     assert "produtos!B5 (idProduto)" in str(cell(copy, "motivo da rejeição", 3))
-    assert [rule["column"] for rule in told["drift"]] == ["produtos.idProduto"]
-    book = load_workbook(told["rejects_file"])
+    assert [rule["column"] for rule in report["drift"]] == ["produtos.idProduto"]
+    book = load_workbook(report["rejects_file"])
     items = [[cell.value for cell in row[:3]] for row in book["produtos"].iter_rows(min_row=2)]
     assert items == [[bad, bolt, 1], [bad, NOBODYS, 3]]
     wrong = book["produtos"]["B3"]
     assert wrong.comment is not None
     wrong.value = nut
-    book.save(told["rejects_file"])
-    _, done = run("retry", told["job"], "--yes")
+    book.save(report["rejects_file"])
+    _, done = run("retry", report["job"], "--yes")
     assert done["state"] == "done", done
     assert [items_of(order) for order in orders_of(client, [bad])] == [[bolt, nut]]
 
@@ -167,11 +173,11 @@ def test_an_item_with_an_error_sets_its_order_aside(
     broken = {bad: [{"idProduto": bolt, "quantidade": 1}, {"idProduto": bolt, "quantidade": "dez"}]}
     path = make_orders([good, bad], broken)
     assert run("upload", path, "--yes")[0] == 1
-    _, told = run("upload", path, "--yes", "--good-rows")
-    assert (told["rows"]["accepted"], told["rows"]["held"]) == (1, 1)
-    (held,) = told["not_created"]
+    _, report = run("upload", path, "--yes", "--good-rows")
+    assert (report["rows"]["accepted"], report["rows"]["held"]) == (1, 1)
+    (held,) = report["not_created"]
     assert "produtos!C5 (quantidade)" in held["message"]
-    rows = load_workbook(told["rejects_file"])["produtos"].iter_rows(min_row=2)
+    rows = load_workbook(report["rejects_file"])["produtos"].iter_rows(min_row=2)
     assert [[cell.value for cell in row[:3]] for row in rows] == [
         [bad, bolt, 1],
         [bad, bolt, "dez"],
@@ -225,8 +231,8 @@ def test_the_status_copy_has_the_numbers_of_the_orders(
     numbers = {
         str(order["observacao"]): str(order["numeroDoPedido"]) for order in orders_of(client, known)
     }
-    told = [(cell(copy, "chave", n), cell(copy, "código no sistema", n)) for n in (2, 3)]
-    assert dict(told) == numbers
+    codes = [(cell(copy, "chave", n), cell(copy, "código no sistema", n)) for n in (2, 3)]
+    assert dict(codes) == numbers
     items = load_workbook(copy)["produtos"]
     assert items.max_row == 5
     header = [one.value for one in items[1]]
@@ -243,8 +249,8 @@ def test_items_of_a_rejected_order_say_so_in_the_status_copy_and_in_a_copy_of_it
     copy, again = tmp_path / "situacao.xlsx", tmp_path / "situacao-2.xlsx"
     run("upload", make_orders([good, bad], unknown), "--yes", "--annotate", copy)
     items = load_workbook(copy)["produtos"]
-    told = [(row[-3].value, "produtos!B5" in str(row[-2].value)) for row in items.iter_rows(2)]
-    assert told == [("accepted", False)] * 2 + [("rejected", True)] * 2
+    statuses = [(row[-3].value, "produtos!B5" in str(row[-2].value)) for row in items.iter_rows(2)]
+    assert statuses == [("accepted", False)] * 2 + [("rejected", True)] * 2
     assert [str(area) for one in items.conditional_formatting for area in one.cells.ranges] != []
     run("upload", copy, "--yes", "--annotate", again)
     once_more = load_workbook(again)["produtos"]
@@ -259,18 +265,18 @@ def test_columns_of_lists_name_records_by_any_name_and_by_a_column_of_a_workbook
     names = ["Rebite das provas de vínculos", "Pino das provas de vínculos"]
     rows = [{"chave": f"L{place}", "descricaoDoProduto": one} for place, one in enumerate(names)]
     products = write_workbook(tmp_path / "produtos.xlsx", produto=rows)
-    _, told = run("upload", products, "--yes", "--create-unread")
-    assert told["rows"]["created"] == 2, told
+    _, report = run("upload", products, "--yes", "--create-unread")
+    assert report["rows"]["created"] == 2, report
     by_name, by_key = remarks(2)
     items = {
         by_name: [{"idProduto": one, "quantidade": 1, "valorUnitario": 2} for one in names],
         by_key: [{"idProduto": key, "quantidade": 1, "valorUnitario": 2} for key in ("L1", "L0")],
     }
     for remark, link in ((by_name, "produto"), (by_key, f"{products}#chave")):
-        code, told = run(
+        code, report = run(
             "upload", make_orders([remark], items), "--link", f"idProduto={link}", "--yes"
         )
-        assert (code, told["state"]) == (0, "done"), told
+        assert (code, report["state"]) == (0, "done"), report
     first, second = orders_of(client, [by_name, by_key])
     ids = items_of(first)
     assert len({*ids}) == 2

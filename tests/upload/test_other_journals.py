@@ -61,9 +61,9 @@ def test_rows_of_the_same_key_with_other_values_are_held_with_both_values(
         {"column": "historico", "yours": "Outro texto", "theirs": "Mensalidade"}
     ]
     sheet = load_workbook(held["rejects_file"]).worksheets[0]
-    told = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
-    assert "historico: sheet Outro texto, system Mensalidade" in told["motivo"].value
-    assert told["historico"].comment is not None
+    columns = {cells[0].value: cells[1] for cells in sheet.iter_cols(max_row=2)}
+    assert "historico: sheet Outro texto, system Mensalidade" in columns["motivo"].value
+    assert columns["historico"].comment is not None
     assert titles(client, "OTHER-1") == ["Mensalidade"]
     code, again = upload(xlbridge, edited, "--again", "a second instalment", **colleague)
     assert (code, again["rows"]["accepted"]) == (0, 1)

@@ -102,12 +102,12 @@ def test_an_unknown_word_is_polled_on_and_shown_and_a_setting_tells_what_it_mean
 ) -> None:
     document = new_cnpj()
     reshape(proxy, "log-importacao", {"situacao": "Concluído", "linhasRejeitadas": []})
-    told: list[Text] = []
-    options = replace(NO_PREVIEW, progress=told.append, settle_seconds=20)
+    output: list[Text] = []
+    options = replace(NO_PREVIEW, progress=output.append, settle_seconds=20)
     job = write_job(context, client, make_clients(document), "queue")
     with pytest.raises(InDoubt, match="Concluído") as caught:
         Uploads(context, client).run(job, options)
-    assert sum("“Concluído”" in text.en for text in told) > 3
+    assert sum("“Concluído”" in text.en for text in output) > 3
     assert "XLBRIDGE_LOG_WORDS" in str(caught.value.hint)
     assert context.journal.job(job.id).state is State.POLLING
     knowing = replace(context.settings, log_words={"concluído": "finished"})
@@ -141,7 +141,7 @@ def test_a_start_that_is_answered_with_nothing_was_made(
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "output"),
     [
         (None, None),
         ([{"nomeComercial": "A"}, {"nomeComercial": "B"}], 2),
@@ -150,12 +150,17 @@ def test_a_start_that_is_answered_with_nothing_was_made(
     ],
 )
 def test_an_import_is_done_however_it_tells_what_was_read(
-    context: UploadContext, client: Client, proxy: LossyProxy, make_clients: MakeClients, data, told
+    context: UploadContext,
+    client: Client,
+    proxy: LossyProxy,
+    make_clients: MakeClients,
+    data,
+    output,
 ) -> None:
     reshape(proxy, "importacao/cliente", data)
     documents = (new_cnpj(), new_cnpj())
     job = upload(context, client, make_clients, *documents, mode="direct")
-    assert (job.state, job.last("previewed")) == (State.DONE, told)
+    assert (job.state, job.last("previewed")) == (State.DONE, output)
     assert sum("importacao" in path for _, path in proxy.seen) == 2
     assert all(registered(client, document) for document in documents)
 

@@ -28,8 +28,8 @@ def test_a_job_tells_that_its_rows_came_in_by_a_retry(
     retried = xlbridge("retry", first["job"], "--yes", "--format", "json", **environment)
     again = json.loads(retried.stdout)
     assert (retried.returncode, again["rows"]["read"], again["rows"]["accepted"]) == (0, 1, 1)
-    told = json.loads(xlbridge("jobs", first["job"], "--format", "json").stdout)
-    assert told["settled"] == {"rows": 1, "by": again["job"]}
+    report = json.loads(xlbridge("jobs", first["job"], "--format", "json").stdout)
+    assert report["settled"] == {"rows": 1, "by": again["job"]}
     text = xlbridge("jobs", first["job"]).stdout
     assert f"Written since: 1 row, the last by the upload {again['job']}; 0 left" in text
     assert "xlbridge retry" not in text

@@ -29,8 +29,8 @@ def test_home_journal_payloads_and_rejects_are_the_owner_s(
     private = [home / "journal.db", home / "journal.id", *(home / "payloads").iterdir()]
     assert len(private) >= 4
     assert {mode(one) for one in private} == {0o600}
-    told = ["-o", tmp_path / "c.csv", "--since-last"]
-    assert xlbridge("export", "clientes", *told, **environment).returncode == 0
+    options = ["-o", tmp_path / "c.csv", "--since-last"]
+    assert xlbridge("export", "clientes", *options, **environment).returncode == 0
     kept = [home, *home.rglob("*")]
     assert {mode(one) for one in kept if one.is_dir()} == {0o700}
     assert {mode(one) for one in kept if one.is_file()} == {0o600}

@@ -144,11 +144,11 @@ def test_without_consent_nothing_is_sent_and_resume_asks_again(
     code, report = run("process", "pedidos", "--id", number)
     assert (code, report["rows"]) == (2, counts(read=1, unknown=1))
     assert writes(proxy) == []
-    told = xlbridge("jobs", report["job"], **toward_proxy).stdout
-    assert "not sent: 1; in doubt: 0" in told
+    shown = xlbridge("jobs", report["job"], **toward_proxy).stdout
+    assert "not sent: 1; in doubt: 0" in shown
     earlier, (_, report) = report["job"], run("process", "pedidos", "--id", number)
-    told = xlbridge("jobs", earlier, **toward_proxy).stdout
-    assert f"replaced by the upload {report['job']}" in told
+    shown = xlbridge("jobs", earlier, **toward_proxy).stdout
+    assert f"replaced by the upload {report['job']}" in shown
     code, report = run("resume", report["job"], "--yes")
     assert (code, report["rows"]) == (0, counts(read=1, processed=1))
 
@@ -176,9 +176,9 @@ def test_records_that_cannot_be_processed_are_named_and_the_others_are_processed
     assert (code, report["rows"]) == (1, counts(read=4, processed=1, rejected=3))
     reasons = {record["id"]: record["reason"] for record in report["records"]}
     assert (reasons[cancelled], reasons[999_999], reasons[good]) == ("closed", "not-found", None)
-    told = {record["id"]: (record["row"], record["message"]) for record in report["records"]}
-    assert told[cancelled][0] == 4
-    assert "inativo" in told[refused][1]
+    shown = {record["id"]: (record["row"], record["message"]) for record in report["records"]}
+    assert shown[cancelled][0] == 4
+    assert "inativo" in shown[refused][1]
     assert ORDERS.times(sandbox_home, refused) == ORDERS.times(sandbox_home, cancelled) == 0
 
 
@@ -186,13 +186,13 @@ def test_a_report_says_done_only_where_nothing_was_rejected(
     client: Client, customer: int, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path
 ) -> None:
     good = ORDERS.create(client, customer, tmp_path)
-    for numbers, code, told in (
+    for numbers, code, shown in (
         ("999998,999999", 1, "Rejected (pedidos): none of the 2 records was processed."),
         (f"{good},999999", 1, "Processed (pedidos): 1 of 2; were already: 0; rejected: 1."),
         (f"{good}", 0, "Done (pedidos). Processed: 0 of 1; were already: 1."),
     ):
         ended = xlbridge("process", "pedidos", "--id", numbers, "--yes", **toward_proxy)
-        assert (ended.returncode, ended.stdout.splitlines()[0]) == (code, told), ended.stderr
+        assert (ended.returncode, ended.stdout.splitlines()[0]) == (code, shown), ended.stderr
 
 
 def test_a_file_that_an_upload_has_queued_is_left_to_it(
@@ -236,12 +236,12 @@ def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
         ended = xlbridge(*command, **toward_proxy)
         assert ended.returncode == 2, ended.stderr
         assert "Traceback" not in ended.stderr
-    told = xlbridge("jobs", job, **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
-    assert "Processados: 1 de 1" in told
+    shown = xlbridge("jobs", job, **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    assert "Processados: 1 de 1" in shown
 
 
 @pytest.mark.parametrize(
-    ("numbers", "code", "told"),
+    ("numbers", "code", "shown"),
     [
         ([12, "12a"], 1, "B4 (12a)"),
         ([1.5], 1, "B3 (1.5)"),
@@ -253,12 +253,12 @@ def test_what_was_processed_is_neither_undone_nor_retried_nor_annotated(
 )
 def test_cells_that_hold_no_number_are_named_and_nothing_is_sent(
     proxy: LossyProxy, xlbridge: Xlbridge, toward_proxy: dict[str, str], tmp_path: Path,
-    numbers: list[object], code: int, told: str,
+    numbers: list[object], code: int, shown: str,
 ) -> None:  # fmt: skip
     path = write_numbers(tmp_path / "lista.xlsx", "idNF", numbers)
     ended = xlbridge("process", "nfe", path, "--yes", **toward_proxy)
     assert ended.returncode == code, ended.stderr
-    assert told in ended.stderr
+    assert shown in ended.stderr
     assert writes(proxy) == []
 
 
@@ -272,7 +272,7 @@ def test_rows_that_are_hidden_are_mentioned(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "shown"),
     [
         (["nothing", "--id", "1"], "importacao"),
         (["nfe"], "--id"),
@@ -290,14 +290,14 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(
     toward_proxy: dict[str, str],
     tmp_path: Path,
     arguments: list[str],
-    told: str,
+    shown: str,
 ) -> None:
     sheet = write_numbers(tmp_path / "lista.xlsx", "idNF", [1])
     places = {"sheet": sheet, "missing": tmp_path / "missing.xlsx"}
     given = [argument.format(**places) for argument in arguments]
     ended = xlbridge("process", *given, "--yes", **toward_proxy)
     assert ended.returncode == 2, ended.stderr
-    assert told in ended.stderr
+    assert shown in ended.stderr
 
 
 def test_a_file_that_is_no_workbook_is_refused(

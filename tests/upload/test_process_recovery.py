@@ -135,7 +135,7 @@ def test_a_person_decides_where_nothing_tells(
 ) -> None:
     """A system that shows no number of its service invoices proves nothing by them.
 
-    What is told of it is in the language of whoever asks, not in that of the run.
+    What is output of it is in the language of whoever asks, not in that of the run.
     """
     first, second = (SERVICE_INVOICES.create(client, customer, tmp_path) for _ in range(2))
     proxy.answers = {
@@ -158,9 +158,9 @@ def test_a_person_decides_where_nothing_tells(
         assert (
             "the answer was lost, and the record does not show" in report["records"][0]["message"]
         )
-        told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
-        assert told.count("a resposta se perdeu, e o registro não mostra") == 2
-        assert "the answer" not in told
+        output = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+        assert output.count("a resposta se perdeu, e o registro não mostra") == 2
+        assert "the answer" not in output
         held = run("process", "nfse", "--id", number, "--yes")[1]["records"][0]
         assert held["reason"] == "claimed"
         decided = ("resolve", report["job"], "--as", said, "--reason", "visto")

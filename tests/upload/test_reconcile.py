@@ -86,8 +86,8 @@ def test_rows_that_are_not_there_need_a_person(
     assert job.state is State.NEEDS_PERSON
     assert job_json(job)["state"] == "in_doubt"
     page = Path(job.last("evidence_file")).read_text(encoding="utf-8")
-    for told in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
-        assert told in page
+    for output in (job.id, document, "rehearsal", "não está lá", "not there", "--as not-applied"):
+        assert output in page
     assert client.target.password not in page
     assert "src=" not in page
     assert "default-src 'none'" in page

@@ -54,12 +54,12 @@ def test_records_are_created_one_by_one_where_there_is_no_import(
 
 
 def test_a_run_counts_its_records(context: UploadContext, client: Client, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    options = replace(AT_ONCE, on_count=lambda done, total: told.append((done, total)))
+    output: list[tuple[int, int]] = []
+    options = replace(AT_ONCE, on_count=lambda done, total: output.append((done, total)))
     sheet = validate_workbook(make_types(tmp_path / "tipos.xlsx", described(5)), context.catalogue)
     assert Uploads(context, client).send(sheet, options).state is State.DONE
-    assert told[-1] == (5, 5)
-    assert told == sorted(told)
+    assert output[-1] == (5, 5)
+    assert output == sorted(output)
 
 
 def test_the_codes_that_the_system_gives_out_come_back(
@@ -262,8 +262,8 @@ def test_records_without_a_key_in_doubt_are_a_persons_and_the_rest_goes_on(
     assert (code, report["state"]) == (5, "in_doubt"), report
     assert (report["rows"]["accepted"], report["rows"]["unknown"]) == (2, 1)
     assert amounts_of(client, customer) == [10, 20, 30]
-    told = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
-    assert "um registro está sem prova: a resposta se perdeu, e nenhuma chave" in told
+    output = xlbridge("jobs", report["job"], **toward_proxy, XLBRIDGE_LANG="pt-BR").stdout
+    assert "um registro está sem prova: a resposta se perdeu, e nenhuma chave" in output
     page = Path(report["evidence_file"]).read_text("utf-8")
     assert "A linha deste envio está" in page
     decision = ("--as", "applied", "--reason", "Conferido")

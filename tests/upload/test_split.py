@@ -264,18 +264,18 @@ def test_parts_that_were_not_looked_up_or_confirmed_say_nothing_untrue(
     job = Uploads(context, client).run(job, looked)
     assert "in 2 parts" in shown[0]
     assert "in the system" not in "".join(shown)
-    told = [
+    output = [
         "Nothing was sent (not confirmed).",
         f"Next: xlbridge upload {path}, when it is to be sent.",
     ]
-    assert list(job_lines(job)) == told
+    assert list(job_lines(job)) == output
     assert job_json(job)["rows"]["accepted"] == 0
     job = Uploads(context, client).run(split_job(context, client, path, "direct", 2), looked)
     new = plan_counts(create=4)
     assert job.last("plan") == new
     preview = split_job(context, client, path, "preview", 2)
     assert Uploads(context, client).run(preview, looked).last("plan") == new
-    assert list(job_lines(job)) == told
+    assert list(job_lines(job)) == output
 
 
 @pytest.mark.parametrize("mode", ["direct", "queue"])

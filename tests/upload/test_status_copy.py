@@ -41,10 +41,10 @@ def test_states_reasons_and_codes_stand_beside_the_rows(
     sheet = load_workbook(copy)["Clientes"]
     assert sheet["A1"].value == "Clientes novos"
     code = client.registry.clients.list(cnpjcpf=fresh).codigoDoCliente
-    told = remarks(sheet)
-    assert told[4] == ("accepted", None, str(code))
-    assert (told[5][0], told[5][2]) == ("rejected", None)
-    assert "já está cadastrado" in str(told[5][1])
+    statuses = remarks(sheet)
+    assert statuses[4] == ("accepted", None, str(code))
+    assert (statuses[5][0], statuses[5][2]) == ("rejected", None)
+    assert "já está cadastrado" in str(statuses[5][1])
     [coloured] = sheet.conditional_formatting
     assert [str(area) for area in coloured.cells.ranges] == ["A5:F5"]
     assert str(coloured.rules[0].dxf.fill.bgColor.rgb) == f"FF{ERROR_FILL}"
@@ -100,5 +100,5 @@ def test_the_command_leaves_the_copy_and_gives_it_again(
     done = xlbridge("jobs", job, "--annotate", "viva.xlsx", **environment)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "viva.xlsx").read_bytes() == first
-    told = remarks(load_workbook(tmp_path / "viva.xlsx")["Clientes"])
-    assert [remark[0] for remark in told.values()] == ["accepted", "accepted"]
+    statuses = remarks(load_workbook(tmp_path / "viva.xlsx")["Clientes"])
+    assert [remark[0] for remark in statuses.values()] == ["accepted", "accepted"]

@@ -58,8 +58,8 @@ def test_titles_arrive_with_their_splits(
     rows = [title(resource, document, **parties[resource]) for document in (split, whole)]
     parts = [{"chave": split, **part} for part in HALVES]
     path = write_workbook(tmp_path / "t.xlsx", **{resource: rows, "rateio": parts})
-    code, told = run("upload", path, "--yes")
-    assert (code, told["mode"], told["rows"]["created"]) == (0, "records", 2), told
+    code, report = run("upload", path, "--yes")
+    assert (code, report["mode"], report["rows"]["created"]) == (0, "records", 2), report
     assert list(map(parts_of, titles_of(client, resource, split))) == [
         [("01.001", 60), ("01.002", 40)]
     ]
@@ -83,7 +83,7 @@ def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(
     rows = [title("contaspagar", document, **parties["contaspagar"]) for document in documents]
     parts = [{"chave": document, **part} for document in documents for part in HALVES]
     path = write_workbook(tmp_path / "t.xlsx", contaspagar=rows, rateio=parts)
-    _, told = run("upload", path, "--yes")
+    _, report = run("upload", path, "--yes")
     (other,) = titles_of(client, "contaspagar", "undo-B")
     key = ("codigoDoExercicio", "codigoDaFilial", "numeroDaTransacao", "sequenciaDaTransacao")
     names = dict(zip(("ex", "fil", "nrtrs", "seqtrs"), (other[name] for name in key), strict=True))
@@ -91,7 +91,7 @@ def test_titles_are_removed_with_the_splits_that_came_with_them_and_no_others(
     fields = found.model_dump(include=set(PayableChange.model_fields))
     split = [{"codigoDoCentroDeCusto": "01.001", "valor": 100}]
     client.financial.payables.update(**fields | {"rateio": split})
-    code, undone = run("undo", told["job"], "--yes")
+    code, undone = run("undo", report["job"], "--yes")
     assert (code, undone["rows"]) == (1, {"read": 2, "undone": 1, "left": 1, "unknown": 0}), undone
     assert [(one["row"], one["reason"]) for one in undone["left"]] == [(3, "changed")]
     assert [len(titles_of(client, "contaspagar", one)) for one in documents] == [0, 1]
@@ -102,8 +102,8 @@ def test_a_sheet_without_splits_is_imported_as_before(
 ) -> None:
     row = title("contasreceber", "sem-rateio", codigoDoCliente=customer)
     path = write_workbook(tmp_path / "t.xlsx", contasreceber=[row])
-    _, told = run("upload", path, "--yes")
-    assert (told["mode"], told["rows"]["created"]) == ("queue", 1)
+    _, report = run("upload", path, "--yes")
+    assert (report["mode"], report["rows"]["created"]) == ("queue", 1)
 
 
 def test_a_split_that_does_not_fit_its_title_names_the_cell(
@@ -113,10 +113,10 @@ def test_a_split_that_does_not_fit_its_title_names_the_cell(
     path = write_workbook(
         tmp_path / "t.xlsx", contasreceber=[title("contasreceber", "T")], rateio=parts
     )
-    told = xlbridge("validate", path)
-    assert told.returncode == 1
-    assert "The sum of valor for the key 'T' is 100.01, and not 100.00." in told.stdout
-    assert "C2='60'" in told.stdout
+    output = xlbridge("validate", path)
+    assert output.returncode == 1
+    assert "The sum of valor for the key 'T' is 100.01, and not 100.00." in output.stdout
+    assert "C2='60'" in output.stdout
 
 
 @pytest.mark.parametrize("mode", ["queue", "direct", "preview"])

@@ -63,8 +63,8 @@ def test_payables_that_an_upload_created_are_removed_and_can_be_sent_again(
         {"read": 0, "undone": 0, "left": 0, "unknown": 0},
         [],
     )
-    told = xlbridge("undo", job, "--yes", **toward_proxy)
-    assert (told.returncode, told.stdout.splitlines()) == (
+    output = xlbridge("undo", job, "--yes", **toward_proxy)
+    assert (output.returncode, output.stdout.splitlines()) == (
         0,
         [
             f"Nothing to reverse: the upload {job} has written no rows.",
@@ -164,9 +164,9 @@ def test_what_the_interface_cannot_reverse_is_left_and_nothing_is_sent(
         code, undone = run("undo", report["job"], "--yes")
         assert (code, [one["reason"] for one in undone["left"]]) == (1, ["no-operation"])
         assert undone["rows"] == {"read": 1, "undone": 0, "left": 1, "unknown": 0}
-    told = xlbridge("undo", updated["job"], "--yes", **toward_proxy)
+    output = xlbridge("undo", updated["job"], "--yes", **toward_proxy)
     headline = f"No row of the upload {updated['job']} was reversed; left: 1 of 1."
-    assert (told.returncode, told.stdout.splitlines()[0]) == (1, headline)
+    assert (output.returncode, output.stdout.splitlines()[0]) == (1, headline)
     assert writes(proxy) == []
     write_records(
         path, "cliente", [{"nomeComercial": "Ana", "cnpj": document, "idws": f"{idws}-B"}]
