@@ -1,4 +1,4 @@
-"""Remote systems that answer as a test says."""
+"""Remote systems with the answers of a test."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ Query = dict[str, list[str]]
 
 @dataclass
 class AnsweringSystem:
-    """``asked`` are the calls: path and query."""
+    """``asked`` are the calls received: path and query."""
 
     base_url: str
     asked: list[tuple[str, Query]]
@@ -33,7 +33,7 @@ class AnsweringSystem:
 
 @dataclass(frozen=True)
 class Reply:
-    """``missing`` counts bytes that the reply says it has, and that never come."""
+    """``missing`` is the number of declared bytes that are never sent."""
 
     body: bytes
     status: int = 200
@@ -42,10 +42,7 @@ class Reply:
 
 @contextmanager
 def replying(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
-    """Run a system that lets everybody in, and asks a test for its replies to path and query.
-
-    Its address is given.
-    """
+    """Run a system that accepts every login and gets its replies from a test; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -79,7 +76,7 @@ def replying(reply: Callable[[str, Query, Message], Reply]) -> Iterator[str]:
 
 @contextmanager
 def answering(answers: Mapping[str, Any]) -> Iterator[AnsweringSystem]:
-    """Run a system that gives the ``data`` of each path, or what it returns for the query.
+    """Run a system with the ``data`` of each path, or a function of the query.
 
     Any other path is not found.
     """

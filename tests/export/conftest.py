@@ -32,7 +32,7 @@ def client(demo: RunningSandbox) -> Iterator[Client]:
 
 @pytest.fixture(scope="session")
 def ask(demo: RunningSandbox) -> Iterator[Ask]:
-    """Give what asks the sandbox for a listing's data with a bare HTTP client."""
+    """Return a function that requests a listing's data with a bare HTTP client."""
     credentials = {"email": demo.email, "password": demo.password}
 
     def get(path: str, **query: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Exports by the room's face."""
+"""Exports through the room's face."""
 
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,6 @@ def export(
     run: dict[str, Any] | None = None,
     **asked: Any,
 ) -> ExportResult:
-    """Write a listing into a file; ``asked`` are fields of the request, ``run`` how it is run."""
+    """Write a listing into a file; ``asked`` and ``run`` are the arguments of both steps."""
     request = ExportRequest(listing=listing, filters=filters or Filters(), **asked)
     return request.prepare(OutputFile(output), load_catalogue).run(client, **run or {})

@@ -1,4 +1,4 @@
-"""Nested records of a listing as Hypothesis makes them, and the rows that they must become."""
+"""Random nested records of a listing, and their expected rows."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -51,7 +51,7 @@ def records_of(draw: st.DrawFn, listing: Listing) -> dict[str, Any]:
 
 
 def expected_rows(sheet: Sheet, record: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield a sheet's rows of a record: as they came, but for addresses, which lose their query."""
+    """Yield a record's rows of a sheet: unchanged, but addresses lose their query."""
     for chain in chains(record, sheet.within):
         *_, inner = chain
         row = []
@@ -64,7 +64,7 @@ def expected_rows(sheet: Sheet, record: dict[str, Any]) -> Iterator[list[Any]]:
 
 
 def chains(record: dict[str, Any], within: tuple[str, ...]) -> Iterator[list[dict[str, Any]]]:
-    """Yield each object that a path leads to, after those that it stands in."""
+    """Yield each object at a path, after the objects around it."""
     if not within:
         yield [record]
         return

@@ -1,4 +1,4 @@
-"""Reading exports back, with readers that did not write them.
+"""Reading of exports with independent readers.
 
 Inside: export.
 """
@@ -82,7 +82,7 @@ def read_openpyxl(path: Path) -> dict[str, Rows]:
 
 
 def _unescaped(value: Any) -> Any:
-    """Return a text as Excel shows it: openpyxl leaves the escapes of inline texts as they are."""
+    """Return a text without the escapes of inline texts, which openpyxl keeps."""
     return unescape(value) if isinstance(value, str) else value
 
 
@@ -96,7 +96,7 @@ def read_calamine(path: Path) -> dict[str, Rows]:
 
 
 def same(column: ExportColumn, written: object, read: object) -> bool:
-    """Compare a cell that was written with what a reader gives, types included."""
+    """Compare a written cell with a reader's value, types included."""
     if written is None or written == "":
         return read is None or read == ""
     if column.is_list:

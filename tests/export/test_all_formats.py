@@ -1,4 +1,4 @@
-"""Random nested records of every listing come back equal from every format.
+"""Random nested records of every listing are read back equal from every format.
 
 Inside: export.
 """

@@ -1,4 +1,4 @@
-"""Answers that come one after the other or side by side: the same lines, the same errors."""
+"""Sequential and concurrent answers give the same lines and the same errors."""
 
 import json
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def client(system: System) -> Iterator[Client]:
 
 
 def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
-    """Return what an export comes to: files, counts and digests, or what it tells."""
+    """Return the outcome of an export: files, counts and digests, or its error."""
     counted: list[int] = []
     try:
         done = export(
@@ -107,7 +107,7 @@ def outcome(client: Client, output: Path, at_once: int, **options: Any) -> Any:
 
 
 def content_of(path: Path) -> object:
-    """Return what a file holds; of a workbook all but its cover and the time of its making."""
+    """Return a file's content; of a workbook without its cover and creation time."""
     if path.suffix != ".xlsx":
         return path.read_bytes()
     with ZipFile(path) as archive:
@@ -116,7 +116,7 @@ def content_of(path: Path) -> object:
 
 
 def both(client: Client, folder: Path, form: str, **options: Any) -> list[Any]:
-    """Return what exports come to, their answers read one after the other and side by side."""
+    """Return the outcomes of exports with sequential and with concurrent calls."""
     outcomes = []
     for at_once in (1, 2):
         within = folder / str(at_once)

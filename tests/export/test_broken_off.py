@@ -1,4 +1,4 @@
-"""Runs that break off: nothing is left of the output, finished windows serve the next run.
+"""Failed runs leave no output, and their finished windows are reused by the next run.
 
 Inside: export.
 """
@@ -40,7 +40,7 @@ LEFT = f"exports/unfinished/*/*/{FINISHED_FILE}"
 
 @contextmanager
 def sandbox(home: Path, *options: str) -> Iterator[RunningSandbox]:
-    """Some of the demonstration company's orders, in a process that a test may kill."""
+    """A sandbox with some orders, in a process that a test may kill."""
     environment = clean_environment(home)
     with sandbox_process(home, ["--seed", "demo", *options], environment, few=True) as running:
         yield running
@@ -60,7 +60,7 @@ def exported(
 
 
 def touch_oldest_order(home: Path) -> int:
-    """Change an order that is in a window which was fetched; return its number."""
+    """Change an order of a fetched window; return its number."""
     (path,) = home.glob("*.db")
     with sqlite3.connect(path) as base:
         (number,) = base.execute(
@@ -112,7 +112,7 @@ def export_command(output: Path) -> list[str]:
 
 
 def broken_off(running: RunningSandbox, home: Path, output: Path, ending: signal.Signals) -> str:
-    """End an export by a signal after three windows; return what it said. No file is left."""
+    """End an export by a signal after three windows; return its output. No file is left."""
     with subprocess.Popen(
         export_command(output),
         env=without_coverage(clean_environment(home, **credentials(running))),
@@ -214,7 +214,7 @@ def test_runs_that_clear_up_at_once_do_not_disturb_one_another(tmp_path: Path) -
 
 
 def leave_a_window(store: ResumeStore, now: datetime) -> None:
-    """Leave a finished window and half of another, as a run does that breaks off."""
+    """Leave a finished window and half of another, like a failed run."""
     with suppress(KeyboardInterrupt), store.open(now) as folder:
         for path in folder.glob("part-*"):
             shutil.rmtree(path)
@@ -228,7 +228,7 @@ def leave_a_window(store: ResumeStore, now: datetime) -> None:
 
 
 def finished_in(folder: Path) -> int:
-    """Count the windows that serve; nothing else may be there but the lock."""
+    """Count the reusable windows; only the lock may be there besides."""
     parts = [path for path in folder.iterdir() if path.is_dir()]
     assert all((path / FINISHED_FILE).exists() for path in parts)
     return len(parts)

@@ -1,4 +1,4 @@
-"""Records that change while the export runs, answers that break off, runs that go on later.
+"""Records that change during the export, answers that break off, resumed runs.
 
 Inside: export.
 """
@@ -37,7 +37,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Business:
-    """A small remote system whose clients a test moves about between two calls."""
+    """A small remote system whose clients a test updates between two calls."""
 
     def __init__(self) -> None:
         self.updated: dict[int, datetime] = {}

@@ -1,4 +1,4 @@
-"""Capped listings come whole, with few calls; what cannot be proven whole is named."""
+"""Capped listings are complete, with few calls; windows that may be incomplete are named."""
 
 import json
 import sqlite3
@@ -38,7 +38,7 @@ MOST_MORE_CALLS = 1.7
 """For records that are spread, with some bursts among them."""
 
 LEARNING = 3
-"""Calls until the first answers have told how the records lie."""
+"""Calls until the first answers have shown the distribution of the records."""
 
 
 @contextmanager

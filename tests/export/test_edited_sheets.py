@@ -1,4 +1,4 @@
-"""A sheet exported to be edited: untouched it is unchanged, and every edited cell is noticed.
+"""Exported import sheets: unedited rows are unchanged, and every edited cell is detected.
 
 Inside: export, upload.
 """
@@ -38,7 +38,7 @@ from xlbridge.wire import Operation, record_model
 
 
 class CountingClient(Client):
-    """The client, counting what it is asked; all of it is passed on."""
+    """Client that counts its calls."""
 
     asked = 0
 
@@ -93,7 +93,7 @@ _VALUES: dict[Kind, Any] = {
 
 
 def with_edits(resource: Resource, rows: Sequence[RowValues]) -> list[tuple[str, RowValues]]:
-    """Return rows in each of which one cell was edited, or emptied, with what was done."""
+    """Return rows with one edited or emptied cell each, and the edits."""
     changed = []
     for column in resource.sent_columns:
         filled = [row for row in rows if row[column.name] is not None]
@@ -123,12 +123,12 @@ def _can_be_emptied(resource: Resource, column: Column) -> bool:
 
 
 def is_unchanged(read: RowSnapshot | None) -> bool:
-    """Tell whether a record is there that a row would not change."""
+    """Return whether a row would leave a record unchanged."""
     return read is not None and any(record.unchanged for record in read.found)
 
 
 def filters_of(listing: str, client: Client) -> Filters:
-    """Return what keeps a listing short that takes a call for each record, or has thousands."""
+    """Return filters that limit listings with many records, or a call for each."""
     match listing:
         case "pedidos":
             return Filters({Filter.LIMIT: 30})
@@ -199,7 +199,7 @@ def test_a_sheet_that_could_only_double_its_records_is_refused_for_that(
 
 
 def test_a_record_that_comes_twice_counts_once(catalogue: Catalogue) -> None:
-    """A record that changes while its listing is read stands in two windows."""
+    """A record that changes while its listing is read is in two windows."""
     resource = catalogue.named("cliente")
     assert resource.read_back is not None
     row = {"nomeComercial": "Ana", "seuCodigo": "A-1"}

@@ -1,4 +1,4 @@
-"""``xlbridge export`` and ``xlbridge listings`` as a script sees them."""
+"""``xlbridge export`` and ``xlbridge listings`` from a script."""
 
 import json
 import time

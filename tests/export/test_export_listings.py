@@ -1,4 +1,4 @@
-"""Listings, their columns and filters, and how records become rows.
+"""Listings, their columns and filters, and the conversion of records into rows.
 
 Inside: export.
 """

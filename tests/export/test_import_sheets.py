@@ -1,4 +1,4 @@
-"""An import sheet filled from a listing: the record's number, and what has no column is named."""
+"""Import sheets filled from a listing: the record's number, and fields without a column."""
 
 import csv
 import json
@@ -34,7 +34,7 @@ TITLE = {
 def exported_titles(
     xlbridge: Xlbridge, output: Path, *titles: dict[str, Any], options: tuple[str, ...] = ()
 ) -> tuple[str, dict[str, Any]]:
-    """Export titles; return what was said, and the manifest."""
+    """Export titles; return the output, and the manifest."""
     manifest = output.with_name("manifest.json")
     with answering({TITLES: [TITLE | title for title in titles]}) as system:
         whom = system.environment()

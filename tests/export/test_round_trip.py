@@ -1,4 +1,4 @@
-"""An export in the layout of an import sheet comes back, and nothing in it has changed."""
+"""An export in the layout of an import sheet, uploaded again, changes nothing."""
 
 import json
 from collections.abc import Callable

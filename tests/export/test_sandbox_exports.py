@@ -21,7 +21,7 @@ Ask = Callable[..., list[dict[str, Any]]]
 
 
 def expected(column: ExportColumn, value: Any) -> object:
-    """Return what a cell must hold for a value of the answer, found out in another way."""
+    """Return the expected cell of a value, computed independently."""
     if column.kind is Kind.DATE and value is not None:
         return datetime.strptime(value[:19], "%Y-%m-%dT%H:%M:%S").isoformat()
     return value

@@ -1,4 +1,4 @@
-"""A filter that the system does not heed: the export holds what was asked for, or is refused."""
+"""Filters that the system ignores: the export is filtered, or refused."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ UNHEEDING = {
 def exported(
     xlbridge: Xlbridge, folder: Path, system: AnsweringSystem, *arguments: str
 ) -> tuple[Any, list[dict[str, str]], dict[str, Any]]:
-    """Export; return what the command did, the rows, and the manifest."""
+    """Export; return the finished command, the rows, and the manifest."""
     output, manifest = folder / "out.csv", folder / "out.json"
     told = ["-o", output, "--manifest", manifest, "--force"]
     done = xlbridge("export", *arguments, *told, **system.environment())

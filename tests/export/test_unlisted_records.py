@@ -1,4 +1,4 @@
-"""Records that no single listing holds: several accounts, several branches, import logs."""
+"""Records that no single call lists: several accounts, several branches, import logs."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""A whole export equals the sandbox's own database: counts, keys and cents, sheet by sheet."""
+"""Whole exports equal the sandbox's database: counts, keys and cents, sheet by sheet."""
 
 import os
 import sqlite3
@@ -23,14 +23,14 @@ SHEETS = {
     "produtos": ("sales_order_items", ("numeroDoPedido", "seq"), "totalLiquido"),
 }
 STORED_PLACES = 6
-"""Where the sandbox keeps decimal numbers as whole ones in SQLite."""
+"""Columns that the sandbox stores as integers in SQLite."""
 
 MOST_MEMORY = 300 * 2**20
 """Bytes."""
 
 
 def peak_bytes(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for a process; return the most memory that it and its helpers held."""
+    """Wait for a process; return the peak memory of it and its helpers."""
     peak = 0
     while process.poll() is None:
         peak = max(peak, resident(process.pid))

@@ -1,4 +1,4 @@
-"""Workbooks, read back by openpyxl and calamine: every cell as it was, with its type.
+"""Workbooks read back by openpyxl and calamine: every cell unchanged, with its type.
 
 Inside: export.
 """

@@ -1,4 +1,4 @@
-"""Judges damaged copies of good workbooks in a process of its own.
+"""Validate damaged copies of good workbooks in a separate process.
 
 Usage: python fuzzing.py FOLDER COUNT SEED FILE... For every copy that is neither judged nor refused
 a line of JSON says what happened; the copy stays in FOLDER. The last line counts the outcomes.
@@ -22,7 +22,7 @@ _TELLING = [b"<", b">", b'"', b"&", b"/", b"\0", b"0", b"9" * 20, b"-1", b"1e999
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Return bytes of which a few were changed, lost, doubled or moved."""
+    """Return bytes with some changed, removed, duplicated or moved."""
     changed = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 8))):
         place = rng.randrange(len(changed) or 1)
@@ -44,7 +44,7 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
 
 
 def mutated(path: Path, rng: random.Random) -> bytes:
-    """Return a damaged copy: of the archive, or of one part that is packed again rightly."""
+    """Return a damaged copy of the archive, or of one part in an intact archive."""
     if rng.randrange(2) or path.suffix in {".csv", ".xls"}:
         return damaged(path.read_bytes(), rng)
     parts = unpacked(path)

@@ -1,4 +1,4 @@
-"""Archives that are no workbook, damaged, or made to harm whoever unpacks them."""
+"""Archives that are not workbooks, damaged, or malicious."""
 
 import io
 import stat

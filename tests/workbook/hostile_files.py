@@ -1,4 +1,4 @@
-"""Every hostile workbook, and a few of them for the runs that must be short."""
+"""All hostile workbooks, and a sample for short runs."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from hostile_sheets import SHEETS
 from packing import Parts, good_parts
 
 CASES: Mapping[str, tuple[str, Callable[[Parts], bytes]]] = {**ARCHIVES, **SHEETS}
-"""What becomes of each file, and how it is made from the parts of a good one."""
+"""Expected outcome of each file, and its maker from the parts of a good one."""
 
 SAMPLE = (
     "csv",
@@ -26,7 +26,7 @@ SAMPLE = (
     "number beyond all",
     "stored",
 )
-"""Some of each outcome."""
+"""Examples of each outcome."""
 
 LONG = frozenset({
     "200,000 equal texts",
@@ -38,11 +38,11 @@ LONG = frozenset({
     "half a million styles",
     "every column",
 })  # fmt: skip
-"""Those that take seconds each."""
+"""Cases that take seconds each."""
 
 
 def write_hostile(folder: Path, names: Iterable[str] = CASES) -> Mapping[str, Path]:
-    """Write hostile workbooks; return the files by their names in ``CASES``."""
+    """Write hostile workbooks; return the files by name."""
     good = good_parts(folder)
     written = {}
     for number, name in enumerate(names):

@@ -33,7 +33,7 @@ def _patched(place: int, form: str, *values: int) -> Maker:
 
 
 def _record_at(content: bytes, kind: int) -> int:
-    """Return where the first record of a kind begins in a file whose stream is in one piece."""
+    """Return the offset of the first record of a kind, in a file with a contiguous stream."""
     at = content.index(struct.pack("<HHH", 0x809, 16, 0x600))
     while struct.unpack_from("<H", content, at)[0] != kind:
         at += 4 + struct.unpack_from("<H", content, at + 2)[0]
@@ -213,15 +213,15 @@ FILES: Mapping[str, tuple[str, str, Maker]] = {
     "xlsb with a cut sheet": (".xlsb", "unreadable", _xlsb_sheet(lambda sheet: sheet[:60])),
     "xlsb bomb": (".xlsb", "hostile", _bomb(_xlsb_parts, _XLSB_SHEET)),
 }
-"""Extension and outcome of each file, and how it is made in a folder."""
+"""Extension, expected outcome and maker of each file."""
 
 
 LONG = frozenset({"csv of delimiters", "ods of 16,000 full columns"})
-"""Those that take long each."""
+"""Slow cases."""
 
 
 def write_kinds(folder: Path, names: Iterable[str]) -> Mapping[str, Path]:
-    """Write the files; return them by their names in ``FILES``."""
+    """Write the files; return them by name."""
     written = {}
     for number, name in enumerate(names):
         extension, _, make = FILES[name]

@@ -1,4 +1,4 @@
-"""Well-packed workbooks whose XML is made to harm, and some that only look so."""
+"""Intact workbooks with malicious XML, and some that only look malicious."""
 
 import zipfile
 from collections.abc import Callable, Mapping
@@ -41,21 +41,21 @@ def _part(name: str, content: bytes) -> Maker:
 def _typed(
     encoding: str, declared: str | None = None, lead: bytes = b"", kind: str = _EXTERNAL
 ) -> Maker:
-    """A sheet with a document type definition, in one encoding or another."""
+    """A sheet with a document type definition, in an encoding."""
     declaration = f'<?xml version="1.0" encoding="{declared or encoding}"?>'
     xml = f'{declaration}{kind}<worksheet xmlns="{MAIN}"><sheetData/></worksheet>'
     return _part(SHEET, lead + xml.encode(encoding))
 
 
 def _late_type(parts: Parts) -> bytes:
-    """A definition that begins just before the end of the first megabyte."""
+    """A definition that starts just before the end of the first megabyte."""
     before = b'<?xml version="1.0"?><!--'
     filling = b"x" * (2**20 - len(before) - len(b"-->") - 4)
     return packed({**parts, SHEET: before + filling + b"-->" + _EXTERNAL.encode() + b"<a/>"})
 
 
 def _text_in_rows(count: int, cell: str, texts: list[str]) -> Maker:
-    """A cell in so many rows; they are made when they are asked for, as they take long."""
+    """A cell in many rows, which are made on demand, as they take long."""
     return lambda parts: _shared(texts, _rows(count, cell))(parts)
 
 
@@ -64,7 +64,7 @@ def _cell(cell: str) -> Maker:
 
 
 def _shown(form: int, value: str) -> Maker:
-    """A number that is shown in one of the formats that every program knows."""
+    """A number with one of the built-in formats."""
     styles = (
         f'<styleSheet xmlns="{MAIN}"><cellXfs><xf/><xf numFmtId="{form}"/></cellXfs></styleSheet>'
     )
@@ -90,7 +90,7 @@ def _rows(count: int, cells: str, first: int = 3) -> str:
 
 
 def _numbered(parts: Parts) -> bytes:
-    """No addresses anywhere: rows and cells are counted."""
+    """Rows and cells without addresses."""
     row = "<row>{}</row>"
     texts = (HEADER, ("Padaria Estrela", "J", "11.222.333/0001-81"))
     cells = ["".join(text_cell("A1", t).replace(' r="A1"', "") for t in each) for each in texts]
@@ -98,7 +98,7 @@ def _numbered(parts: Parts) -> bytes:
 
 
 def _wide(parts: Parts) -> bytes:
-    """Every column that Excel has."""
+    """Every column of Excel."""
     many = "".join(f'<c r="{_letters(n)}3"><v>1</v></c>' for n in range(3, 16_384))
     return packed({**parts, SHEET: sheet(FIRST_ROWS + f'<row r="3">{many}</row>')})
 

@@ -1,8 +1,8 @@
-"""Judge files one after the other in a process of its own, and tell what each did to it.
+"""Validate files in a separate process, and print the outcome of each.
 
-Usage: python judging.py, paths on standard input, one a line. For each a line of JSON: ``outcome``
-(the code of the refusal, ``usage``, ``good`` or ``findings``); at the end the peak of the process's
-own memory in MB.
+Usage: python judging.py, paths on standard input, one per line. Prints a line of JSON for each:
+``outcome`` (the code of the refusal, ``usage``, ``good`` or ``findings``); at the end the peak
+memory of the process in MB.
 """
 
 import json
@@ -17,12 +17,12 @@ from xlbridge.validation import validate_workbook
 
 def outcome(path: Path) -> str:
     try:
-        judged = validate_workbook(path, load_catalogue(), resource="cliente")
+        report = validate_workbook(path, load_catalogue(), resource="cliente")
     except WorkbookRefused as refusal:
         return refusal.code
     except UsageError:
         return "usage"
-    return "good" if judged.ok else "findings"
+    return "good" if report.ok else "findings"
 
 
 def main() -> None:

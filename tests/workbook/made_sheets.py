@@ -1,4 +1,4 @@
-"""Sheets of random rows, some right and most with something odd in them, for twins of each kind."""
+"""Sheets of random rows, most with unusual values, for twins of each kind."""
 
 import datetime as dt
 import random
@@ -17,7 +17,7 @@ _DAYS = ("dd/mm/yyyy", "dd/mm/yyyy hh:mm")
 
 
 def write_made_sheets(folder: Path, count: int, seed: int, *, inline: bool = False) -> list[Path]:
-    """Write so many workbooks, each named by its number, with inline texts or with shared ones."""
+    """Write ``count`` workbooks, named by number, with inline or shared texts."""
     rng = random.Random(seed)
     paths = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Taking a workbook apart and putting it together again, rightly or wrongly."""
+"""Unpacking of workbooks, and packing into valid or invalid ones."""
 
 import io
 import zipfile
@@ -28,7 +28,7 @@ def unpacked(path: Path) -> dict[str, bytes]:
 
 
 def good_parts(folder: Path) -> dict[str, bytes]:
-    """Return the parts of a small workbook of a client that no rule complains about."""
+    """Return the parts of a small workbook of a client without findings."""
     path = folder / "good.xlsx"
     with xlsxwriter.Workbook(path) as book:
         page = book.add_worksheet("Plan1")
@@ -47,12 +47,12 @@ def packed(parts: Parts, method: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def text_cell(address: str, text: str) -> str:
-    """Return the XML of a cell that holds its own text."""
+    """Return the XML of a cell with an inline text."""
     return f'<c r="{address}" t="inlineStr"><is><t>{text}</t></is></c>'
 
 
 def text_row(number: int, texts: tuple[str, ...]) -> str:
-    """Return the XML of a row of texts that begins in column A."""
+    """Return the XML of a row of texts from column A on."""
     cells = "".join(text_cell(f"{'ABCDEFGH'[place]}{number}", t) for place, t in enumerate(texts))
     return f'<row r="{number}">{cells}</row>'
 

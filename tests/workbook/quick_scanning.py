@@ -1,4 +1,4 @@
-"""Quick scan of a whole part, as the parsing of a sheet in chunks goes through it.
+"""Quick scan of a whole part, as in the parsing of a sheet in chunks.
 
 Inside: workbook.
 """

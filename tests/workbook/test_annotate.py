@@ -1,4 +1,4 @@
-"""The annotated copy: marks where they belong, and the analyst's own work kept."""
+"""Annotated copies: marks at the right cells, and the analyst's work preserved."""
 
 import base64
 import io
@@ -75,7 +75,7 @@ def annotated(tmp_path: Path, source: Path) -> Annotated:
 
 
 def colour(sheet: Worksheet, address: str) -> str | None:
-    """The colour that a cell is marked with: that of the first condition that covers it."""
+    """The colour of a cell's mark: that of the first condition that covers it."""
     found = [
         (rule.priority, str(rule.dxf.fill.bgColor.rgb)[-6:])
         for block in sheet.conditional_formatting
@@ -113,7 +113,7 @@ def test_a_remark_and_a_value_that_look_like_escapes_stay_as_they_are(
 
 
 def _unescaped(text: object) -> str:
-    """Return a text as Excel shows it: openpyxl leaves escapes as they are."""
+    """Return a text without escapes, which openpyxl keeps."""
     return unescape(str(text))
 
 
@@ -134,7 +134,7 @@ def test_everything_else_stays_as_it_was(annotated: Annotated, source: Path) -> 
 
 @pytest.fixture
 def rich(tmp_path: Path) -> Path:
-    """A workbook with what a library that reads and writes anew would lose."""
+    """A workbook with content that libraries lose when they rewrite it."""
     path = tmp_path / "rico.xlsx"
     dot = base64.b64decode(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,4 +1,4 @@
-"""Files are written whole, where a link leads, and never in place of what is no file."""
+"""Files are written atomically, follow links, and never replace what is not a file."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A large sheet that is parsed in chunks reads like its twin that is parsed as a whole.
+"""Large sheets parsed in chunks are read like the same sheets parsed as a whole.
 
 Inside: workbook.
 """
@@ -50,10 +50,10 @@ FORMS = [
     "<r><rPr><b/></rPr><t>{}</t></r><r><t> e mais</t></r>",
     "<t/>",
 ]
-"""Ways in which a shared text is written."""
+"""Notations of a shared text."""
 
 WHOLE = "<sheetPr filterMode='0'/>"
-"""What a program that writes large sheets does not write."""
+"""Markup that programs do not write in large sheets."""
 
 
 def cell(rng: random.Random, address: str) -> str:
@@ -109,12 +109,12 @@ def contents(sheet: SheetCells) -> list[list[object]]:
 
 
 def parsed(path: Path) -> WorkbookCells:
-    """Read a workbook in this process, as the one that parses does."""
+    """Read a workbook in this process, as the parser process does."""
     return read_workbook(path, LIMITS, trusted=path.read_bytes())
 
 
 def in_small_chunks(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """Have sheets of ``least`` bytes parsed in chunks of few rows."""
+    """Parse sheets of at least ``least`` bytes in chunks of few rows."""
     monkeypatch.setattr(parsing, "_MAX_EXACT_SIZE", least)
     monkeypatch.setattr(chunked_parsing, "_CHUNK_SIZE", 4_000)
 
@@ -242,7 +242,7 @@ def outcomes(
 def different(
     paths: Sequence[Path], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
-    """Return the workbooks in which chunks find something else than the exact way."""
+    """Return the workbooks with different results of chunks and the exact scan."""
     mine = outcomes(paths, catalogue, monkeypatch, 0)
     exact = outcomes(paths, catalogue, monkeypatch, sys.maxsize)
     return [p.name for p, one, other in zip(paths, mine, exact, strict=True) if one != other]

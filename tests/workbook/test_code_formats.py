@@ -1,4 +1,4 @@
-"""The formats of cells are found however the cells are written."""
+"""Number formats of cells are found in any notation."""
 
 import zipfile
 from pathlib import Path

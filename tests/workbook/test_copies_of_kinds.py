@@ -1,4 +1,4 @@
-"""Marked and fixed copies of files of other kinds are plain .xlsx workbooks."""
+"""Annotated and fixed copies of files of other kinds are .xlsx workbooks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files of .csv: delimiter, encoding and decimals are told and said, or asked for."""
+"""Files of .csv: delimiter, encoding and decimals are detected and reported, or requested."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The kind of a file is told by its content; what is none that is read is named."""
+"""Kinds of files are detected by content; unsupported ones are named."""
 
 import struct
 import zipfile

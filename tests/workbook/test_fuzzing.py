@@ -1,4 +1,4 @@
-"""Thousands of damaged copies of good workbooks: each is judged or refused."""
+"""Thousands of damaged copies of good workbooks: each is validated or refused."""
 
 import json
 import subprocess

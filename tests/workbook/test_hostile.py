@@ -1,4 +1,4 @@
-"""Hostile workbooks: whatever a file is, it is judged or refused, and harms nobody."""
+"""Hostile workbooks: every file is validated or refused, without harm."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ _MOST_MEGABYTES = 512
 
 
 def judged(paths: Sequence[Path], home: Path) -> list[dict[str, Any]]:
-    """Judge files in one process of their own; return what each did to it, then its peak."""
+    """Validate files in a separate process; return their outcomes, then its peak memory."""
     done = subprocess.run(
         [sys.executable, _JUDGING],
         input="".join(f"{path}\n" for path in paths),

@@ -1,4 +1,4 @@
-"""A hostile workbook among good ones, judged side by side: each has its outcome."""
+"""A hostile workbook among good ones, validated concurrently: each has its outcome."""
 
 import json
 import subprocess

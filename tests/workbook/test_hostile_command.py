@@ -1,4 +1,4 @@
-"""Hostile workbooks given to the command itself: the right exit code, and no traceback."""
+"""Hostile workbooks on the command line: the right exit code, and no traceback."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hostile workbooks sent to the sandbox: each is answered, in the form of the interface."""
+"""Hostile workbooks sent to the sandbox: each gets an answer in the interface's format."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from xlbridge.sandbox import RunningSandbox
 
 _READ = {"good", "findings"}
 _OF_UPLOADS = {"macros": "not-xlsx"}
-"""Outcomes where the interface, which takes .xlsx only, refuses what the commands read."""
+"""Outcomes of files that commands read and the interface, which takes .xlsx only, refuses."""
 _PATHS = ("/v2/importacao/cliente", "/v2/importacao/cliente/fila")
 
 
@@ -72,7 +72,7 @@ def _told(answer: httpx.Response) -> str:
 
 
 def _peak(pid: int) -> float:
-    """The most memory that a process has had, in MB."""
+    """Peak memory of a process, in MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert found

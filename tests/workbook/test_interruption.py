@@ -1,4 +1,4 @@
-"""Ctrl-C while a workbook is being parsed: nothing is left, no process and no file."""
+"""Ctrl-C while a workbook is being parsed leaves no process and no file."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ _PATIENCE = 60
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A workbook that is parsed in a process of its own."""
+    """A workbook large enough for a parser process."""
     path = tmp_path / "grande.xlsx"
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         page = book.add_worksheet()
@@ -33,7 +33,7 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
-    """The command, in a group of processes of its own, as a terminal starts it."""
+    """The command in its own process group, as a terminal starts it."""
     outputs = ["-o", "r.json", "--annotate", "marcada.xlsx", "--fix", "corrigida.xlsx"]
     with subprocess.Popen(
         [sys.executable, "-m", "xlbridge", "validate", large, "--format", "json", *outputs],
@@ -49,7 +49,7 @@ def command(tmp_path: Path, large: Path) -> "Iterator[subprocess.Popen[str]]":
 
 
 def parser_of(pid: int) -> int:
-    """Wait until the parsing process of a command has begun, and hold it there."""
+    """Wait until the parser process of a command has started, and suspend it."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         for children in Path(f"/proc/{pid}/task").glob("*/children"):

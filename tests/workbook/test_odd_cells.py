@@ -1,4 +1,4 @@
-"""Cells that readers take for different values are refused by name, never read as another value."""
+"""Cells that readers take for different values are refused by name, never misread."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ FILLING = "".join(
     f'<row r="{n}"><c r="A{n}" s="1"><v>{n}</v></c>{text_cell(f"B{n}", "texto")}</row>'
     for n in range(4, 4_000)
 )
-"""So many rows that the sheet is scanned quickly, in a process of its own."""
+"""Number of rows of a sheet that is scanned quickly, in a parser process."""
 
 
 def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
@@ -33,7 +33,7 @@ def workbook(folder: Path, rows: str, *, large: bool, after: str = "") -> Path:
 
 
 def parsed(path: Path) -> WorkbookCells:
-    """Read a workbook in this process, as the one that parses does."""
+    """Read a workbook in this process, as the parser process does."""
     return read_workbook(path, WorkbookLimits(), trusted=path.read_bytes())
 
 

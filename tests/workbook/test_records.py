@@ -1,4 +1,4 @@
-"""Typed rows into workbooks: what is written is what is read back."""
+"""Typed rows in workbooks are read back as they were written."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two scans of a sheet's raw XML tell the same, wherever the quick one tells anything.
+"""Both scans of a sheet's raw XML have the same result, if the quick one has any.
 
 Inside: workbook.
 """

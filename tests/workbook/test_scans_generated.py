@@ -1,4 +1,4 @@
-"""The quick scan tells what the exact one does of every sheet that it does not leave to it.
+"""The quick scan has the result of the exact one, or none, for generated sheets.
 
 Inside: workbook.
 """

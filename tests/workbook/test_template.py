@@ -1,4 +1,4 @@
-"""The blank workbooks: what they hold, and that the committed ones are current."""
+"""Templates: their content, and the committed ones are current."""
 
 import dataclasses
 import re

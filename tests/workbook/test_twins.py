@@ -31,7 +31,7 @@ Findings = list[tuple[object, ...]]
 def findings(
     path: Path, catalogue: Catalogue, resource: str | None = None
 ) -> tuple[Findings, str | None]:
-    """Return all that a report tells of a file but for its name, and the resource's name."""
+    """Return a report without the name of the file, and the resource's name."""
     judged = validate_workbook(path, catalogue, resource=resource)
     told: Findings = [
         (f.kind.code, f.column, f.cell, f.row, f.value, f.message, f.corrected)

@@ -121,7 +121,7 @@ class PartReader:
     def _add(self, part: Part, answer: ListingAnswer, known_fields: Record) -> None:
         batches = answer.batches(self._pieces(part, answer), self._spec.shape, self._spec.numbers)
         if self._spec.lists:
-            # The lists take calls of their own: read this answer to its end before.
+            # The lists need further calls: read this answer to its end first.
             whole = list(chain.from_iterable(batches))
             batches = ([self._with_lists(part, known_fields | record)] for record in whole)
         for records in batches:

@@ -33,18 +33,9 @@ _EMPTY_STYLE_SHEET = f"""\
 <cellXfs count="1"><xf xfId="0"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" \
 xfId="0" builtinId="0"/></cellStyles></styleSheet>""".encode()
 _ELEMENT_ORDER = [
-    "numFmts",
-    "fonts",
-    "fills",
-    "borders",
-    "cellStyleXfs",
-    "cellXfs",
-    "cellStyles",
-    "dxfs",
-    "tableStyles",
-    "colors",
-    "extLst",
-]
+    "numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs",
+    "tableStyles", "colors", "extLst",
+]  # fmt: skip
 
 _GENERAL, _DATE, _TEXT = 0, 14, 49
 _DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
@@ -157,10 +148,8 @@ class WorkbookStyles:
     def save(self) -> None:
         """Write the part."""
         if self._part is None:
-            is_unused = _DEFAULT_PART not in self._package
-            self._part = (
-                _DEFAULT_PART if is_unused else self._package.unused_name("xl/styles{}.xml")
-            )
+            name = self._package.unused_name("xl/styles{}.xml")
+            self._part = name if _DEFAULT_PART in self._package else _DEFAULT_PART
             self._package.declare_part(self._part, _TYPE)
             self._package.add_relation(WORKBOOK, self._part, "styles")
         self._package.write(self._part, to_xml(self._root))

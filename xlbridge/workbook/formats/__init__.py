@@ -1,4 +1,4 @@
-"""Number formats: what they tell of a number, and what a cell shows by them."""
+"""Number formats, and the display of numbers and texts by them."""
 
 import lazy_loader
 

@@ -44,22 +44,17 @@ def as_xlsx(
     with tempfile.TemporaryDirectory(prefix="xlbridge-") as folder:
         converted = Path(folder, f"{path.stem}.xlsx")
         visible = known or read_workbook(path, limits)
-        content = [*visible.sheets, *_hidden_cells(path, sheets, visible, limits)]
+        visible_names = {cells.name for cells in visible.sheets}
+        content = list(visible.sheets)
+        for name in sheets:
+            if name not in visible_names:
+                content += read_workbook(path, limits, name).sheets
         with new_workbook(converted) as book:
             for cells in content:
                 _SheetWriter(book, cells).write()
             if not content:
                 book.add_worksheet()
         yield converted
-
-
-def _hidden_cells(
-    path: Path, sheets: Collection[str], visible: WorkbookCells, limits: WorkbookLimits
-) -> Iterator[SheetCells]:
-    visible_names = {cells.name for cells in visible.sheets}
-    for name in sheets:
-        if name not in visible_names:
-            yield from read_workbook(path, limits, name).sheets
 
 
 class _SheetWriter:
