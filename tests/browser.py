@@ -31,21 +31,21 @@ class Page:
 
     @property
     def tab(self) -> PlaywrightPage:
-        """The browser's own page, for what needs all of it."""
+        """Playwright's page."""
         return self._page
 
     def open(self, path: Path, *, width: int, fragment: str = "") -> None:
-        """Show a file in a window of a width in CSS pixels, and wait until it is loaded."""
+        """Load a file in a window ``width`` CSS pixels wide."""
         self._page.set_viewport_size({"width": width, "height": 800})
         self._page.goto("about:blank")
         self._page.goto(f"{path.as_uri()}{fragment}")
 
     def run(self, script: str) -> Any:
-        """Evaluate an expression in the page and return its value; promises are awaited."""
+        """Evaluate an expression in the page, awaiting promises, and return its value."""
         return self._page.evaluate(script)
 
     def choose(self, label: str, value: str) -> None:
-        """Set the control under a label to a value."""
+        """Set the control with a label to a value."""
         self._page.evaluate(_CHOOSE, [label, value])
 
     def emulate_media(
@@ -53,15 +53,15 @@ class Page:
         media: Literal["null", "print", "screen"] = "null",
         scheme: Literal["dark", "light"] = "light",
     ) -> None:
-        """Show the page as another medium (``print``), or in a colour scheme."""
+        """Emulate a medium (``print``) or a colour scheme."""
         self._page.emulate_media(media=media, color_scheme=scheme)
 
 
 @contextmanager
 def browser_page() -> Iterator[Page]:
-    """Open a page of a browser, and end the browser after.
+    """Run a browser with one page for the block.
 
-    Skips where there is no Chromium; with ``CI=true`` that is a failure.
+    Skips the test without Chromium; with ``CI=true`` fails it.
     """
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:

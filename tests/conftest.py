@@ -1,5 +1,4 @@
-"""What every room's tests share: the catalogue, a command line of its own, a running sandbox,
-a browser."""
+"""Fixtures shared by all tests: catalogue, command line, running sandboxes, browser."""
 
 import gc
 import os
@@ -24,8 +23,8 @@ from xlbridge.client import session
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.sandbox import RunningSandbox
 
-# The same examples in each run of the suite; ``make test-slow`` draws new ones. How long an example
-# takes says nothing on a busy machine.
+# The same examples in each run of the suite; ``make test-slow`` draws new ones. There is no time
+# limit, as durations on a busy machine prove nothing.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same-examples", _UNTIMED, derandomize=True)
 settings.register_profile("new-examples", _UNTIMED, derandomize=False, print_blob=True)
@@ -42,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--other-shapes",
         action="store_true",
-        help="every sandbox behind one that answers in other shapes whatever is not shown",
+        help="every sandbox behind a proxy that changes undocumented parts of its answers",
     )
 
 
@@ -54,11 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
         sandboxes.be_strict()
     if config.getoption("--other-shapes"):
         sandboxes.answer_in_other_shapes()
-    _heed_signals()
+    _restore_signals()
 
 
-def _heed_signals() -> None:
-    """What runs in the background of a script inherits that Ctrl-C and a hang-up are ignored."""
+def _restore_signals() -> None:
+    """Handle Ctrl-C and hang-up, which a background process of a script inherits as ignored."""
     for name in ("SIGINT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
@@ -67,7 +66,7 @@ def _heed_signals() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out of a run on another database what would do the same as without it."""
+    """Deselect tests that do not depend on the database in a run on PostgreSQL."""
     if databases.is_postgresql():
         same = [item for item in items if item.get_closest_marker("one_database")]
         items[:] = [item for item in items if not item.get_closest_marker("one_database")]
@@ -76,9 +75,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported meanwhile stays: the garbage collector need not walk it again and again.
+    """Exclude imported objects from garbage collection, and collect less often afterwards.
 
-    Nor what tests make, at every turn: a twentieth of their processor time.
+    That saves a twentieth of the tests' processor time.
     """
     gc.disable()
     try:
@@ -97,7 +96,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True)
 def exercises_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that has not exercised an operation that it is marked to exercise."""
+    """Fail a test during which an operation of its ``exercises`` mark has not succeeded."""
     names = [name for mark in request.node.iter_markers("exercises") for name in mark.args]
     forget_answers()
     yield
@@ -106,7 +105,7 @@ def exercises_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def filled_databases(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Have one of the run's workers fill each kind of database for all of them."""
+    """Share filled databases between the workers of the run: one of them fills each kind."""
     own = tmp_path_factory.getbasetemp()
     sandboxes.share_in(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
@@ -128,16 +127,16 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def forks() -> Zygote:
-    """What gives a process of its own to a command line, without the seconds of its start."""
+    """Zygote that runs command lines in forked processes, without the seconds of a start."""
     return shared_zygote()
 
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    """Keep what was thrown away until the test has ended.
+    """Disable garbage collection during the test.
 
-    Python 3.11 counts the depth of the JSON decoder as its own, so a finalizer that a collection
-    runs within text nested to the limit fails, whoever's it is, and the test with it.
+    Python 3.11 counts the depth of the JSON decoder as its own, so a finalizer that runs while a
+    text nested to the limit is decoded would fail, and the test with it.
     """
     gc.disable()
     yield
@@ -146,12 +145,12 @@ def no_collection() -> Iterator[None]:
 
 @pytest.fixture
 def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
-    """Run the real command in a process apart; keywords are environment variables."""
+    """Run the real command in its own process; keywords are environment variables."""
 
     def run(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
         own = clean_environment(home, **environment)
         command = [*map(str, arguments)]
-        # click keeps its texts in the language in which they were first asked for.
+        # click caches its texts in the language of their first use.
         english = own["XLBRIDGE_LANG"] == "en" and "--lang" not in command
         usual = all(name.startswith("XLBRIDGE_") for name in environment)
         return forks.run(tmp_path, own, command, longest=120, alone=not (english and usual))
@@ -161,7 +160,7 @@ def xlbridge(home: Path, tmp_path: Path, forks: Zygote) -> Xlbridge:
 
 @pytest.fixture(scope="session")
 def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """A running sandbox with the supporting registries and no records."""
+    """Sandbox with the supporting registries and no records."""
     folder = tmp_path_factory.mktemp("empty-sandbox")
     options = ["--seed", "empty", *database_options(folder)]
     with sandbox_process(folder, options, clean_environment(folder)) as running:
@@ -170,13 +169,13 @@ def empty_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 
 @pytest.fixture
 def demo_sandbox(home: Path) -> Iterator[RunningSandbox]:
-    """A sandbox of the test's own with records of the demo: embedded ones take a second each."""
+    """Sandbox of the test's own with some records of the demo company."""
     with sandbox_process(home, [], clean_environment(home), few=True) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    """One browser for a module's tests of pages: it takes a second to start."""
+    """Browser for all tests of a module, as it takes a second to start."""
     with browser_page() as opened:
         yield opened

@@ -1,6 +1,6 @@
-"""Which database the sandboxes of a test run have: SQLite, or PostgreSQL with ``--db postgresql``.
+"""Databases of the sandboxes of a test run: SQLite, or PostgreSQL with ``--db postgresql``.
 
-The tests are the same on both; a sandbox's home folder tells which database is its own.
+The tests are the same on both; the database of a sandbox follows from its home folder.
 
 Inside: sandbox.
 """
@@ -21,7 +21,7 @@ from xlbridge.sandbox.storage import Storage, database_url
 
 KINDS = ("sqlite", "postgresql")
 TABLES = metadata.tables
-"""Tables of any sandbox by name, for what looks into its database or changes it unseen."""
+"""Tables of any sandbox by name, for tests that read or change its database directly."""
 
 _MISSING = "no PostgreSQL server is installed (apt-get install postgresql)"
 
@@ -30,16 +30,15 @@ _chosen = [KINDS[0]]
 
 
 def choose(kind: str) -> None:
-    """Take a kind of database for the rest of the run."""
+    """Set the kind of database for the run."""
     _chosen[0] = kind
 
 
 @cache
 def postgresql() -> PostgresqlServer:
-    """Return this process's own server, started when it is first asked for.
+    """Return this process's own server, started on first use.
 
-    Where none is installed the test is skipped; in CI, and where the run is to be on PostgreSQL,
-    that is a failure.
+    If none is installed the test is skipped; in CI, and in a run on PostgreSQL, it fails.
     """
     if not is_installed():
         if os.environ.get("CI") or is_postgresql():
@@ -49,28 +48,28 @@ def postgresql() -> PostgresqlServer:
 
 
 def end() -> None:
-    """End what was started."""
+    """Stop the server."""
     _at_end.close()
 
 
 def is_postgresql() -> bool:
-    """Tell whether the sandboxes of this run are on PostgreSQL."""
+    """Return whether the sandboxes of this run use PostgreSQL."""
     return _chosen[0] == "postgresql"
 
 
 def database_of(home: Path) -> str:
-    """Return the database of the sandbox with a home folder, as ``--db`` takes it."""
+    """Return the database of the sandbox with a home folder, as an argument of ``--db``."""
     return postgresql().database_of(home) if is_postgresql() else str(home / "sandbox.db")
 
 
 def database_options(home: Path) -> list[str]:
-    """Return the options that have a sandbox use the database of its home folder."""
+    """Return the options that select the database of a sandbox's home folder."""
     return ["--db", database_of(home)]
 
 
 @contextmanager
 def connected(home: Path, *, writing: bool = False) -> Iterator[Connection]:
-    """Look into the database of the sandbox with a home folder, or change it behind its back."""
+    """Connect to the database of the sandbox with a home folder, to read or change it directly."""
     storage = open_storage(home)
     try:
         with storage.transaction(writing=writing) as connection:

@@ -1,4 +1,4 @@
-"""Command lines as processes of their own, quickly: see ``zygote.py``."""
+"""Command lines in forked processes, which start quickly; see ``zygote.py``."""
 
 import json
 import os
@@ -21,29 +21,29 @@ Begun = Callable[["Running"], None]
 XLBRIDGE = "xlbridge.cli.main"
 
 GC_THRESHOLD = (20_000, 20, 20)
-"""How rarely the garbage collector of the suite's processes works."""
+"""Thresholds of the garbage collector in the suite's processes."""
 
 NEXT_TO_NOTHING = session.ProofCost(n=2, r=1, p=1)
-"""What the proof of a kept token costs here, which takes long on purpose."""
+"""Minimal cost of the proof of a stored token, which is slow on purpose in production."""
 
 _at_end = ExitStack()
 
 
 @dataclass
 class Running:
-    """A process that is alive, until ``kill``."""
+    """A running process."""
 
     pid: int
 
     def kill(self) -> None:
-        """End the process at once."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
 class Zygote:
-    """Forks processes that run command lines, one at a time."""
+    """Process that forks others, which run command lines one at a time."""
 
     process: "subprocess.Popen[str]"
     folder: Path
@@ -62,11 +62,11 @@ class Zygote:
         terminal: str | None = None,
         shown: str = "stdout",
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a command line to its end; ``begun`` is told as soon as the process lives.
+        """Run a command line to its end; ``begun`` is called once the process runs.
 
-        ``module`` is whose ``run`` is called; after ``longest`` seconds the process is killed.
-        One that need not be ``alone`` may share its process with those before it. On a
-        ``terminal`` the stream is ``shown`` that is not given back.
+        ``module`` is the one whose ``run`` is called; after ``longest`` seconds the process is
+        killed. Unless ``alone``, it may share its process with earlier ones. With a ``terminal``
+        the stream ``shown`` goes there, and is not returned.
         """
         out, err = self.folder / "stdout", self.folder / "stderr"
         streams = {"stdout": str(out), "stderr": str(err)}
@@ -96,9 +96,9 @@ class Zygote:
     def running(
         self, environment: Mapping[str, str], arguments: list[str], *, log: Path
     ) -> Iterator[int]:
-        """Keep a command line running for the length of the block; give its process id.
+        """Keep a command line running for the block, and yield its process id.
 
-        No other process can be begun or ended by this zygote while ``run`` waits for one.
+        While ``run`` waits for a process, this zygote can neither start nor end another one.
         """
         order = {
             "folder": str(Path.cwd()),
@@ -130,13 +130,13 @@ class Zygote:
 
 @contextmanager
 def zygote(folder: Path) -> Iterator[Zygote]:
-    """Keep a zygote for the length of the block; ``folder`` is for what its processes write."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("XLBRIDGE_")}
+    """Run a zygote for the block; its processes write their output to ``folder``."""
+    inherited = {k: value for k, value in os.environ.items() if not k.startswith("XLBRIDGE_")}
     path = os.pathsep.join(filter(None, sys.path))
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("zygote.py"))],
-        env=kept | threads,
+        env=inherited | threads,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -152,13 +152,13 @@ def zygote(folder: Path) -> Iterator[Zygote]:
 
 @cache
 def shared_zygote() -> Zygote:
-    """Return this process's own zygote, started when it is first asked for."""
+    """Return this process's own zygote, started on first use."""
     folder = _at_end.enter_context(TemporaryDirectory(prefix="xlbridge-zygote-"))
     return _at_end.enter_context(zygote(Path(folder)))
 
 
 def end() -> None:
-    """End what was started."""
+    """Stop the shared zygote."""
     _at_end.close()
 
 

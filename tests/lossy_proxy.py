@@ -1,4 +1,4 @@
-"""A proxy on loopback that loses requests or answers on purpose."""
+"""Proxy on loopback that loses or changes requests and answers."""
 
 import json
 import threading
@@ -32,7 +32,7 @@ Fate = Literal[
     "413 after",
 ]
 
-# Answers of the proxy itself, before the request is executed: status, a header.
+# Answers of the proxy itself, instead of forwarding the request: status and header.
 ANSWERED_HERE: dict[Fate, tuple[int, tuple[str, str] | None]] = {
     "refuse": (400, None),
     "unavailable": (429, None),
@@ -44,7 +44,7 @@ ANSWERED_HERE: dict[Fate, tuple[int, tuple[str, str] | None]] = {
 
 REFUSAL = b'{"success": false, "data": null, "errors": [{"key": "", "value": "Recusado."}]}'
 
-# Answers that are sent in place of the system's own, once the request was executed.
+# Answers that replace the system's own, after the request was executed.
 CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
     "html": (200, b"<html>Bad gateway</html>", "text/html"),
     "500 after": (500, b"{}", "application/json"),
@@ -60,11 +60,11 @@ CHANGED_AFTERWARDS: dict[Fate, tuple[int, bytes, str]] = {
 
 @dataclass
 class LossyProxy:
-    """Forwards to ``target``; ``decide`` gives the fate of each request by method and path.
+    """Proxy to ``target``; ``decide`` returns the fate of each request by method and path.
 
-    ``answers`` are bodies that are sent instead, by a part of the path; ``added`` are fields that
-    the one record of an answer has besides, by the method and the end of the path's fixed part.
-    ``bodies`` are what was asked, with the method.
+    ``answers`` are bodies that replace the system's, by a part of the path; ``added`` are fields
+    added to a single record of an answer, by method and part of the path. ``seen`` are the requests
+    (method and path), ``bodies`` their contents.
     """
 
     target: str
@@ -76,21 +76,21 @@ class LossyProxy:
     bodies: list[tuple[str, bytes]] = field(default_factory=list)
 
     def lose_once(self, fate: Fate, path: str) -> None:
-        """Let the first request whose path contains ``path`` have that fate, the others pass."""
-        met: list[str] = []
+        """Apply a fate to the first request whose path contains ``path``; the others pass."""
+        matched: list[str] = []
 
-        def decide(_method: str, asked: str) -> Fate:
-            if path in asked and not met:
-                met.append(asked)
+        def decide(_method: str, requested: str) -> Fate:
+            if path in requested and not matched:
+                matched.append(requested)
                 return fate
             return "pass"
 
         self.decide = decide
 
-    def with_more(self, method: str, path: str, content: bytes) -> bytes:
-        """Return an answer with the fields that its one record is to have besides."""
-        for (asked, part), fields in self.added.items():
-            if asked == method and part in path:
+    def with_added_fields(self, method: str, path: str, content: bytes) -> bytes:
+        """Return an answer with the ``added`` fields of its record."""
+        for (added_method, part), fields in self.added.items():
+            if added_method == method and part in path:
                 document = json.loads(content)
                 if isinstance(document["data"], dict):
                     document["data"] |= fields
@@ -100,9 +100,9 @@ class LossyProxy:
 
 @contextmanager
 def lossy_proxy(target: str) -> Iterator[LossyProxy]:
-    """Run a proxy in front of ``target`` for the length of the block."""
+    """Run a proxy in front of ``target`` for the block."""
     proxy = LossyProxy(target)
-    # Each request by a connection of its own, to a server that may have been killed meanwhile.
+    # A new connection for each request, as the server may have been killed meanwhile.
     fresh = httpx.Limits(max_keepalive_connections=0)
     http = httpx.Client(base_url=target, timeout=30, verify=False, limits=fresh)
 
@@ -137,7 +137,9 @@ def lossy_proxy(target: str) -> Iterator[LossyProxy]:
             )
             self.answer(
                 status,
-                replaced[0] if replaced else proxy.with_more(self.command, self.path, content),
+                replaced[0]
+                if replaced
+                else proxy.with_added_fields(self.command, self.path, content),
                 kind,
             )
 

@@ -1,8 +1,7 @@
-"""A stand-in on loopback that answers what the interface does not show in other sensible shapes.
+"""Proxy on loopback that answers undocumented parts of the interface in other sensible shapes.
 
-It stands before a real sandbox, so that what it tells is true: names in PascalCase, other words of
-logs, records in place of counts, null and 201 for writes, files known by texts, fields more and
-fields less.
+Names in PascalCase, other words in logs, records instead of counts, null and 201 for writes, texts
+as ids of files, additional and missing fields.
 """
 
 import json
@@ -17,28 +16,28 @@ import httpx
 WORDS = {"Pendente": "Na fila", "Processando": "Em andamento", "Finalizado": "Concluído"}
 
 LOG_WORDS = "Na fila=pending; Em andamento=running; Concluído=finished"
-"""``XLBRIDGE_LOG_WORDS`` for these."""
+"""``XLBRIDGE_LOG_WORDS`` for ``WORDS``."""
 
 SPELT_OTHERWISE = {
     "Pendente": "PENDENTE",
     "Processando": "processando ",
     "Finalizado": "FINALIZADO",
 }
-"""Words that need no setting."""
+"""Spellings that are understood without a setting."""
 
 _UNSHOWN = {"ultimaAtualizacao", "recurso", "nomeDoArquivo", "dataDeInclusao", "dataDeBaixa"}
-"""Fields that the interface promises nowhere, or not of all records."""
+"""Fields that the interface does not document for all records."""
 
 _ANSWERED_WITH_NULL = ("/v2/cliente/idws", "/processar/", "processar-arquivo", "/contagem/")
 _CHANGED_WITH_NULL = ("/produto", "/nfse", "/previsao", "/planejamento", "/enderecamento")
-"""Writes, and changes, whose answers the interface does not show."""
+"""Creations and changes whose answers the interface does not document."""
 
 
 @contextmanager
 def other_shapes(target: str, words: Mapping[str, str] = WORDS) -> Iterator[str]:
-    """Run the stand-in before ``target`` for the length of the block; give its address.
+    """Run the proxy in front of ``target`` for the block, and yield its address.
 
-    ``words`` are what logs tell their states by, in place of the sandbox's.
+    ``words`` replace the sandbox's words for the states of logs.
     """
     http = httpx.Client(base_url=target, timeout=60, verify=False)
 
@@ -82,7 +81,7 @@ def other_shapes(target: str, words: Mapping[str, str] = WORDS) -> Iterator[str]
 def reshaped(
     method: str, path: str, answer: httpx.Response, words: Mapping[str, str] = WORDS
 ) -> tuple[int, bytes]:
-    """Return the status and the body in place of a sandbox's own."""
+    """Return the status and body that replace a sandbox's answer."""
     if path.endswith("/autenticar") or "json" not in answer.headers.get("Content-Type", ""):
         return answer.status_code, answer.content
     document = json.loads(answer.content)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server of the tests' own, from the system's packages."""
+"""PostgreSQL server started by the tests, from the system's packages."""
 
 import os
 import pwd
@@ -25,19 +25,19 @@ _START_SECONDS = 60
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
-    # The tests end processes, never the computer: what only guards against that is left out.
+    # Tests kill processes but do not crash the computer, so that durability is not needed.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "max_connections": "300",
 }
-# Portuguese, so that a text sorted in the database's own order would show.
+# Portuguese, to reveal texts that are sorted in the database's own order.
 _CLUSTER = ("--locale-provider=icu", "--icu-locale=pt-BR", "--locale=C.UTF-8", "--encoding=UTF8")
 
 
 @dataclass(slots=True)
 class PostgresqlServer:
-    """A server on loopback; ``folder`` holds its data."""
+    """A server on loopback with its data in ``folder``."""
 
     folder: Path
     port: int
@@ -48,10 +48,10 @@ class PostgresqlServer:
         return f"postgresql+psycopg://{USER}:{_ESCAPED}@127.0.0.1:{self.port}/{database}"
 
     def database(self, name: str, options: str = "") -> str:
-        """Return the address of a database, which is made if it is not there."""
+        """Return the address of a database, creating it if it does not exist."""
         with self.connect() as connection:
-            there = connection.execute("select 1 from pg_database where datname = %s", [name])
-            if there.fetchone() is None:
+            found = connection.execute("select 1 from pg_database where datname = %s", [name])
+            if found.fetchone() is None:
                 statement = sql.SQL("create database {} " + options)
                 connection.execute(statement.format(sql.Identifier(name)))
         return self.url(name)
@@ -68,7 +68,7 @@ class PostgresqlServer:
         )  # fmt: skip
 
     def start(self) -> None:
-        """Start it, and return once it answers."""
+        """Start the server, and wait until it answers."""
         command = [*_unprivileged(), *_program("postgres"), "-D", str(self.folder / "data")]
         command += ["-p", str(self.port), *(f"-c{k}={v}" for k, v in _SETTINGS.items())]
         with (self.folder / "server.log").open("ab") as log:
@@ -85,7 +85,7 @@ class PostgresqlServer:
                 return
 
     def stop(self) -> None:
-        """End it without waiting for those who are connected."""
+        """Stop the server without waiting for its clients."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(_START_SECONDS)
@@ -93,14 +93,14 @@ class PostgresqlServer:
 
 
 def is_installed() -> bool:
-    """Tell whether a server can be started on this computer."""
+    """Return whether a server is installed."""
     return bool(_program("postgres"))
 
 
 @contextmanager
 def postgresql_server() -> Iterator[PostgresqlServer]:
-    """Run a new server until the context ends."""
-    # Not below pytest's folders, which no other user may enter.
+    """Run a new server for the block."""
+    # Not below pytest's folders, which other users may not enter.
     folder = Path(tempfile.mkdtemp(prefix="xlbridge-postgresql-"))
     try:
         _make_cluster(folder)
@@ -130,14 +130,14 @@ def _make_cluster(folder: Path) -> None:
 
 
 def _program(name: str) -> list[str]:
-    """A program of the server's, which Debian keeps off the path: the newest."""
+    """Return the newest version of a server program, which Debian does not put on the path."""
     installed = sorted(_DEBIAN.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
     found = installed[-1] if installed else shutil.which(name)
     return [str(found)] if found else []
 
 
 def _unprivileged() -> list[str]:
-    """What has a program run as another user than root, and end with this process."""
+    """Return the command prefix that runs a program as another user than root, until we exit."""
     setpriv = ["setpriv", "--pdeathsig", "INT"]
     if owner := _owner():
         return [*setpriv, f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]

@@ -1,4 +1,4 @@
-"""What runs beside a command, as /proc tells it."""
+"""Child processes of a command, read from /proc."""
 
 import os
 import time
@@ -8,15 +8,15 @@ from typing import TypeVar
 
 _PATIENCE = 120.0
 _EVERY = 0.005
-Seen = TypeVar("Seen")
+_Result = TypeVar("_Result")
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes that a process started, and those that they started."""
+    """Yield all descendants of a process."""
     try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         # A helper may have been started by any thread.
-        listed += [
+        children += [
             child
             for thread in Path(f"/proc/{pid}/task").iterdir()
             if thread.name != str(pid)
@@ -24,7 +24,7 @@ def descendants(pid: int) -> Iterator[int]:
         ]
     except OSError:
         return
-    for child in map(int, listed):
+    for child in map(int, children):
         yield child
         yield from descendants(child)
 
@@ -35,12 +35,12 @@ def workers_of(pid: int) -> list[int]:
 
 
 def busy_workers(pid: int, seconds: float) -> list[int]:
-    """Return the worker processes of a command that took so much processor time already."""
+    """Return the worker processes of a command that used at least ``seconds`` of processor time."""
     return [worker for worker in workers_of(pid) if cpu_seconds(worker) >= seconds]
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process took, in seconds."""
+    """Return the processor time used by a process, in seconds."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -56,7 +56,7 @@ def command_of(pid: int) -> str:
 
 
 def lives(pid: int) -> bool:
-    """Tell whether a process is there and is more than an entry that nobody asked for yet."""
+    """Return whether a process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -64,10 +64,10 @@ def lives(pid: int) -> bool:
     return state not in "ZX"
 
 
-def awaited(look: Callable[[], Seen]) -> Seen:
-    """Look until there is something to be seen."""
+def awaited(poll: Callable[[], _Result]) -> _Result:
+    """Poll until the result is true, and return it."""
     deadline = time.monotonic() + _PATIENCE
-    while not (seen := look()):
+    while not (result := poll()):
         assert time.monotonic() < deadline
         time.sleep(_EVERY)
-    return seen
+    return result

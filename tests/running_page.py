@@ -1,4 +1,4 @@
-"""A page of ``xlbridge ui`` that answers."""
+"""A running ``xlbridge ui``, and requests to it."""
 
 import json
 import time
@@ -17,7 +17,7 @@ _PATIENCE = 60
 
 @dataclass(frozen=True)
 class RunningPage:
-    """A page that answers: its launch link, its address, its process and its home."""
+    """A running page: its launch link, process and home."""
 
     link: str
     pid: int
@@ -31,7 +31,7 @@ class RunningPage:
 
     @contextmanager
     def client(self) -> Iterator[httpx.Client]:
-        """Open what speaks to it as its own page does."""
+        """Open an HTTP client that sends requests as the page's scripts do."""
         headers = {"Origin": self.address}
         with httpx.Client(
             base_url=self.address,
@@ -39,16 +39,16 @@ class RunningPage:
             follow_redirects=True,
             timeout=_PATIENCE,
             verify=False,
-        ) as opened:
-            opened.get(self.link)
-            yield opened
+        ) as client:
+            client.get(self.link)
+            yield client
 
 
 @contextmanager
 def running_page(
     forks: Zygote, folder: Path, home: Path, environment: Mapping[str, str]
 ) -> Iterator[RunningPage]:
-    """Run ``xlbridge ui`` in a process of its own until the block ends."""
+    """Run ``xlbridge ui`` in its own process for the block."""
     ready, log = folder / "page.json", folder / "page.log"
     ready.unlink(missing_ok=True)
     command = ["ui", "--no-browser", "--ready-file", str(ready)]
@@ -57,23 +57,23 @@ def running_page(
         while not ready.exists():
             assert time.monotonic() < deadline, log.read_text("utf-8")
             time.sleep(0.02)
-        told = json.loads(ready.read_text("utf-8"))
-        assert told["pid"] == pid
-        yield RunningPage(told["url"], pid, home, ready)
+        content = json.loads(ready.read_text("utf-8"))
+        assert content["pid"] == pid
+        yield RunningPage(content["url"], pid, home, ready)
 
 
 def opened(client: httpx.Client, path: Path) -> dict[str, Any]:
-    """Drop a workbook on the page; return what it tells of it."""
+    """Open a workbook in the page, and return the answer."""
     answer = client.post(
         "/api/open", content=path.read_bytes(), headers={"X-File-Name": quote(path.name)}
     )
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def followed(client: httpx.Client) -> dict[str, Any]:
-    """Follow the work that runs until it ends; return what it came to."""
+    """Follow the running work until it ends, and return its last state."""
     with client.stream("GET", "/api/events") as events:
-        told = (json.loads(line[6:]) for line in events.iter_lines() if line.startswith("data: "))
-        return next(state for state in told if not state["running"])
+        data = (line[6:] for line in events.iter_lines() if line.startswith("data: "))
+        return next(state for state in map(json.loads, data) if not state["running"])

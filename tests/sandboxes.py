@@ -1,4 +1,4 @@
-"""Sandboxes without the second of their start, which ``test_embedded.py`` and others see to.
+"""Sandboxes that start quickly; ``test_embedded.py`` and others test the real start.
 
 Inside: sandbox.
 """
@@ -31,7 +31,7 @@ _TOO_MANY = {
     "sales_orders": '"numeroDoPedido" % 20 > 0',
     "receivables": '"codigoDoCliente" > 1040',
 }
-"""Records of the demo company that take time wherever they are listed, and show nothing more."""
+"""Records of the demo company that slow tests down without testing more."""
 
 _at_end = ExitStack()
 _shared: list[Path] = []
@@ -40,17 +40,17 @@ _before_each: list[Callable[[str], AbstractContextManager[str]]] = []
 
 
 def share_in(folder: Path) -> None:
-    """Keep filled databases in a folder that all processes of the run have."""
+    """Keep filled databases in a folder shared by all processes of the run."""
     _shared[:] = [folder]
 
 
 def be_strict() -> None:
-    """Have every sandbox of the run take only what is spelled as the spec spells it."""
+    """Start every sandbox of the run with ``--strict``."""
     _always.append("--strict")
 
 
 def answer_in_other_shapes() -> None:
-    """Put before every sandbox of the run what answers in other shapes."""
+    """Put the proxy of ``other_shapes.py`` in front of every sandbox of the run."""
     _before_each.append(lambda address: other_shapes(address, SPELT_OTHERWISE))
 
 
@@ -63,13 +63,13 @@ def sandbox_process(
     as_it_is: bool = False,
     few: bool = False,
 ) -> Iterator[RunningSandbox]:
-    """Run a sandbox in a process of its own, and end it afterwards.
+    """Run a sandbox in its own process for the block.
 
-    One ``as_it_is`` has the options that are given, whatever the run says of all. One of ``few``
-    records has a twentieth of the demo company's orders, and some of its receivables.
+    With ``as_it_is`` the options of the run for all sandboxes are ignored. With ``few`` it has a
+    twentieth of the demo company's orders, and some of its receivables.
 
-    Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from one that imported
-    everything.
+    Like ``xlbridge.sandbox.embedded.sandbox_process``, but forked from a process that has already
+    imported everything.
     """
     log = home / "sandbox.log"
     give_database(home, options, few=few)
@@ -89,14 +89,14 @@ def sandbox_process(
 
 
 def end() -> None:
-    """Delete what was made."""
+    """Delete the filled databases."""
     _at_end.close()
 
 
 def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> None:
-    """Make a new database beforehand, as the sandbox would with these options.
+    """Create the database that the sandbox would create with these options.
 
-    A file is a copy of one that is filled already, and each login costs next to nothing.
+    A file is copied from a filled one, and logins have minimal cost.
     """
     home.mkdir(parents=True, exist_ok=True)
     named = dict(itertools.pairwise(options))
@@ -114,7 +114,7 @@ def give_database(home: Path, options: Sequence[str], *, few: bool = False) -> N
 
 @cache
 def _filled(kind: SeedKind, scale: int, few: bool) -> Path:
-    """Return a filled database, which one of the run's processes has made for all."""
+    """Return a filled database, created by one of the run's processes for all."""
     if not _shared:
         share_in(Path(_at_end.enter_context(tempfile.TemporaryDirectory(prefix="xlbridge-"))))
     database = _shared[0] / f"{kind}-{scale}{'-few' * few}.db"

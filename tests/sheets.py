@@ -1,4 +1,4 @@
-"""Small workbooks, written the way an analyst's program writes them."""
+"""Small workbooks for tests."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
@@ -79,39 +79,38 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
         "carregarBaseDeProdutos": True,
     },
 }
-"""A row of each resource that no rule complains about."""
-
+"""A valid row of each resource."""
 
 INSTRUCTIONS_SHEET = "Instruções"
 LISTS_SHEET = "Listas"
 SUMMARY_SHEET = "xlbridge"
-"""Sheets that stand beside those of data, as people know them."""
+"""Names of sheets without data."""
 
 TEMPLATE_PROPERTY = "xlbridge-template"
-"""The document property that tells what a workbook was made for."""
+"""Document property with the purpose of a workbook."""
 
 ERROR_FILL, WARNING_FILL = "FFC7CE", "FFEB9C"
 """Colours of cells with findings."""
 
 
 class Formula(str):
-    """A formula with no stored result."""
+    """A formula without a stored result."""
 
 
 class ErrorCell(str):
-    """A cell that shows an error such as #N/A."""
+    """A cell with an error such as #N/A."""
 
 
 class Percent(float):
-    """A number that is shown as a percentage."""
+    """A number formatted as a percentage."""
 
 
 class Dollars(float):
-    """A number that is shown as an amount of US dollars."""
+    """A number formatted as US dollars."""
 
 
 class Padded(int):
-    """A number that is shown with leading zeros."""
+    """A number formatted with leading zeros."""
 
 
 def write_rows(
@@ -123,7 +122,7 @@ def write_rows(
     at: tuple[int, int] = (0, 0),
     title: str | None = None,
 ) -> Path:
-    """Write a header and rows; ``at`` is the zero-based place of the header's first cell."""
+    """Write a header and rows; ``at`` is the zero-based position of the header's first cell."""
     with xlsxwriter.Workbook(path) as book:
         write_page(book, sheet, header, rows, at=at, title=title)
     return path
@@ -168,12 +167,12 @@ def write_page(
 
 
 def write_records(path: Path, resource: str, changes: Sequence[Mapping[str, Any]]) -> Path:
-    """Write one good row of a resource for each of ``changes``, with those values changed."""
+    """Write a valid row of a resource for each of ``changes``, updated with its values."""
     return write_rows(path, *records(resource, changes))
 
 
 def write_sheets(path: Path, sheets: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]]) -> Path:
-    """Write a sheet for each name, with the rows of a resource as ``write_records`` makes them."""
+    """Write several sheets by name, each with rows as in ``write_records``."""
     with xlsxwriter.Workbook(path) as book:
         for name, (resource, changes) in sheets.items():
             write_page(book, name, *records(resource, changes))
@@ -183,13 +182,13 @@ def write_sheets(path: Path, sheets: Mapping[str, tuple[str, Sequence[Mapping[st
 def records(
     resource: str, changes: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return a header and one good row of a resource for each of ``changes``."""
+    """Return a header, and a valid row of a resource for each of ``changes``."""
     header = list(dict.fromkeys([*GOOD[resource], *(name for row in changes for name in row)]))
     return header, [[(GOOD[resource] | dict(row)).get(name) for name in header] for row in changes]
 
 
 def write_workbook(path: Path, **sheets: Sequence[Mapping[str, Any]]) -> Path:
-    """Write a workbook with a sheet for each list of rows, whose columns are those they have."""
+    """Write a workbook with a sheet for each list of rows, and the columns that these have."""
     with xlsxwriter.Workbook(path, {"default_date_format": "dd/mm/yyyy"}) as book:
         for name, rows in sheets.items():
             sheet = book.add_worksheet(name)

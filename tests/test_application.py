@@ -1,4 +1,4 @@
-"""The application as people without Python get it: made, then played with no Python on the path.
+"""The application for people without Python: built, then run with no Python on the path.
 
 Slow: ``make app`` takes minutes. XLBRIDGE_APPLICATION names one that was made already.
 """
@@ -33,7 +33,7 @@ def program() -> Path:
 
 
 def without_python(home: Path) -> dict[str, str]:
-    """The environment of a user on whose path there is no Python."""
+    """Environment of a user without Python on the path."""
     environment = clean_environment(home, PATH=str(home))
     for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
         environment.pop(name, None)
@@ -41,7 +41,7 @@ def without_python(home: Path) -> dict[str, str]:
 
 
 def run(program: Path, home: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    """Run a command of the application that tells what it found as JSON."""
+    """Run a command of the application, and return its JSON."""
     return subprocess.run(
         [program, *map(str, arguments), "--format", "json"],
         # How long it takes is not asked: no line of its progress belongs to what it tells.
@@ -71,13 +71,13 @@ def test_it_plays_the_demo(program: Path) -> None:
     orders.close()
 
 
-def test_it_judges_or_refuses_each_hostile_workbook(program: Path, tmp_path: Path) -> None:
+def test_it_validates_or_refuses_each_hostile_workbook(program: Path, tmp_path: Path) -> None:
     names = sorted(name for name in CASES.keys() - LONG if CASES[name][0] != "usage")
     files = write_hostile(tmp_path, names)
     done = run(program, tmp_path, "validate", *files.values(), "--resource", "cliente")
     assert (done.returncode, done.stderr) == (_REFUSED, "")
-    told = {file["file"]: file for file in json.loads(done.stdout)["files"]}
-    outcomes = {name: _outcome(told[str(file)]) for name, file in files.items()}
+    reports = {file["file"]: file for file in json.loads(done.stdout)["files"]}
+    outcomes = {name: _outcome(reports[str(file)]) for name, file in files.items()}
     assert outcomes == {name: CASES[name][0] for name in names}
 
 

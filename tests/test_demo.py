@@ -1,4 +1,4 @@
-"""``make demo`` tells its story to the end and leaves workbooks that can be opened."""
+"""``make demo`` runs to its end and leaves workbooks that can be opened."""
 
 import subprocess
 
@@ -11,7 +11,7 @@ from sandboxes import sandbox_process
 
 
 def test_the_story_ends_well(forks: Zygote, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its commands are forks here; whole, with the program's own start, ``make demo`` plays it."""
+    """Commands run in forks here; ``make demo`` itself starts the program each time."""
 
     def run(
         environment: dict[str, str], words: list[str], *, shown: bool
@@ -24,9 +24,9 @@ def test_the_story_ends_well(forks: Zygote, capsys: pytest.CaptureFixture[str]) 
     home = demo.OUT / "home"
     with sandbox_process(home, [], clean_environment(home)) as sandbox:
         demo.story(clean_environment(home, **credentials(sandbox)), run)
-    told = capsys.readouterr().out
-    assert "B8  codigoDoCliente: Cliente 1032 está inativo." in told
-    assert "Rejected: the row that was sent was not written; unchanged: 23." in told
+    output = capsys.readouterr().out
+    assert "B8  codigoDoCliente: Cliente 1032 está inativo." in output
+    assert "Rejected: the row that was sent was not written; unchanged: 23." in output
     orders = load_workbook(demo.OUT / "pedidos.xlsx", read_only=True)
     assert orders.sheetnames == ["Export cover", "pedidos", "parcelas", "produtos"]
     orders.close()

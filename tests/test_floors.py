@@ -1,4 +1,4 @@
-"""Imports point down the floors, and a room is entered by its face only.
+"""Architecture: imports point down the floors, and use only the faces of other rooms.
 
 Tests go by faces and commands, too, but for those that test a room's inside on purpose: they say so
 at the end of their docstring ("Inside: upload, workbook.").
@@ -20,13 +20,13 @@ PACKAGE = ROOT / "xlbridge"
 FACES = {
     ".".join(path.relative_to(ROOT).parent.parts) for path in PACKAGE.rglob("__init__.pyi")
 } - {"xlbridge"}
-"""Packages that list what other rooms may use."""
+"""Packages with a list of the names that other rooms may use."""
 MOST_NAMES = 15
-"""Names of a face: a room that needs more holds another room."""
+"""Maximum number of names in a face."""
 OPEN_MODULES = {"xlbridge.cli.main", "xlbridge.validation.cross_sheet"}
 """The entry point, and checks between sheets, which batches and online checks build on."""
 OPEN_ROOMS = ("xlbridge.wire",)
-"""Rooms whose modules are their faces, one for each business area."""
+"""Rooms whose modules are their faces."""
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -84,7 +84,7 @@ def test_a_face_gives_all_that_it_lists(face: str) -> None:
 
 USERS = [PACKAGE, *(ROOT / name for name in ("benchmarks", "docs", "packaging", "samples"))]
 FOR_OWN_CHECKS = {"column_check", "row_check", "text_check", "error", "warning"}
-"""What checks of own resources are made of: docs/how-to/own-resource.md."""
+"""Names for checks of custom resources: docs/how-to/own-resource.md."""
 
 
 @cache
@@ -132,7 +132,7 @@ DEEPEST = 15
 
 
 def module_that_gives(source: str, name: str) -> str:
-    """Return the module that a name comes from, which a module imports from another or a face."""
+    """Return the module that defines a name imported from a module or a face."""
     if f"{source}.{name}" in MODULES or source not in FACES:
         return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
     stub = ROOT.joinpath(*source.split("."), "__init__.pyi")
@@ -158,8 +158,8 @@ INSIDE = re.compile(r"^Inside: (.+)\.$", re.MULTILINE)
 
 
 def rooms_said(path: Path) -> set[str]:
-    told = INSIDE.search(ast.get_docstring(tree_of(path)) or "")
-    return set(told[1].split(", ")) if told else set()
+    inside = INSIDE.search(ast.get_docstring(tree_of(path)) or "")
+    return set(inside[1].split(", ")) if inside else set()
 
 
 def test_tests_that_enter_by_a_side_door_say_so() -> None:

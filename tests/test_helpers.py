@@ -1,4 +1,4 @@
-"""A helper process that cannot start says so; no file is blamed for it."""
+"""A helper process that cannot start is reported as such, without blaming a file."""
 
 import sys
 from operator import methodcaller
@@ -18,7 +18,7 @@ ENDS_AT_ONCE = "#!/bin/sh\nexit 1\n"
 def broken_python(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """An interpreter that helpers cannot be started with."""
+    """Interpreter that cannot start helpers."""
     program = tmp_path / "python"
     if request.param != "missing":
         program.write_text(ENDS_AT_ONCE, encoding="ascii")
@@ -32,10 +32,10 @@ def test_a_parser_that_does_not_start_is_no_fault_of_the_file(
 ) -> None:
     sheet = tmp_path / "large.csv"
     sheet.write_text("a;b\n" + "1;2\n" * 100_000, encoding="ascii")
-    with pytest.raises(LocalFailure, match=r"did not start|não iniciou") as told:
+    with pytest.raises(LocalFailure, match=r"did not start|não iniciou") as error:
         read_workbook(sheet, WorkbookLimits())
-    assert str(broken_python) in told.value.message.en
-    assert "Neither the file nor the data is at fault." in told.value.hint.en  # type: ignore[union-attr]
+    assert str(broken_python) in error.value.message.en
+    assert "Neither the file nor the data is at fault." in error.value.hint.en  # type: ignore[union-attr]
 
 
 @pytest.mark.usefixtures("broken_python")

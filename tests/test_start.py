@@ -1,4 +1,4 @@
-"""What each command imports when it starts: what it has no use for would make it slow."""
+"""Imports of each command: unneeded ones would slow it down."""
 
 import shutil
 import subprocess
@@ -56,11 +56,11 @@ MAY_IMPORT = {
     "doctor --help": "httpx pydantic",
     "sandbox --help": "asyncio pydantic sqlalchemy starlette yaml",
 }
-"""Of the heavy ones, what each command line may import."""
+"""Heavy packages that each command line may import."""
 
 
 def chains() -> Iterator[list[str]]:
-    """Put lines in chains in which each may import what those before it may: a process for each."""
+    """Group command lines into chains, one process each, in which imports may only grow."""
     left = sorted(MAY_IMPORT, key=lambda line: len(MAY_IMPORT[line].split()))
     while left:
         chain: list[str] = []
@@ -72,7 +72,7 @@ def chains() -> Iterator[list[str]]:
 
 
 def imported(home: Path, lines: Sequence[str]) -> list[set[str]]:
-    """Return the heavy ones that one process has imported after each of its command lines."""
+    """Return the heavy packages imported in one process after each of its command lines."""
     for name in ("centrodecusto.xlsx", "centrodecusto-com-erros.xlsx"):
         shutil.copy(SAMPLES / name, home)
     code = (
@@ -89,8 +89,8 @@ def imported(home: Path, lines: Sequence[str]) -> list[set[str]]:
         encoding="utf-8",
         check=True,
     )
-    told = (line.split() for line in done.stdout.splitlines())
-    return [{*names} for first, *names in filter(None, told) if first == "imported"]
+    content = (line.split() for line in done.stdout.splitlines())
+    return [{*names} for first, *names in filter(None, content) if first == "imported"]
 
 
 @pytest.mark.parametrize("lines", list(chains()), ids=" and ".join)

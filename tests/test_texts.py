@@ -18,10 +18,10 @@ COUNTED = re.compile(
     r"\{\w+\} (arquivos|linhas|registros|erros|avisos|partes|períodos|anexos|casas|códigos|\w+adas"
     r"|novas|aceitas|workbooks|files|rows|records|errors|warnings|parts|windows|decimal places)\b"
 )
-"""A count followed by words that fit several only."""
+"""A count followed by words that only fit the plural."""
 AGREEING = re.compile(r"\{\w+:[^|{}]*\|(?:[^{}]|\{[^{}]*\})*\}")
 ALWAYS_SEVERAL = {"filters.py", "proof_forms.py", "report_page.py"}
-"""They tell only of what passes a limit of hundreds."""
+"""They only report what exceeds a limit of hundreds."""
 
 SOURCES = sorted(Path(xlbridge.__file__).parent.rglob("*.py"))
 

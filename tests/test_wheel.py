@@ -1,4 +1,4 @@
-"""The built wheel carries its data and works away from the checkout."""
+"""The built wheel contains its data and works outside the checkout."""
 
 import json
 import subprocess

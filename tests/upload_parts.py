@@ -1,4 +1,4 @@
-"""What the tests of uploads are made of."""
+"""Helpers of the tests of uploads."""
 
 import itertools
 from collections.abc import Callable
@@ -8,13 +8,7 @@ from pathlib import Path
 from stdnum.br import cnpj
 
 from xlbridge.client import Client
-from xlbridge.upload import (
-    Job,
-    RequestedMode,
-    UploadContext,
-    UploadOptions,
-    Uploads,
-)
+from xlbridge.upload import Job, RequestedMode, UploadContext, UploadOptions, Uploads
 from xlbridge.upload.planning import ApproveAll, RowAction
 from xlbridge.validation import validate_workbook
 from xlbridge.wire.registry import CLIENT_LIST, ClientQuery
@@ -29,7 +23,7 @@ _numbers = itertools.count(1)
 
 
 def new_cnpj() -> str:
-    """Return a CNPJ that no other test uses."""
+    """Return a CNPJ that no other test has used."""
     base = f"{next(_numbers):08d}0001"
     return base + str(cnpj.calc_check_digits(base))
 
@@ -40,17 +34,14 @@ def registered(client: Client, document: str) -> bool:
 
 
 def taken_cnpj(client: Client) -> str:
-    """Return the CNPJ of a client in the remote system, with a name that no test uses."""
+    """Create a client in the remote system, and return its CNPJ."""
     document = new_cnpj()
     client.registry.clients.create(nomeComercial="Antigo", cnpj=document)
     return document
 
 
 def row_counts(**counts: int) -> dict[str, int]:
-    """Return the counts of a report's rows, 0 by default.
-
-    Accepted rows were created, but for those that were updated.
-    """
+    """Return the counts of a report's rows, 0 by default; ``created`` follows from the others."""
     names = ("read", "accepted", "created", "updated", "rejected", "unknown", "unchanged", "held")
     created = counts.get("accepted", 0) - counts.get("updated", 0)
     return dict.fromkeys(names, 0) | {"created": created} | counts

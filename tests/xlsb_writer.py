@@ -1,7 +1,7 @@
-"""Minimal writer of .xlsb workbooks: an .xlsx workbook's cells, in Excel's binary records.
+"""Minimal writer of .xlsb workbooks: converts an .xlsx workbook to Excel's binary records.
 
-LibreOffice reads .xlsb and does not write it. What stands here is what [MS-XLSB] asks of a reader:
-values, number formats, struck fonts, hidden rows and columns, merged ranges, formulas.
+LibreOffice cannot write .xlsb. Covers the parts of [MS-XLSB] that tests need: values, number
+formats, struck-through fonts, hidden rows and columns, merged ranges, formulas.
 """
 
 import datetime as dt
@@ -63,7 +63,7 @@ def _relations(targets: Sequence[str], kind: str) -> str:
 
 
 def record(kind: int, data: bytes = b"") -> bytes:
-    """Return a record: its kind and its size, in seven bits a byte, then its data."""
+    """Return a record: its kind and size, as variable-length numbers, then its data."""
     return _variable(kind) + _variable(len(data)) + data
 
 
@@ -97,7 +97,7 @@ def _workbook(book: Any) -> bytes:
 
 
 class _Styles:
-    """Styles that cells asked for, each once, in the order in which they did."""
+    """Distinct styles of the cells, in order of first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool], int] = {("General", False): 0}
@@ -184,7 +184,7 @@ def _cell(cell: Any, stored: Any, styles: _Styles) -> Iterator[bytes]:
 
 
 def _formula(text: str) -> bytes:
-    """Return the tokens of a formula: those of a sum as they are, of any other the number 0."""
+    """Return the tokens of a formula: of a sum or subtotal exactly, of any other the number 0."""
     found = _SUM.fullmatch(text)
     if found is None:
         return _NOTHING

@@ -1,17 +1,15 @@
-"""Runs command lines in processes that need no start: everything is imported once, then forked.
+"""Runs command lines without start-up time: everything is imported once, then forked.
 
-Reads one JSON order a line from stdin and answers with two lines: ``{"pid": …}`` when the process
-lives, ``{"status": …}`` when it has ended. A fork is a process like any other, with an environment,
-a folder, streams and an end of its own, and the code in it is the program's own: ``run`` of the
-module that the order names, which finds its arguments in ``sys.argv``.
+Reads orders as JSON lines from stdin, and answers each with two lines: ``{"pid": …}`` when the
+process runs, ``{"status": …}`` when it has ended. Each fork has its own environment, working folder
+and streams, and calls ``run`` of the module named in the order, with the arguments in ``sys.argv``.
 
-A process that ``stays`` is not waited for: it is in a session of its own, its stdin is open for as
-long as the zygote lives, and the order ``{"end": pid}`` has it end, with a line of its status.
+A process that ``stays`` is not waited for: it has its own session, its stdin remains open as long
+as the zygote runs, and the order ``{"end": pid}`` terminates it and answers its status.
 
-A fork costs as much as a command: it copies each page of memory that it touches. What is not
-ordered ``alone`` is therefore carried out in a fork that stands by and takes one command after the
-other, in the environment, the folder and the streams of each, until one leaves a file or a thread
-behind.
+A fork costs as much as a short command, as it copies each page of memory that it touches. Orders
+that are not ``alone`` therefore share a fork, which runs one command after the other until one
+leaves an open file or a thread behind.
 """
 
 import gc
@@ -45,7 +43,7 @@ from xlbridge.wire import WireModel
 from xlbridge.workbook.write import write_template
 
 _NOT_FIRST = ("xlbridge.__main__", "xlbridge.parallel.cluster")
-"""The program itself, and what brings threads and is only for who has a cluster."""
+"""Not imported beforehand: the program itself, and a module that starts threads."""
 
 _LATE = (
     "certifi",
@@ -56,7 +54,7 @@ _LATE = (
     "pyarrow.compute",
     "stdnum.br.cnpj",
 )
-"""What commands import when they first use it."""
+"""Modules that commands import on first use."""
 
 _SAMPLES = Path(__file__).parents[1] / "samples"
 _PATIENCE = 10.0
@@ -80,22 +78,22 @@ def carry_out(order: dict[str, Any], open_input: int, kept_open: int) -> None:
     importlib.import_module(order["module"]).run()
 
 
-def stand_by(orders: Connection) -> None:
-    """Carry out command lines, one after the other, until one leaves something behind."""
+def run_orders(orders: Connection) -> None:
+    """Run command lines one after the other, until one leaves something behind."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-    kept = leftovers()
-    while kept == leftovers():
+    initial = leftovers()
+    while initial == leftovers():
         if (order := orders.recv()) is None:
             return
-        status = command(order)
-        if kept != leftovers():
+        status = run_command(order)
+        if initial != leftovers():
             gc.collect()
-        orders.send((status, kept == leftovers()))
+        orders.send((status, initial == leftovers()))
 
 
-def command(order: dict[str, Any]) -> int:
-    """Run a command line within this process; return its exit code."""
+def run_command(order: dict[str, Any]) -> int:
+    """Run a command line in this process; return its exit code."""
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
@@ -115,38 +113,38 @@ def command(order: dict[str, Any]) -> int:
 
 
 def leftovers() -> tuple[frozenset[Path], int]:
-    """Return what a command may leave behind: open files by their number, threads."""
+    """Return what a command may leave behind: open file descriptors, the number of threads."""
     return frozenset(Path("/proc/self/fd").iterdir()), threading.active_count()
 
 
 @dataclass
-class StandingBy:
-    """The fork that takes one command after the other, as long as it is fit to."""
+class SharedFork:
+    """Fork that runs one command after the other, replaced once it is no longer clean."""
 
     process: BaseProcess | None = None
     orders: Connection | None = None
 
     def carry_out(self, order: dict[str, Any]) -> None:
-        """Have a command line carried out; answer its process and its status."""
+        """Run a command line; answer its process id and status."""
         if self.process is None or self.orders is None:
             forking = multiprocessing.get_context("fork")
-            self.orders, theirs = forking.Pipe()
-            self.process = forking.Process(target=stand_by, args=(theirs,))
+            self.orders, child_end = forking.Pipe()
+            self.process = forking.Process(target=run_orders, args=(child_end,))
             self.process.start()
-            theirs.close()
+            child_end.close()
         answer(pid=self.process.pid)
         try:
             self.orders.send(order)
-            status, fit = self.orders.recv()
+            status, is_clean = self.orders.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self.process.join()
-            status, fit = self.process.exitcode, False
-        if not fit:
+            status, is_clean = self.process.exitcode, False
+        if not is_clean:
             self.end()
         answer(status=status)
 
     def end(self) -> None:
-        """Let it go."""
+        """End the fork."""
         if self.process is not None and self.orders is not None:
             with suppress(BrokenPipeError):
                 self.orders.send(None)
@@ -167,14 +165,14 @@ def main() -> None:
     forking = multiprocessing.get_context("fork")
     open_input, kept_open = os.pipe()
     staying: dict[int | None, BaseProcess] = {}
-    standing_by = StandingBy()
+    shared_fork = SharedFork()
     answer(ready=True)
     for line in sys.stdin:
         order = json.loads(line)
         if "end" in order:
             end(process := staying.pop(order["end"]))
         elif not order["alone"]:
-            standing_by.carry_out(order)
+            shared_fork.carry_out(order)
             continue
         else:
             process = forking.Process(target=carry_out, args=(order, open_input, kept_open))
@@ -186,15 +184,14 @@ def main() -> None:
             process.join()
         answer(status=process.exitcode)
     os.close(kept_open)
-    standing_by.end()
+    shared_fork.end()
 
 
 def warm_up() -> None:
-    """Do beforehand what each process would do when it first uses a thing.
+    """Do once what each process would do on first use.
 
-    Imports, models of the interface, checks of columns, templates of pages, a sandbox's start. A
-    kept token's proof,
-    which takes long on purpose, costs next to nothing, as a sandbox's logins do.
+    Imports, models of the interface, checks of columns, templates of pages, the start of a sandbox.
+    The proof of a stored token gets minimal cost, as do a sandbox's logins.
     """
     for name in _LATE:
         importlib.import_module(name)
@@ -202,11 +199,11 @@ def warm_up() -> None:
         model.model_rebuild()
     session.PROOF_COST = NEXT_TO_NOTHING
     catalogue = load_catalogue()
-    # No command itself: click keeps the texts of one that has run in the language of that run.
+    # Not through commands: click caches their texts in the language of the first run.
     for sample in ("cliente", "contasreceber-com-erros"):
-        judged = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
+        sheet = validate_workbook(_SAMPLES / f"{sample}.xlsx", catalogue)
         for form in PRINTABLE_FORMS:
-            "".join(report_forms(Report.of([judged])).render(form))
+            "".join(report_forms(Report.of([sheet])).render(form))
     with TemporaryDirectory(prefix="xlbridge-") as folder:
         write_template(Path(folder) / "cliente.xlsx", catalogue["cliente"])
         with suppress(_WarmedUp):
@@ -215,11 +212,11 @@ def warm_up() -> None:
 
 
 class _WarmedUp(Exception):
-    """A sandbox answers, and is asked for nothing."""
+    """The sandbox has started."""
 
 
-def end_at_once(*_told: object) -> None:
-    """End the sandbox that has started."""
+def end_at_once(*_arguments: object) -> None:
+    """Stop the sandbox that has started."""
     raise _WarmedUp
 
 
@@ -231,13 +228,13 @@ def models_below(model: type[WireModel]) -> Iterator[type[WireModel]]:
 
 
 def save_coverage() -> None:
-    """Write down what the imports have covered, which each process would write again."""
+    """Save the coverage of the imports, which each process would otherwise save again."""
     if "coverage" in sys.modules and (measuring := sys.modules["coverage"].Coverage.current()):
         measuring.save()
 
 
 def end(process: BaseProcess) -> None:
-    """Ask a process to end, and end it where it does not."""
+    """Terminate a process; kill it if that takes too long."""
     process.terminate()
     process.join(_PATIENCE)
     if process.is_alive():

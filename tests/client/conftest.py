@@ -1,4 +1,4 @@
-"""A scripted server, and a client whose pauses take no time."""
+"""Fixtures: a scripted server, and a client without pauses."""
 
 import socket
 import threading

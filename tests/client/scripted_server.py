@@ -1,4 +1,4 @@
-"""A server on a real socket that does exactly what a test scripts, byte by byte."""
+"""Server on a real socket that sends exactly the bytes that a test scripts."""
 
 import json
 import socket
@@ -24,7 +24,7 @@ class Request:
 
 
 def answer(status: int, body: object, kind: str = "application/json", **headers: str) -> bytes:
-    """Write an HTTP answer; a body that is not bytes goes out as JSON."""
+    """Return an HTTP answer; a body that is not bytes is sent as JSON."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [
         f"HTTP/1.1 {status} X",
@@ -115,7 +115,7 @@ def _read_request(connection: socket.socket) -> Request | None:
 def open_client(
     base_url: str, pauses: list[float], *, trust_429: bool = False, **options: Any
 ) -> Client:
-    """Open a client whose pauses are noted instead of waited for."""
+    """Open a client that records pauses instead of waiting."""
     policy = RetryPolicy(sleep=pauses.append, clock=lambda: sum(pauses), random=lambda: 1.0)
     target = Target("test", base_url, EMAIL, PASSWORD, trust_429=trust_429)
     return Client(target, retry_policy=policy, **options)

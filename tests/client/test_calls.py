@@ -1,4 +1,4 @@
-"""Calls: what is returned, what is raised, what is repeated and how often."""
+"""Calls: data, errors, retries."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ INFO = {
 BALANCE = {"idProd": 7, "quantidadeTotal": 1.10, "valorTotal": 12345678.91}
 
 
-def test_data_comes_typed_and_exact(server: ScriptedServer, client: Client) -> None:
+def test_data_is_typed_and_exact(server: ScriptedServer, client: Client) -> None:
     server.steps = [ok(BALANCE)]
     balance = client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
     assert balance.valorTotal == Decimal("12345678.91")
@@ -117,7 +117,7 @@ def test_a_read_is_repeated_with_growing_pauses(
     assert pauses == [0.5, 1.0, 2.0]
 
 
-def test_a_read_is_given_up_after_six_tries(
+def test_a_read_fails_after_six_tries(
     server: ScriptedServer, client: Client, pauses: list[float]
 ) -> None:
     server.steps = [answer(500, {"success": False})]
@@ -170,7 +170,7 @@ def test_a_write_whose_connection_is_refused_is_not_in_doubt(
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         (answer(200, b"<html><h1>Portal</h1>", "text/html"), "text/html.*<h1>Portal"),
         (answer(404, b"<html>no", "text/html"), "404.*text/html"),
@@ -179,10 +179,10 @@ def test_a_write_whose_connection_is_refused_is_not_in_doubt(
     ],
 )
 def test_an_undocumented_answer_to_a_read_says_what_came(
-    server: ScriptedServer, client: Client, step, said
+    server: ScriptedServer, client: Client, step, message
 ) -> None:
     server.steps = [step]
-    with pytest.raises(TransportError, match=said) as caught:
+    with pytest.raises(TransportError, match=message) as caught:
         client.call(STOCK_BALANCE_OF_PRODUCT, path={"id": 7})
     assert "XLBRIDGE_BASE_URL" in str(caught.value.hint)
 
@@ -262,7 +262,7 @@ def test_the_login_returns_no_token(server: ScriptedServer, client: Client) -> N
     assert (granted.expiration, granted.accessToken) == (expiration, None)
 
 
-def test_records_come_as_plain_dicts_in_the_interfaces_spelling(
+def test_records_are_plain_dicts_in_the_interfaces_spelling(
     server: ScriptedServer, client: Client
 ) -> None:
     order = {
@@ -301,7 +301,7 @@ def test_a_listing_that_fails_is_raised(server: ScriptedServer, client: Client) 
         list(client.records(STOCK_BALANCES))
 
 
-def test_a_raw_answer_comes_back_whatever_it_is(server: ScriptedServer, client: Client) -> None:
+def test_a_raw_answer_is_returned_whatever_it_is(server: ScriptedServer, client: Client) -> None:
     expired = answer(401, b"")
     server.steps = [expired, expired, answer(418, b"teapot", "text/plain")]
     reply = client.raw("post", "/v2/x", query={"a": "b c"}, body={"n": 1})

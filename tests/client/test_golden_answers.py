@@ -1,4 +1,4 @@
-"""Our client, held to the same golden exchanges: it asks as they ask, and reads their answers."""
+"""Client against the golden exchanges: it sends their requests and reads their answers."""
 
 import json
 from typing import Any
@@ -88,7 +88,7 @@ def expect_request(server: ScriptedServer, wanted: dict[str, Any]) -> None:
 
 
 def says(sent: Any, wanted: Any) -> bool:
-    """Tell whether a body says all that is wanted; a day may go out with its midnight."""
+    """Return whether a body contains the expected fields; a date may be sent with midnight."""
     if isinstance(wanted, dict):
         other = {name[0].swapcase() + name[1:]: value for name, value in sent.items()}
         return all(says((other | sent).get(k), v) for k, v in wanted.items() if v is not None)

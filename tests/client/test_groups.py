@@ -1,4 +1,4 @@
-"""The operations by their names, against a real socket."""
+"""Operations as attributes, against a real socket."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A token outlives its process: kept privately, used by its owner only, renewed once."""
+"""Stored tokens: private, used by their owner only, renewed once."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_a_token_that_does_not_tell_the_cost_of_its_proof_is_used(
     [None, "", "soon", in_hours(-1), in_hours(0.01)],
     ids=["not told", "empty", "no time", "over", "nearly over"],
 )
-def test_a_token_that_is_not_good_for_long_is_not_kept(
+def test_a_token_that_expires_soon_is_not_stored(
     server: ScriptedServer, home: Path, expiration: str | None
 ) -> None:
     server.steps, server.login = [ok(INFO)], grant(TOKEN, expiration)
@@ -99,7 +99,7 @@ def test_a_token_is_not_used_by_another(
     assert server.logins == 2
 
 
-def test_a_refused_token_is_renewed_once_and_kept(server: ScriptedServer, home: Path) -> None:
+def test_a_refused_token_is_renewed_once_and_stored(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
     with opened(server, home) as client:
         client.system.info()
@@ -116,7 +116,7 @@ def test_a_refused_token_is_renewed_once_and_kept(server: ScriptedServer, home: 
     assert server.logins == 3
 
 
-def test_a_renewal_of_another_process_is_taken_over(server: ScriptedServer, home: Path) -> None:
+def test_a_token_renewed_by_another_process_is_used(server: ScriptedServer, home: Path) -> None:
     server.steps, server.login = [ok(INFO)], grant("canary-token-old", in_hours(1))
     with opened(server, home) as first, opened(server, home) as second:
         first.system.info()

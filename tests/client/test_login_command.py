@@ -1,4 +1,4 @@
-"""Profiles by the command line: made, checked, listed, removed."""
+"""Profiles on the command line: created, checked, listed, removed."""
 
 import io
 import json
@@ -31,17 +31,17 @@ def log_in(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str, *
 def listed(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, dict[str, object]]:
     capsys.readouterr()
     assert main(["profiles", "--format", "json", *more]) == 0
-    told = json.loads(capsys.readouterr().out)
-    return {profile["profile"]: profile for profile in told["profiles"]}
+    output = json.loads(capsys.readouterr().out)
+    return {profile["profile"]: profile for profile in output["profiles"]}
 
 
 def test_a_profile_is_made_and_used(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert log_in(server, monkeypatch, "dev", "--no-production") == 0
-    told = capsys.readouterr()
-    assert "not encrypted" in told.err
-    assert PASSWORD not in told.out + told.err
+    output = capsys.readouterr()
+    assert "not encrypted" in output.err
+    assert PASSWORD not in output.out + output.err
     assert main(["whoami", "--profile", "dev", "--format", "json"]) == 0
     who = json.loads(capsys.readouterr().out)
     assert (who["profile"], who["production"], who["info"]["email"]) == ("dev", False, EMAIL)
@@ -101,7 +101,7 @@ def test_a_profile_is_removed_with_its_password(
     assert main(["whoami", "--profile", "dev"]) == 2
 
 
-def test_a_password_that_is_not_to_be_kept_is_not(
+def test_a_password_is_not_stored_unless_requested(
     server: ScriptedServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log_in(server, monkeypatch, "dev", "--no-production", "--store", "none")
@@ -127,7 +127,7 @@ def test_what_cannot_be_asked_ends_with_2(home: Path, arguments: list[str]) -> N
     assert not (home / "profiles.toml").exists()
 
 
-def test_the_doctor_says_what_is_kept_where(
+def test_the_doctor_reports_where_the_password_is_stored(
     server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -135,8 +135,8 @@ def test_the_doctor_says_what_is_kept_where(
     log_in(server, monkeypatch, "prod", "--production")
     capsys.readouterr()
     assert main(["doctor", "--profile", "prod", "--format", "json"]) in (0, 2)
-    told = json.loads(capsys.readouterr().out)
-    checks = {check["check"]: check["message"] for check in told["checks"]}
+    output = json.loads(capsys.readouterr().out)
+    checks = {check["check"]: check["message"] for check in output["checks"]}
     assert checks["settings"] == "prod from profiles.toml, production"
     assert "not encrypted" in checks["password"]
 

@@ -1,4 +1,4 @@
-"""Each kind of answer to a write ends in its own class, and none causes a second request."""
+"""Outcomes of writes: each kind of answer is classified, and none causes a second request."""
 
 import json
 import socket

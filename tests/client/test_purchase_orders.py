@@ -1,4 +1,4 @@
-"""Purchasing's particular answers and parameters, as the client meets them."""
+"""Client with the particular answers and parameters of purchasing."""
 
 from urllib.parse import parse_qs, urlsplit
 

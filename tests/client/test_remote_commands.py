@@ -1,4 +1,4 @@
-"""The commands that talk to the system, as a script sees them."""
+"""Commands that call the remote system: output and exit codes."""
 
 import json
 import os
@@ -49,8 +49,8 @@ def test_a_command_reports_without_secrets(
 
 def test_whoami_shows_the_systems_answer(capsys: pytest.CaptureFixture[str]) -> None:
     main(["whoami", "--format", "json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["profile"], told["info"]) == ("homologacao", INFO)
+    document = json.loads(capsys.readouterr().out)
+    assert (document["profile"], document["info"]) == ("homologacao", INFO)
 
 
 def test_a_profile_that_is_asked_for_is_no_name_for_the_address(
@@ -65,18 +65,18 @@ def test_a_profile_that_is_asked_for_is_no_name_for_the_address(
 
 
 @pytest.mark.parametrize("command", ["whoami", "login", "doctor"])
-@pytest.mark.parametrize(("login", "said"), [(WRONG, "Senha incorreta"), (HTML, "text/html")])
+@pytest.mark.parametrize(("login", "message"), [(WRONG, "Senha incorreta"), (HTML, "text/html")])
 def test_a_login_that_fails_ends_with_4(
     server: ScriptedServer,
     capsys: pytest.CaptureFixture[str],
     command: str,
     login: Step,
-    said: str,
+    message: str,
 ) -> None:
     server.login = login
     assert main([command]) == 4
     captured = capsys.readouterr()
-    assert said in captured.out + captured.err
+    assert message in captured.out + captured.err
 
 
 def test_the_doctor_names_the_check_that_fails(
@@ -86,9 +86,9 @@ def test_the_doctor_names_the_check_that_fails(
         answer(200, {"success": True, "data": INFO}, Date="Mon, 05 Jan 2026 10:00:00 GMT")
     ]
     assert main(["doctor", "--format", "json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert [check["check"] for check in told["checks"] if not check["ok"]] == ["clock"]
-    assert not told["ok"]
+    document = json.loads(capsys.readouterr().out)
+    assert [check["check"] for check in document["checks"] if not check["ok"]] == ["clock"]
+    assert not document["ok"]
 
 
 def test_the_doctor_names_a_broken_file_of_an_own_resource(
@@ -199,7 +199,7 @@ def test_a_raw_query_goes_out_whole(server: ScriptedServer) -> None:
 
 
 @pytest.mark.parametrize("from_file", [False, True])
-def test_a_raw_body_comes_from_the_line_or_a_file(
+def test_a_raw_body_is_read_from_the_command_line_or_a_file(
     server: ScriptedServer, tmp_path: Path, from_file: bool
 ) -> None:
     text = '{"nome": "São João"}'
@@ -237,7 +237,7 @@ def test_wrong_usage_of_a_raw_call_ends_with_2(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "told"),
+    ("variable", "value", "message"),
     [
         ("ALL_PROXY", "socks5://user:canary-secret@127.0.0.1:9", "httpx[socks]"),
         ("HTTPS_PROXY", "ftp://user:canary-secret@127.0.0.1:9", "http://host:port"),
@@ -245,56 +245,56 @@ def test_wrong_usage_of_a_raw_call_ends_with_2(
         ("SSL_CERT_FILE", "/no/such/canary-secret", "SSL_CERT_FILE is not a PEM file"),
     ],
 )
-def test_an_environment_that_cannot_be_used_is_told(
+def test_an_unusable_environment_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     variable: str,
     value: str,
-    told: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_BASE_URL", "https://erp.invalid")
     monkeypatch.setenv(variable, value)
     assert main(["whoami"]) == 2
-    said = capsys.readouterr().err
-    assert told in said
-    assert "canary-secret" not in said
+    error = capsys.readouterr().err
+    assert message in error
+    assert "canary-secret" not in error
 
 
 @pytest.mark.parametrize(
-    ("language", "address", "told"),
+    ("language", "address", "message"),
     [
         ("pt-BR", "https://erp.invalid", "não respondeu (servidor não encontrado)"),
         ("pt-BR", "http://127.0.0.1:9", "http://127.0.0.1:9 não respondeu (conexão recusada)"),
         ("en", "http://127.0.0.1:9", "http://127.0.0.1:9 did not answer (connection refused)"),
     ],
 )
-def test_why_nobody_answers_is_told_in_the_users_language(
+def test_why_nobody_answers_is_reported_in_the_users_language(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     language: str,
     address: str,
-    told: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("XLBRIDGE_BASE_URL", address)
     assert main(["--lang", language, "whoami"]) == 4
-    said = capsys.readouterr().err
-    assert told in said
-    assert "xlbridge doctor" in said
+    error = capsys.readouterr().err
+    assert message in error
+    assert "xlbridge doctor" in error
     assert main(["--lang", language, "doctor"]) == 4
     named = capsys.readouterr().out
-    assert told in named
+    assert message in named
     assert "xlbridge doctor" not in named  # which is just what was done
 
 
 @pytest.mark.parametrize(
-    ("language", "told"),
+    ("language", "message"),
     [
         ("pt-BR", "--data não é JSON (linha 1, coluna 2).\n"),
         ("en", "(line 1, column 2).\n"),
     ],
 )
-def test_a_body_that_is_no_json_is_told_in_the_users_language(
-    server: ScriptedServer, capsys: pytest.CaptureFixture[str], language: str, told: str
+def test_a_body_that_is_not_json_is_reported_in_the_users_language(
+    server: ScriptedServer, capsys: pytest.CaptureFixture[str], language: str, message: str
 ) -> None:
     assert main(["--lang", language, "api", "POST", "/v2/x", "--data", "{nada"]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

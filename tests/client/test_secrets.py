@@ -1,4 +1,4 @@
-"""A canary: the password and the token are in nothing that xlbridge shows, whatever is answered.
+"""Canary: the password and token appear in nothing that xlbridge shows, whatever the answer.
 
 Inside: client.
 """
@@ -55,7 +55,7 @@ USES: list[Callable[[Client], object]] = [
 
 
 def shown(use: Callable[[Client], object], client: Client) -> str:
-    """Return everything that could be shown of a use of the client."""
+    """Return everything that could be shown after a use of the client."""
     try:
         outcome = use(client)
     except XlbridgeError as error:

@@ -1,4 +1,4 @@
-"""Listings come record by record: whole or an error, in the memory of one record.
+"""Listings are streamed: complete or an error, in the memory of one record.
 
 Inside: client.
 """
@@ -204,9 +204,7 @@ def test_an_answer_with_such_a_number_is_unreadable(
         client.registry.clients.create(nomeComercial="Padaria")
 
 
-def test_records_can_be_read_of_what_was_kept_of_an_answer(
-    server: ScriptedServer, client: Client
-) -> None:
+def test_records_can_be_read_from_a_stored_answer(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(200, DOCUMENT)]
     with closing(client.listing(SALES_ORDER_LIST)) as came:
         kept = list(came.pieces())
@@ -337,7 +335,7 @@ def test_null_is_an_empty_listing_and_a_listing_without_data_is_none(
         list(client.records(operation, path=path, query=query))
 
 
-def test_a_refusal_without_reasons_is_told_as_one(server: ScriptedServer, client: Client) -> None:
+def test_a_refusal_without_reasons_is_reported(server: ScriptedServer, client: Client) -> None:
     server.steps = [answer(404, {"success": False, "errors": []})]
     with pytest.raises(RemoteRejected, match=r"404\),? (without|sem)"):
         list(client.records(SALES_ORDER_LIST))
@@ -375,7 +373,9 @@ def test_memory_does_not_grow_with_the_answer(server: ScriptedServer, client: Cl
     assert peak < 2_000_000 < many * len(record)
 
 
-def test_records_come_before_the_answer_has_ended(server: ScriptedServer, client: Client) -> None:
+def test_records_are_yielded_before_the_answer_has_ended(
+    server: ScriptedServer, client: Client
+) -> None:
     client_went_away = threading.Event()
 
     def send(connection: socket.socket) -> None:

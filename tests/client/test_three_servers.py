@@ -25,14 +25,14 @@ from xlbridge.errors import ErrorDetail, RemoteRejected
 from xlbridge.wire import OPERATIONS
 
 MISSPELLED = "Grafia do nome: escreva"
-"""How the strict sandbox refuses a name that is not spelled as the spec spells it."""
+"""Refusal of the strict sandbox for a name that is not spelled as in the spec."""
 SERVERS = ("tolerant", "strict", "other shapes")
 STEPS = {
     name: [made for made in client_steps() if made.operation.name == name]
     for name in sorted({made.operation.name for made in client_steps()})
     if OPERATIONS[name].method != "GET"
 }
-"""What our client sends to each operation that writes."""
+"""Request of the client for each operation that writes."""
 LISTINGS = (
     "clientes",
     "pedidos",
@@ -66,7 +66,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Server]]:
-    """Give a server by its name, started when it is first asked for."""
+    """Return a server by name, started on first use."""
     with ExitStack() as stack:
 
         @cache
@@ -145,7 +145,7 @@ def test_a_sheet_goes_in_once(
         assert there == expected
 
 
-def test_rejected_lines_are_told_by_their_rows(
+def test_rejected_lines_are_reported_by_row(
     server: Server, xlbridge: Xlbridge, tmp_path: Path
 ) -> None:
     path = titles(tmp_path, 999_999, "a")
@@ -173,9 +173,9 @@ def test_a_listing_is_exported_whole(
         **server.environment(),
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(manifest.read_text("utf-8"))
-    assert told["complete"]
-    assert told["records"] > 0
+    document = json.loads(manifest.read_text("utf-8"))
+    assert document["complete"]
+    assert document["records"] > 0
 
 
 def _filters(listing: str) -> list[str]:
@@ -188,12 +188,12 @@ def test_a_write_ends_in_a_record_or_in_reasons(opened: Client, operation: str) 
     for made in STEPS[operation]:
         refused = refusal(opened, made)
         assert refused is None or refused, made.name
-        told = [f"{made.name}: {detail.value}" for detail in refused or ()]
-        assert [text for text in told if MISSPELLED in text or "data ISO 8601" in text] == []
+        document = [f"{made.name}: {detail.value}" for detail in refused or ()]
+        assert [text for text in document if MISSPELLED in text or "data ISO 8601" in text] == []
 
 
 def refusal(client: Client, made: ClientStep) -> tuple[ErrorDetail, ...] | None:
-    """Send a step; return the reasons of its refusal, None where it was carried out."""
+    """Send a step; return the reasons if it is refused, None if it succeeds."""
     file = UploadFile("planilha.xlsx", b"no workbook") if made.operation.upload else None
     try:
         client.call(made.operation, path=made.path, query=made.query, body=made.body, file=file)

@@ -1,4 +1,4 @@
-"""TLS is always verified: a server that nobody vouches for gets neither credentials nor retries."""
+"""TLS is always verified: an untrusted server gets neither credentials nor retries."""
 
 import shutil
 import socket
@@ -24,7 +24,7 @@ def certificate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def untrusted(tmp_path: Path, certificate: Path) -> Iterator[tuple[str, list[bytes]]]:
-    """A TLS server with a certificate of its own making; yields its address and what it read."""
+    """TLS server with a self-signed certificate; yields its address and the bytes it received."""
     key = tmp_path / "key.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     made = ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-nodes"]

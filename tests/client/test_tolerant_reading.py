@@ -1,4 +1,4 @@
-"""Answers in other shapes than ours: nothing that the interface does not promise is needed."""
+"""Answers in other shapes than the sandbox's: only documented fields are needed."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""A home with the demo company, in which the library runs as in a user's own program."""
+"""Fixtures: homes and connections for the library."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from xlbridge.sandbox import RunningSandbox
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which nothing is configured, for this process."""
+    """Unconfigured home for this process."""
     home = tmp_path / "home"
     for name in [name for name in os.environ if name.startswith("XLBRIDGE_")]:
         monkeypatch.delenv(name)
@@ -24,7 +24,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def demo_home(own_home: Path) -> Path:
-    """A home whose embedded sandbox has the demo company."""
+    """Home whose embedded sandbox has the demo company."""
     give_database(own_home, [])
     return own_home
 
@@ -33,7 +33,7 @@ def demo_home(own_home: Path) -> Path:
 def demo_environment(
     own_home: Path, demo_sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, str]:
-    """Point this process at a running sandbox that has the demo company; return the variables."""
+    """Select a running sandbox with the demo company for this process; return the variables."""
     variables = credentials(demo_sandbox)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -42,6 +42,6 @@ def demo_environment(
 
 @pytest.fixture
 def erp(demo_environment: dict[str, str]) -> Iterator[xb.Connection]:
-    """A connection to a sandbox that has the demo company."""
+    """Connection to a sandbox with the demo company."""
     with xb.connect() as connection:
         yield connection

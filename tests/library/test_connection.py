@@ -29,7 +29,7 @@ def report() -> xb.Report:
 
 @pytest.fixture
 def production(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.Connection]:
-    """A connection to an environment that is called production."""
+    """Connection to a production environment."""
     folder = own_home.parent / "production"
     with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
         save_production(own_home, running)
@@ -40,7 +40,7 @@ def production(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.C
 
 @pytest.fixture
 def new_system(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.Connection]:
-    """A connection to a system without records."""
+    """Connection to a system without records."""
     folder = own_home.parent / "new"
     with sandbox_process(folder, ["--seed", "empty"], clean_environment(folder)) as running:
         for name, value in credentials(running).items():
@@ -51,7 +51,7 @@ def new_system(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[xb.C
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[xb.Connection]:
-    """A connection to the demo company for all tests that write nothing there."""
+    """Connection to the demo company for tests that write nothing."""
     folder = tmp_path_factory.mktemp("reading")
     with sandbox_process(folder, [], clean_environment(folder), few=True) as running:
         with pytest.MonkeyPatch.context() as patched:
@@ -227,7 +227,7 @@ def test_a_listing_without_records_has_its_columns(reading: xb.Connection) -> No
     assert empty["parcelas"].dtypes.equals(full["parcelas"].dtypes)
 
 
-def test_an_export_as_template_can_be_judged(reading: xb.Connection) -> None:
+def test_an_export_as_template_can_be_validated(reading: xb.Connection) -> None:
     frame = reading.export("clientes", as_template="cliente").frames["cliente"]
     own = [c.name for c in xb.available_resources()["cliente"].columns]
     assert list(frame) == [*own, "codigoDoCliente"]

@@ -1,4 +1,4 @@
-"""The how-to of the library prints what it says; the examples of the readmes run."""
+"""The examples of the library how-to print the shown output; those of the readmes run."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""A bare import is cheap; what is public is there and typed."""
+"""A bare import is cheap; public names exist and are typed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Reports: the same findings as the command, typed frames, DataFrames in the place of workbooks."""
+"""Reports: the same findings as the command, typed frames, validation of DataFrames."""
 
 import datetime as dt
 import io
@@ -22,7 +22,7 @@ SAMPLE = ROOT / "samples" / "contasreceber-com-erros.xlsx"
 
 
 def title(**others: object) -> dict[str, object]:
-    """The values of one receivable, with some in the place of the usual ones."""
+    """Return the values of a receivable, some of them replaced."""
     usual: dict[str, object] = {
         "codigoDaFilial": 1,
         "codigoDoCliente": 1001,
@@ -77,7 +77,7 @@ def test_money_is_exact_to_the_cent_and_keeps_what_is_finer() -> None:
     assert report.findings["row"].tolist() == [2]
 
 
-def test_good_and_bad_rows_are_told_by_their_errors() -> None:
+def test_good_and_bad_rows_are_separated_by_their_errors() -> None:
     report = xb.validate(SAMPLE)
     wrong = report.findings[(report.findings["severity"] == "error")]
     in_rows = wrong[wrong["row"] > 3]
@@ -124,7 +124,7 @@ def test_several_values_in_one_cell_are_refused(value: object) -> None:
         xb.validate(frame, "contasreceber")
 
 
-def test_names_of_columns_on_several_levels_are_told() -> None:
+def test_a_multiindex_of_columns_is_refused() -> None:
     frame = titles(title())
     frame.columns = pd.MultiIndex.from_tuples([("outubro", name) for name in frame.columns])
     with pytest.raises(UsageError, match="several levels"):
@@ -259,7 +259,7 @@ def test_messages_are_in_the_language_that_was_chosen() -> None:
     ],
     ids=lambda given: None if isinstance(given, type) else str(given)[:20],
 )
-def test_what_cannot_be_judged_is_raised(
+def test_errors_are_raised_if_validation_is_impossible(
     source: object, options: dict[str, object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -279,7 +279,7 @@ def test_what_cannot_be_judged_is_raised(
     ],
     ids=lambda source: type(source).__name__,
 )
-def test_what_is_no_sheet_is_told_by_its_type_with_what_to_do(source: object) -> None:
+def test_a_source_of_the_wrong_type_is_refused_with_a_hint(source: object) -> None:
     with pytest.raises(UsageError, match=type(source).__name__) as raised:
         xb.validate(source, "cliente")  # type: ignore[arg-type]
     assert "pd.DataFrame(rows)" in str(raised.value.hint)
@@ -288,10 +288,10 @@ def test_what_is_no_sheet_is_told_by_its_type_with_what_to_do(source: object) ->
 def test_an_address_is_no_path() -> None:
     with pytest.raises(UsageError) as raised:
         xb.validate("https://example.com/clientes.xlsx")
-    assert "downloaded first" in str(raised.value.hint)
+    assert "Download the file" in str(raised.value.hint)
 
 
-def test_columns_that_became_the_index_are_told() -> None:
+def test_columns_in_the_index_are_reported() -> None:
     frame = titles(title(numeroDoDocumento="NF-1")).set_index(
         ["codigoDoCliente", "numeroDoDocumento"]
     )
@@ -302,7 +302,7 @@ def test_columns_that_became_the_index_are_told() -> None:
     assert xb.validate(kept, "contasreceber").findings.empty
 
 
-def test_a_shipped_schema_is_read_by_pandera_and_judges_the_frame() -> None:
+def test_pandera_reads_a_shipped_schema_and_validates_the_frame() -> None:
     frame = xb.validate(ROOT / "samples" / "contasreceber.xlsx").good
     numbers = frame.astype({"valorDoLancamento": "Float64"})
     assert xb.schema("contasreceber").validate(numbers).equals(numbers)

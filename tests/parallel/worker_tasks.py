@@ -1,4 +1,4 @@
-"""Tasks that workers of the tests run."""
+"""Tasks for workers in tests."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from xlbridge.i18n import Text
 
 
 def double(number: int) -> int:
-    print("this must not come between the answers")
+    print("this must not be mixed with the answers")
     return 2 * number
 
 
@@ -32,7 +32,7 @@ def fail(_item: object) -> None:
 
 @dataclass(frozen=True)
 class DieAt:
-    """Doubles numbers, and dies as often as told at one of them."""
+    """Doubles numbers, and dies at one of them, ``times`` times."""
 
     number: int
     times: int
@@ -48,7 +48,7 @@ class DieAt:
 
 @dataclass(frozen=True)
 class Keep:
-    """Returns what it is given; knows a secret."""
+    """Returns its argument; carries a secret."""
 
     secret: str
 

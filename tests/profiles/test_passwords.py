@@ -1,4 +1,4 @@
-"""Where a password is kept, and to whom it is given back."""
+"""Storage of passwords, and for which address and user they are used."""
 
 import os
 import stat
@@ -26,7 +26,7 @@ PASSWORD = "canary-password-4711"
 
 
 class MemoryKeyring(KeyringBackend):
-    """A keyring that forgets everything with the process."""
+    """Keyring in the memory of this process."""
 
     priority = 1  # type: ignore[assignment]
 
@@ -89,7 +89,7 @@ def test_a_keyring_that_is_asked_for_must_be_there(home: Path) -> None:
 
 @pytest.mark.parametrize("place", [PasswordSource.FILE, PasswordSource.KEYRING])
 @pytest.mark.usefixtures("ring")
-def test_a_password_is_given_to_its_own_address_and_user_only(
+def test_a_password_is_only_used_for_its_own_address_and_user(
     home: Path, place: PasswordSource
 ) -> None:
     store_password(home, DEV, PASSWORD, place)

@@ -1,4 +1,4 @@
-"""Changes of ``profiles.toml``: what the user wrote stays, what cannot be is not written."""
+"""Edits of ``profiles.toml``: the user's text is preserved, invalid changes are refused."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_profiles_are_added_changed_and_removed(home: Path) -> None:
     assert list(read_profile_file(home).profiles) == ["prod"]
 
 
-def test_a_certificate_file_is_kept_by_its_full_path(home: Path, tmp_path: Path) -> None:
+def test_a_certificate_file_is_stored_by_its_full_path(home: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "company.pem"
     save_profile(home, Profile("dev", "https://x.example", "a@b.c", ca_bundle=bundle))
     assert read_profile_file(home).profiles["dev"].ca_bundle == bundle

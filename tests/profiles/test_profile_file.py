@@ -1,4 +1,4 @@
-"""The profiles of ``profiles.toml``, and which one a command is for.
+"""Profiles of ``profiles.toml``, and the choice of one.
 
 Inside: profiles.
 """
@@ -55,7 +55,7 @@ def test_the_profiles_are_read(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("default =", "profiles.toml"),
         ("colour = 1", "unknown key colour"),
@@ -81,9 +81,9 @@ def test_the_profiles_are_read(home: Path) -> None:
         (TWO.replace("dev.erp", "ERP").replace("ERP.example.com", "erp.EXAMPLE.com:443/"), "same"),
     ],
 )
-def test_what_cannot_be_is_named_with_its_place(home: Path, text: str, said: str) -> None:
+def test_an_invalid_file_is_reported_with_its_location(home: Path, text: str, message: str) -> None:
     write(home, text)
-    with pytest.raises(ConfigError, match=said) as refused:
+    with pytest.raises(ConfigError, match=message) as refused:
         read_profile_file(home)
     assert refused.value.hint is not None
 

@@ -1,4 +1,4 @@
-"""The page as a user starts it: a process of its own, and its launch link."""
+"""Fixtures of a running page."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Screens of the page under the rules of axe-core, in both themes; the grid for screen readers."""
+"""Accessibility: screens checked by axe-core in both themes, the grid for screen readers."""
 
 from pathlib import Path
 from typing import Any

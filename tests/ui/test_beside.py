@@ -1,4 +1,4 @@
-"""Beside the sheet: exports with filters, batches, processing and environments, over HTTP."""
+"""Exports with filters, batches, processing and environments, over HTTP."""
 
 import json
 from pathlib import Path
@@ -59,14 +59,14 @@ def test_a_batch_shows_what_is_left_to_mend(
     write_records(tmp_path / "clientes.xlsx", "cliente", [{"nomeComercial": None}])
     run = xlbridge("batch", "run", tmp_path / "plan.yaml", "--yes", **credentials(empty_sandbox))
     assert run.returncode == 1, run.stderr
-    told = client.get("/api/batches").json()
-    (batch,) = told["batches"]
+    document = client.get("/api/batches").json()
+    (batch,) = document["batches"]
     states = {step["step"]: step["state"] for step in batch["steps"]}
     assert states == {"clients": "invalid", "listing": "new"}
     (unit,) = batch["steps"][0]["units"]
     assert (unit["state"], unit["errors"]) == ("invalid", 1)
     assert "nomeComercial" in unit["findings"][0]
-    assert set(states.values()) <= set(told["names"])
+    assert set(states.values()) <= set(document["names"])
     proof = client.get("/api/proof", params={"batch": batch["batch"], "kind": ".pdf"})
     assert "no file" in proof.json()["error"]["message"]
 
@@ -85,7 +85,7 @@ def test_what_is_not_there_is_not_processed(page: Page, ui: RunningPage) -> None
     expect(shown.get_by_test_id("send")).to_have_count(0)
 
 
-def test_environments_are_told_without_their_passwords(
+def test_environments_are_listed_without_their_passwords(
     client: httpx.Client, home: Path, empty_sandbox: RunningSandbox
 ) -> None:
     profiles = client.get("/api/profiles")

@@ -1,4 +1,4 @@
-"""Only the browser that opened the launch link is let in, and only its own page may act."""
+"""Access is limited to the browser that opened the launch link, and to its own page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

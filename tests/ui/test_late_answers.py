@@ -1,4 +1,4 @@
-"""Late answers: what a person did meanwhile is not lost, and nothing older is shown again."""
+"""Late answers: changes made meanwhile are not lost, and outdated answers are not shown."""
 
 import json
 import time
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.programs
 
 @dataclass
 class Held:
-    """Answers that the server gave, and that have not reached the page yet."""
+    """Answers of the server that are held back from the page."""
 
     tab: Tab
     answers: list[tuple[Route, APIResponse]] = field(default_factory=list)
@@ -78,9 +78,7 @@ def test_choices_wait_for_the_answer_that_replaces_them(
     tab.locator("#known-counts", has_text="errors: 0").wait_for()
 
 
-def test_an_answer_that_was_overtaken_is_not_shown(
-    page: Page, ui: RunningPage, tmp_path: Path
-) -> None:
+def test_an_outdated_answer_is_not_shown(page: Page, ui: RunningPage, tmp_path: Path) -> None:
     first = write_records(tmp_path / "primeira.xlsx", "cliente", [{}])
     second = write_records(tmp_path / "segunda.xlsx", "contasreceber", [{}])
     tab = begin(page, ui, first)

@@ -27,10 +27,10 @@ def write_foreign(path: Path) -> Path:
 
 
 def proposed(client: httpx.Client, path: Path) -> dict[str, Any]:
-    """Drop a sheet that may be for several resources; the mapping once it is said for which."""
-    told = opened(client, path)
-    assert "rows" not in told
-    assert "fornecedor" in told["error"]["message"]
+    """Open a sheet that fits several resources; return its mapping once one is chosen."""
+    answer = opened(client, path)
+    assert "rows" not in answer
+    assert "fornecedor" in answer["error"]["message"]
     form: dict[str, Any] = client.post("/api/choose", json={"resource": "cliente"}).json()[
         "mapping"
     ]
@@ -68,8 +68,8 @@ def test_a_mapping_is_confirmed_and_remembered(client: httpx.Client, tmp_path: P
 
 def test_the_header_row_is_corrected(client: httpx.Client, tmp_path: Path) -> None:
     opened(client, write_foreign(tmp_path / "cadastro.xlsx"))
-    told = client.post("/api/choose", json={"resource": "cliente", "header_row": 3}).json()
-    assert told["mapping"]["headers"][0]["header"] == "Padaria Central"
+    answer = client.post("/api/choose", json={"resource": "cliente", "header_row": 3}).json()
+    assert answer["mapping"]["headers"][0]["header"] == "Padaria Central"
     refused = client.post("/api/choose", json={"resource": "cliente", "header_row": 40}).json()
     assert "no header row" in refused["error"]["message"]
 

@@ -1,4 +1,4 @@
-"""Files that are opened on the page: what they hold, what is told of those that it cannot take."""
+"""Files opened on the page: their content, and messages about those that are refused."""
 
 import re
 import socket
@@ -17,7 +17,7 @@ from sheets import write_records
 from test_story import begin, drop
 
 
-def test_a_workbook_without_data_is_told_as_one(client: httpx.Client, tmp_path: Path) -> None:
+def test_a_workbook_without_data_is_reported(client: httpx.Client, tmp_path: Path) -> None:
     book = Workbook()
     book.save(tmp_path / "vazio.xlsx")
     told = opened(client, tmp_path / "vazio.xlsx")
@@ -36,7 +36,7 @@ def test_a_workbook_without_data_is_told_as_one(client: httpx.Client, tmp_path: 
 
 
 @pytest.mark.programs
-def test_a_file_that_is_refused_is_told_by_its_name_and_leaves_the_other_open(
+def test_a_refused_file_is_named_and_leaves_the_other_open(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     tab = begin(page, ui, write_records(tmp_path / "clientes.xlsx", "cliente", [{}]))
@@ -81,7 +81,7 @@ def test_a_file_whose_page_is_gone_is_not_opened(
 
 
 @pytest.mark.programs
-def test_progress_is_told_while_a_file_is_read_and_it_can_be_stopped(
+def test_progress_is_shown_while_a_file_is_read_and_it_can_be_stopped(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     small = write_records(tmp_path / "clientes.xlsx", "cliente", [{}])

@@ -1,4 +1,4 @@
-"""Jobs in the page and on the command line: begun there, ended here, and the other way round."""
+"""Jobs started in the page and continued on the command line, and vice versa."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from sheets import write_records
 from xlbridge.sandbox import RunningSandbox
 
 
-def test_a_job_that_nobody_confirmed_is_not_sent_by_a_click(
+def test_an_unconfirmed_job_is_not_sent_by_a_click(
     client: httpx.Client, tmp_path: Path, xlbridge: Xlbridge, empty_sandbox: RunningSandbox
 ) -> None:
     path = tmp_path / "clientes.xlsx"
@@ -21,7 +21,7 @@ def test_a_job_that_nobody_confirmed_is_not_sent_by_a_click(
     assert xlbridge("upload", path, **credentials(empty_sandbox)).returncode == 2
     (job,) = client.get("/api/jobs").json()["jobs"]
     assert client.post("/api/resume", json={"job": job["job"]}).status_code == 200
-    assert "is not confirmed yet" in followed(client)["error"]["message"]
+    assert "has not been confirmed" in followed(client)["error"]["message"]
     assert client.get("/api/jobs").json()["jobs"] == [job]
 
 
@@ -63,9 +63,9 @@ def test_a_job_of_the_command_line_ends_in_the_page(
     assert followed(client)["outcome"]["state"] == "done"
     ended = json.loads(xlbridge("jobs", job["job"], "--format", "json", **own).stdout)
     assert (ended["state"], ended["rows"]["created"]) == ("done", 1)
-    told = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
-    assert told[0].startswith("Done")
-    assert not any("xlbridge" in line for line in told)  # the page has a button for what is next
+    content = client.get("/api/job", params={"job": job["job"]}).json()["lines"]
+    assert content[0].startswith("Done")
+    assert not any("xlbridge" in line for line in content)  # the page has a button for what is next
 
 
 def test_what_the_command_line_sent_and_was_refused_is_corrected_in_the_grid(

@@ -1,4 +1,4 @@
-"""State of the work that runs in the page, as pages follow it.
+"""State of the page's background work.
 
 Inside: ui.
 """
@@ -6,18 +6,18 @@ Inside: ui.
 from pathlib import Path
 
 from xlbridge.settings import Settings
-from xlbridge.ui.environment import Cancelled, Remote
+from xlbridge.ui.environment import Cancelled, PageConnection
 
 
-def test_a_work_begins_without_the_lines_of_the_last_and_says_that_nothing_was_written(
+def test_work_starts_without_earlier_lines_and_reports_that_nothing_was_written(
     home: Path,
 ) -> None:
-    remote = Remote(Settings(home=home))
+    remote = PageConnection(Settings(home=home))
     for _ in range(2):
-        remote.begin()
-        told = remote.state.to_json()
-        assert (told["running"], told["lines"], told["outcome"]) == (True, [], None)
-        with remote.following("upload", lambda: None):
+        remote.start()
+        state = remote.state.to_json()
+        assert (state["running"], state["lines"], state["outcome"]) == (True, [], None)
+        with remote.track("upload", lambda: None):
             raise Cancelled
         (line,) = remote.state.lines
         assert "gravado" in line or "written" in line

@@ -1,4 +1,4 @@
-"""A sheet is corrected over HTTP as the page does it: the copy has the corrections, and styles."""
+"""Corrections of a sheet over HTTP: the copy has them, and keeps its styles."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def codes(sheet: dict[str, Any]) -> dict[str, int]:
 
 
 def sent(client: httpx.Client) -> dict[str, Any]:
-    """Plan and send the open sheet; return what it came to."""
+    """Plan and send the open sheet; return the outcome."""
     planned = client.post("/api/plan", json={}).json()
     assert "token" in planned, planned
     answer = client.post("/api/send", json={"token": planned["token"]})
@@ -115,16 +115,14 @@ def test_the_next_error_goes_round(client: httpx.Client, samples: Path) -> None:
     assert (first["row"], first["column"]) == seen[0]
 
 
-def test_a_cell_that_a_formula_computes_is_not_changed(
-    client: httpx.Client, tmp_path: Path
-) -> None:
+def test_a_computed_cell_is_not_changed(client: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "formula.xlsx"
     write_records(path, "contasreceber", [{"valorDoLancamento": Formula("=1+1")}])
     sheet = opened(client, path)
     place = [column["name"] for column in sheet["columns"]].index("valorDoLancamento")
     answer = client.post("/api/edit", json=[{"row": 2, "column": place, "value": "3"}])
     assert answer.status_code == 422
-    assert "a formula gives the value" in answer.json()["error"]["message"]
+    assert "the value comes from a formula" in answer.json()["error"]["message"]
 
 
 def test_a_tab_does_not_change_the_sheet_of_another(client: httpx.Client, samples: Path) -> None:
@@ -227,7 +225,7 @@ def test_a_row_is_added_below_the_last(client: httpx.Client, tmp_path: Path) -> 
     assert client.post("/api/step", json={"step": "undo"}).json()["rows"] == 1
 
 
-def test_rows_of_totals_are_set_aside_and_taken_back(client: httpx.Client, tmp_path: Path) -> None:
+def test_rows_of_totals_are_set_aside_and_restored(client: httpx.Client, tmp_path: Path) -> None:
     path = tmp_path / "titulos.xlsx"
     total = {**dict.fromkeys(GOOD["contasreceber"]), "historico": "Total", "valorDoLancamento": 20}
     write_records(path, "contasreceber", [{"valorDoLancamento": 10}] * 2 + [total])
@@ -259,19 +257,19 @@ def test_the_lists_of_records_are_corrected_in_sheets_of_their_own(
     quantity = [{"row": 2, "column": 2, "value": "2"}]
     added = {"row": 3, "column": 0, "value": "A"}
     assert client.post("/api/edit", json=quantity).json()["sendable"]
-    told = client.post("/api/edit", json=[added]).json()
-    assert (told["rows"], told["errors"] > 0, told["edited"]) == (2, True, 3)
-    told = client.post("/api/step", json={"step": "undo"}).json()
-    assert (told["shown"], told["sendable"], told["edited"]) == ("produtos", True, 2)
+    answer = client.post("/api/edit", json=[added]).json()
+    assert (answer["rows"], answer["errors"] > 0, answer["edited"]) == (2, True, 3)
+    answer = client.post("/api/step", json={"step": "undo"}).json()
+    assert (answer["shown"], answer["sendable"], answer["edited"]) == ("produtos", True, 2)
     copy = tmp_path / "copy.xlsx"
     copy.write_bytes(client.get("/api/workbook").content)
     book = load_workbook(copy)
     assert (book["pedido"]["C2"].value, book["produtos"]["C2"].value) == (1001, 2)
     for _ in range(2):
-        told = client.post("/api/step", json={"step": "undo"}).json()
-    assert (told["shown"], told["edited"], told["errors"]) == ("pedido", 0, 1)
+        answer = client.post("/api/step", json={"step": "undo"}).json()
+    assert (answer["shown"], answer["edited"], answer["errors"]) == ("pedido", 0, 1)
     for _ in range(2):
-        told = client.post("/api/step", json={"step": "redo"}).json()
+        answer = client.post("/api/step", json={"step": "redo"}).json()
     (draft,) = client.get("/api/drafts").json()["drafts"]
     again = client.post("/api/continue", json={"id": draft["id"]}).json()
     assert (draft["cells"], again["shown"], again["edited"]) == (2, "pedido", 2)
@@ -360,7 +358,7 @@ def test_the_plan_is_shown_in_the_grid_with_what_differs(
     sheet = opened(client, write_records(path, "contaspagar", [same, other, new]))
     planned = client.post("/api/plan", json={}).json()
     assert (planned["counts"]["held"], planned["writes"]) == (1, 1)
-    # What needs a person comes first, and is told by what the page offers.
+    # What needs a person comes first, and is answer by what the page offers.
     held, unchanged = planned["rows"]
     assert (held["row"], unchanged["row"], planned["more"]) == (3, 2, 0)
     assert "tick" in held["message"]

@@ -1,4 +1,4 @@
-"""The whole story in a real browser: drop, correct, plan, send, done; by keyboard too."""
+"""The whole workflow in a real browser: open, correct, plan, send; by keyboard too."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def begin_without_file(page: Page, ui: RunningPage) -> Tab:
 
 
 def drop(tab: Tab, path: Path) -> None:
-    """Drop a workbook, and wait until the page tells what it is."""
+    """Open a workbook, and wait until the page has recognised it."""
     tab.set_input_files('[data-testid="drop"]', path)
     tab.locator("#file-name", has_text=path.name).wait_for()
     tab.locator("#choices:enabled").wait_for()
@@ -82,7 +82,7 @@ def test_from_drop_to_done_in_six_steps(
     exports.locator("#preview td").first.wait_for()
 
 
-def test_a_mapping_is_confirmed_beside_values(
+def test_a_mapping_is_confirmed_with_sample_values(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     path = tmp_path / "cadastro.xlsx"
@@ -103,7 +103,7 @@ def test_a_mapping_is_confirmed_beside_values(
     assert (job["state"], job["rows"]["created"]) == ("done", 2)
 
 
-def test_what_the_system_refuses_comes_back_into_the_grid(
+def test_rows_refused_by_the_system_are_marked_in_the_grid(
     page: Page, ui: RunningPage, tmp_path: Path, xlbridge: Xlbridge
 ) -> None:
     path = tmp_path / "titulos.xlsx"
@@ -249,7 +249,7 @@ def test_all_of_it_goes_by_the_keyboard(page: Page, ui: RunningPage, tmp_path: P
     assert outcome(tab) == "done"
 
 
-def test_a_lost_connection_is_told(page: Page, ui: RunningPage, samples: Path) -> None:
+def test_a_lost_connection_is_reported(page: Page, ui: RunningPage, samples: Path) -> None:
     tab = begin(page, ui, samples / "contasreceber-com-erros.xlsx")
     tab.locator("#to-mend").click()
     tab.locator("#grid .error").first.wait_for()
@@ -283,7 +283,9 @@ def test_a_long_sheet_is_seen_and_corrected_to_its_end(
     expect(tab.locator("#counts")).to_contain_text(f"errors: {errors} ")
 
 
-def test_the_form_of_a_csv_is_said_on_the_page(page: Page, ui: RunningPage, tmp_path: Path) -> None:
+def test_the_form_of_a_csv_is_chosen_on_the_page(
+    page: Page, ui: RunningPage, tmp_path: Path
+) -> None:
     path = tmp_path / "clientes.csv"
     path.write_bytes("nomeComercial;natureza;Obs\r\nAção São João;J;x\r\n".encode("cp850"))
     tab = begin_without_file(page, ui)
@@ -297,7 +299,7 @@ def test_the_form_of_a_csv_is_said_on_the_page(page: Page, ui: RunningPage, tmp_
     tab.locator('[data-cell="A2"]', has_text="Ação São João").wait_for()
 
 
-def test_what_a_person_can_do_is_said_at_the_cell_and_at_the_header(
+def test_hints_are_shown_at_the_cell_and_at_the_header(
     page: Page, ui: RunningPage, tmp_path: Path
 ) -> None:
     path = tmp_path / "titulos.xlsx"
@@ -315,7 +317,7 @@ def test_what_a_person_can_do_is_said_at_the_cell_and_at_the_header(
     expect(tab.locator("#remark")).to_contain_text("Check the name")
     expect(tab.locator("#grid .unused")).to_have_count(2)
     tab.locator("#next-error").click()
-    remark = tab.locator("#remark", has_text="Type it again, the day first")
+    remark = tab.locator("#remark", has_text="Type it again, day first")
     expect(remark).to_be_in_viewport(ratio=1)
     expect(remark).not_to_contain_text("--")
     tab.keyboard.type("05/11/2026")
@@ -328,4 +330,4 @@ def test_numbers_to_process_are_asked_for(page: Page, ui: RunningPage) -> None:
     tab.locator("[data-view=process]").click()
     tab.locator("#process-numbers").fill("pedido 7")
     tab.locator("#process-plan").click()
-    tab.locator("#problem", has_text="Say the numbers").wait_for()
+    tab.locator("#problem", has_text="Enter the numbers").wait_for()

@@ -111,24 +111,24 @@ _CHECK_ADDRESS = Text(
 
 def _check_profile(profile: Profile) -> DiagnosticCheck:
     if profile.source is ProfileSource.EMBEDDED:
-        told = Text(
+        message = Text(
             pt="nada configurado: sistema de ensaio embutido",
             en="nothing configured: embedded sandbox",
         )
-        return DiagnosticCheck("settings", True, told)
+        return DiagnosticCheck("settings", True, message)
     source = {
         ProfileSource.FILE: Text(pt="de profiles.toml", en="from profiles.toml"),
         ProfileSource.ENVIRONMENT: Text(pt="do ambiente", en="from the environment"),
     }[profile.source]
-    told = untranslated("{name} {source}{kind}").format(
+    message = untranslated("{name} {source}{kind}").format(
         name=profile.name,
         source=source,
         kind=Text(pt=", produção", en=", production") if profile.production else "",
     )
     if profile.email:
-        return DiagnosticCheck("settings", True, told)
-    told = Text(pt="falta XLBRIDGE_EMAIL", en="XLBRIDGE_EMAIL missing")
-    return DiagnosticCheck("settings", False, told, Text(pt="Defina-a.", en="Set it."))
+        return DiagnosticCheck("settings", True, message)
+    message = Text(pt="falta XLBRIDGE_EMAIL", en="XLBRIDGE_EMAIL missing")
+    return DiagnosticCheck("settings", False, message, Text(pt="Defina-a.", en="Set it."))
 
 
 _PASSWORD_SOURCES = {
@@ -147,9 +147,9 @@ def _check_password(settings: Settings, profile: Profile) -> DiagnosticCheck:
         return DiagnosticCheck.failed("password", error)
     if place in _PASSWORD_SOURCES:
         return DiagnosticCheck("password", True, _PASSWORD_SOURCES[place])
-    told = Text(pt="falta XLBRIDGE_PASSWORD", en="XLBRIDGE_PASSWORD missing")
+    message = Text(pt="falta XLBRIDGE_PASSWORD", en="XLBRIDGE_PASSWORD missing")
     return DiagnosticCheck(
-        "password", False, told, Text(pt="Ou use xlbridge login.", en="Or use xlbridge login.")
+        "password", False, message, Text(pt="Ou use xlbridge login.", en="Or use xlbridge login.")
     )
 
 
@@ -159,13 +159,13 @@ def _check_home(settings: Settings) -> DiagnosticCheck:
         with tempfile.TemporaryFile(dir=settings.home):
             pass
     except OSError as error:
-        told = Text(
+        message = Text(
             pt="não é possível gravar em {home}: {reason}", en="cannot write to {home}: {reason}"
         ).format(home=settings.home, reason=os_error_reason(error))
         advice = Text(
             pt="Defina XLBRIDGE_HOME com uma pasta sua.", en="Set XLBRIDGE_HOME to your own folder."
         )
-        return DiagnosticCheck("home", False, told, advice, local=is_local_failure(error))
+        return DiagnosticCheck("home", False, message, advice, local=is_local_failure(error))
     return DiagnosticCheck("home", True, untranslated(str(settings.home)))
 
 
@@ -179,7 +179,7 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
         f"{scheme} {httpx.URL(url).host}" for scheme, url in proxies.items() if scheme != "no"
     )
     certificates = profile.ca_bundle or os.environ.get("SSL_CERT_FILE") or "certifi"
-    told = Text(
+    message = Text(
         pt="proxies: {hosts}; sem proxy: {direct}; certificados: {certificates}",
         en="proxies: {hosts}; without proxy: {direct}; certificates: {certificates}",
     ).format(
@@ -187,19 +187,19 @@ def _check_network(profile: Profile) -> DiagnosticCheck:
         direct=proxies.get("no") or _NONE,
         certificates=certificates,
     )
-    return DiagnosticCheck("network", True, told)
+    return DiagnosticCheck("network", True, message)
 
 
 def _check_answer(client: Client, reply: httpx.Response) -> DiagnosticCheck:
     outcome = client.outcome_of(reply)
-    told = untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
+    message = untranslated(f"{SYSTEM_INFO.path}: {reply.status_code}")
     if isinstance(outcome, Executed):
-        return DiagnosticCheck("answers", True, told)
+        return DiagnosticCheck("answers", True, message)
     advice = Text(
         pt="Confira XLBRIDGE_BASE_URL e as permissões do usuário.",
         en="Check XLBRIDGE_BASE_URL and the user's permissions.",
     )
-    return DiagnosticCheck("answers", False, told, advice, remote=True)
+    return DiagnosticCheck("answers", False, message, advice, remote=True)
 
 
 def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
@@ -213,9 +213,9 @@ def _check_clock(reply: httpx.Response) -> DiagnosticCheck:
         )
     aware = server if server.tzinfo else server.replace(tzinfo=UTC)
     seconds = round((datetime.now(UTC) - aware).total_seconds())
-    told = Text(pt="{s} s de diferença", en="{s} s of difference").format(s=abs(seconds))
+    message = Text(pt="{s} s de diferença", en="{s} s of difference").format(s=abs(seconds))
     advice = Text(
         pt="Acerte o relógio: os períodos das listagens dependem dele.",
         en="Set the clock: the periods of listings depend on it.",
     )
-    return DiagnosticCheck("clock", abs(seconds) <= _SKEW_SECONDS, told, advice)
+    return DiagnosticCheck("clock", abs(seconds) <= _SKEW_SECONDS, message, advice)

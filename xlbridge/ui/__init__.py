@@ -1,4 +1,4 @@
-"""Page in a browser of this computer: mend a sheet where its cells stand, send it, see the jobs."""
+"""Local web page: correct a sheet in a grid, upload it, follow jobs, export, run batches."""
 
 import lazy_loader
 

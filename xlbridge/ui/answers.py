@@ -1,4 +1,4 @@
-"""Answers of the page's requests: routes whose errors are told as the page shows them."""
+"""Responses to the page: routes that report errors as JSON, JSON documents, downloads."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -21,7 +21,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 def error_json(error: XlbridgeError) -> dict[str, str]:
-    """Return an error as the page shows it: what happened, and what to do next."""
+    """Return the message and hint of an error."""
     message = (
         error.message_with(filter_label) if isinstance(error, InvalidFilter) else error.message
     )
@@ -29,45 +29,43 @@ def error_json(error: XlbridgeError) -> dict[str, str]:
 
 
 def filter_label(name: Filter) -> str:
-    """Return what the page writes beside the field of a filter."""
+    """Return the label of a filter's field."""
     return str(name.type.meaning).removesuffix(".")
 
 
-def reading(path: str, answer: Answer) -> Route:
-    """Return the route of a request that changes nothing."""
-    return Route(path, _reported(answer))
+def get_route(path: str, answer: Answer) -> Route:
+    """Return the route of a request without side effects."""
+    return Route(path, _report_errors(answer))
 
 
-def posting(path: str, answer: Answer) -> Route:
-    """Return the route of a request that changes something."""
-    return Route(path, _reported(answer), methods=["POST"])
+def post_route(path: str, answer: Answer) -> Route:
+    """Return the route of a request with side effects."""
+    return Route(path, _report_errors(answer), methods=["POST"])
 
 
-def _reported(answer: Answer) -> Answer:
-    """Turn an error into an answer that says what happened and what to do next."""
-
+def _report_errors(answer: Answer) -> Answer:
     @wraps(answer)
-    async def reporting(request: Request) -> Response:
+    async def wrapper(request: Request) -> Response:
         try:
             return await answer(request)
         except XlbridgeError as error:
             return JSONResponse({"error": error_json(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
-    return reporting
+    return wrapper
 
 
-def shown_sheet(request: Request) -> str | None:
-    """Return the sheet that the page shows, as it says with each request about it."""
+def shown_sheet_id(request: Request) -> str | None:
+    """Return the id of the sheet that the page shows, which it sends with requests about it."""
     return request.headers.get("x-sheet")
 
 
-async def json_of(find: Callable[[], object]) -> Response:
-    """Answer what ``find`` returns, found in a thread."""
-    return JSONResponse(await run_in_threadpool(find))
+async def json_response(build: Callable[[], object]) -> Response:
+    """Return a document as JSON, built in a thread."""
+    return JSONResponse(await run_in_threadpool(build))
 
 
 def download(path: Path | None, media_type: str = _XLSX) -> Response:
-    """Answer a file to be saved. Raises ``UsageError`` where there is none."""
+    """Return a file to save. Raises ``UsageError`` if it does not exist."""
     if path is None or not path.exists():
         raise UsageError(_NO_FILE)
     return FileResponse(path, media_type=media_type, filename=path.name)

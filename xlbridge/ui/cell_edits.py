@@ -1,6 +1,6 @@
-"""Edits of a sheet's cells in memory: made, taken back, made again, and kept as plain data.
+"""Edits of a workbook's cells in memory, with undo and redo, and their form for storage.
 
-A cell shows a text, and a text that a person types stands for a value.
+Also converts between the values of cells and the texts that are shown and typed.
 """
 
 from collections import defaultdict
@@ -18,11 +18,11 @@ from xlbridge.workbook import CellPosition
 from xlbridge.workbook.read import CellColumn, CellEncoder, SheetCells
 
 
-def displayed_text(cells: SheetCells, place: CellPosition) -> str:
-    """Return a cell's content as Excel would show it in the general format."""
-    if place in cells.raw.errors:
-        return cells.raw.errors[place]
-    value = cells.columns[place[1] - cells.first_column].value(place[0] - 1)
+def displayed_text(cells: SheetCells, position: CellPosition) -> str:
+    """Return a cell's content as Excel shows it in the general format."""
+    if position in cells.raw.errors:
+        return cells.raw.errors[position]
+    value = cells.columns[position[1] - cells.first_column].value(position[0] - 1)
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         return display(value.date())
     if isinstance(value, bool) and active_language() != "pt-BR":
@@ -32,17 +32,17 @@ def displayed_text(cells: SheetCells, place: CellPosition) -> str:
     return display(value)
 
 
-def is_computed(cells: SheetCells, place: CellPosition) -> bool:
-    """Tell whether a formula gives a cell's value."""
-    runs = cells.raw.layout.formulas.get(place[1], ())
-    return any(first <= place[0] <= last for first, last in runs)
+def is_computed(cells: SheetCells, position: CellPosition) -> bool:
+    """Return whether a cell's value is computed by a formula."""
+    runs = cells.raw.layout.formulas.get(position[1], ())
+    return any(first <= position[0] <= last for first, last in runs)
 
 
 def typed_value(column: Column | None, text: str) -> CorrectedValue:
-    """Return what a typed text stands for in a column, as Excel would take it.
+    """Return the value of a text typed into a column, as Excel would convert it.
 
-    Numbers are read as the page's language writes them, dates with the day first. A text that is
-    neither stays one, and gets its finding.
+    Numbers are parsed by the page's language, dates with the day first. Anything else remains text,
+    and gets its finding.
     """
     text = text.strip()
     if column is None or not text:
@@ -50,10 +50,10 @@ def typed_value(column: Column | None, text: str) -> CorrectedValue:
     if column.kind.is_number and (number := number_meanings(text)) is not None:
         native, foreign = number.native, number.foreign
         first, second = (native, foreign) if active_language() == "pt-BR" else (foreign, native)
-        return _first_of(first, second, text)
+        return _first_given(first, second, text)
     is_day = column.kind is Kind.DATE and ":" not in text
     if is_day and (day := date_meanings(text)) is not None:
-        return _first_of(day.native, day.foreign, text)
+        return _first_given(day.native, day.foreign, text)
     return text
 
 
@@ -64,7 +64,7 @@ def value_text(value: CorrectedValue) -> str:
     return display(value)
 
 
-def _first_of(
+def _first_given(
     first: Decimal | date | None, second: Decimal | date | None, text: str
 ) -> CorrectedValue:
     value = first if first is not None else second
@@ -72,26 +72,26 @@ def _first_of(
 
 
 EditRecord = tuple[int, int, str, str]
-"""Edit as plain data: row, column, kind of the value and its text."""
+"""Edit for storage: row, column, kind of the value and its text."""
 
 
-class KeptPart(TypedDict):
-    """Kept part of one sheet: its edits, and its rows that are set aside."""
+class StoredEdits(TypedDict):
+    """Edits of one sheet for storage, and its rows that are set aside."""
 
     edits: list[EditRecord]
     set_aside: list[int]
 
 
-_Places = Mapping[int, list[int]]
-"""Rows of cells by their columns."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Cells that were edited at once, and what they became; what they were by column, what the
-    sheet's XML said of them, and which were edited before."""
+    """Cells edited together, and their new values.
 
-    places: _Places
+    ``rows`` are the rows of the cells by column. The others are the previous state: ``before`` the
+    contents by column; ``errors``, ``scaled`` and ``without_result`` details of the sheet's XML;
+    ``edits`` earlier edits of the same cells.
+    """
+
+    rows: Mapping[int, list[int]]
     values: Mapping[CellPosition, CorrectedValue]
     before: Mapping[int, CellColumn]
     errors: Mapping[CellPosition, str]
@@ -101,116 +101,114 @@ class _Step:
 
 
 class CellEdits:
-    """Edits of one sheet, in steps that can be taken back. Rows are Excel's numbers, columns count
-    from zero."""
+    """Edits of one sheet, with undo. Rows are Excel's numbers, columns count from zero."""
 
     def __init__(self, cells: SheetCells) -> None:
         self._cells = cells
         self.height = cells.height
-        """Rows of the original, down to the last one that is filled."""
+        """Number of rows of the original, up to the last filled one."""
         self._undone: list[_Step] = []
         self._done: list[_Step] = []
         self.values: dict[CellPosition, CorrectedValue] = {}
-        """The cells that differ from the original's, with their new contents."""
+        """Cells that differ from the original, with their new values."""
 
-    def make(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Put values into cells, as one step; cells below the last row make new rows."""
+    def edit(self, values: Mapping[CellPosition, CorrectedValue]) -> None:
+        """Write values into cells as one step; cells below the last row create rows."""
         lowest = max((row for row, _ in values), default=0)
         for column in self._cells.columns:
             column.pad_to(lowest)
-        step = self._step_of(values)
+        step = self._prepare_step(values)
         self._write(step)
         self._done.append(step)
         self._undone.clear()
 
     def undo(self) -> list[CellPosition]:
-        """Take the last step back; return its cells, none where there is no step."""
-        return _moved(self._done, self._undone, self._restore)
+        """Undo the last step; return its cells, none if there is no step."""
+        return _move_step(self._done, self._undone, self._restore)
 
     def redo(self) -> list[CellPosition]:
-        """Make the last step again that was taken back; return its cells."""
-        return _moved(self._undone, self._done, self._write)
+        """Redo the step undone last; return its cells, none if there is no step."""
+        return _move_step(self._undone, self._done, self._write)
 
     @property
     def new_rows(self) -> range:
-        """Rows below the original's last one, down to the last that was edited."""
+        """Rows added below the last one of the original."""
         return range(self.height + 1, max((row for row, _ in self.values), default=0) + 1)
 
-    def records(self) -> list[EditRecord]:
-        """Return the edits as plain data, to be kept."""
-        return [(*place, *_stated(value)) for place, value in self.values.items()]
+    def to_json(self) -> list[EditRecord]:
+        """Return the edits for storage."""
+        return [(*position, *_value_record(value)) for position, value in self.values.items()]
 
-    def _step_of(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
-        """Return the step that gives cells their values; nothing is written yet."""
-        raw, places = self._cells.raw, defaultdict[int, list[int]](list)
+    def _prepare_step(self, values: Mapping[CellPosition, CorrectedValue]) -> _Step:
+        raw, rows_by_column = self._cells.raw, defaultdict[int, list[int]](list)
         for row, column in values:
-            places[column].append(row)
+            rows_by_column[column].append(row)
         return _Step(
-            places,
+            rows_by_column,
             values,
             {
                 column: self._column(column).select([row - 1 for row in rows])
-                for column, rows in places.items()
+                for column, rows in rows_by_column.items()
             },
-            {place: raw.errors[place] for place in values if place in raw.errors},
-            {place: raw.scaled[place] for place in values if place in raw.scaled},
+            {position: raw.errors[position] for position in values if position in raw.errors},
+            {position: raw.scaled[position] for position in values if position in raw.scaled},
             raw.without_result.intersection(values),
-            {place: self.values[place] for place in values if place in self.values},
+            {position: self.values[position] for position in values if position in self.values},
         )
 
     def _write(self, step: _Step) -> None:
         raw = self._cells.raw
-        for column, rows in step.places.items():
+        for column, rows in step.rows.items():
             values = [step.values[row, column] for row in rows]
-            contents = [float(it) if isinstance(it, Decimal) else it for it in values]
+            contents = [float(v) if isinstance(v, Decimal) else v for v in values]
             self._column(column).replace([row - 1 for row in rows], CellEncoder().encode(contents))
-        for place in step.errors:
-            del raw.errors[place]
-        for place in step.scaled:
-            del raw.scaled[place]
+        for position in step.errors:
+            del raw.errors[position]
+        for position in step.scaled:
+            del raw.scaled[position]
         raw.without_result.difference_update(step.without_result)
         self.values.update(step.values)
 
     def _restore(self, step: _Step) -> None:
         raw = self._cells.raw
-        for column, rows in step.places.items():
+        for column, rows in step.rows.items():
             self._column(column).replace([row - 1 for row in rows], step.before[column])
         raw.errors.update(step.errors)
         raw.scaled.update(step.scaled)
         raw.without_result.update(step.without_result)
-        for place in step.values:
-            del self.values[place]
+        for position in step.values:
+            del self.values[position]
         self.values.update(step.edits)
 
-    def _column(self, place: int) -> CellColumn:
-        return self._cells.columns[place - self._cells.first_column]
+    def _column(self, column: int) -> CellColumn:
+        return self._cells.columns[column - self._cells.first_column]
 
 
-def _moved(
-    taken: list[_Step], given: list[_Step], change: Callable[[_Step], None]
+def _move_step(
+    source: list[_Step], target: list[_Step], apply: Callable[[_Step], None]
 ) -> list[CellPosition]:
-    """Change cells by the last step that was taken, and give it to the others; return its cells."""
-    if not taken:
+    """Apply the last step of ``source``, move it to ``target``, and return its cells."""
+    if not source:
         return []
-    given.append(taken.pop())
-    change(given[-1])
-    return list(given[-1].values)
+    step = source.pop()
+    target.append(step)
+    apply(step)
+    return list(step.values)
 
 
 @dataclass(frozen=True, slots=True)
 class _SheetStep:
-    """Step in a sheet: cells that were edited at once, or rows that were set aside."""
+    """Step in a sheet: an edit of cells, or rows that were set aside."""
 
     sheet: str
     aside: frozenset[int] = frozenset()
 
 
 class WorkbookEdits:
-    """Edits of the sheets of a workbook, and rows set aside in them as no records, in steps that
-    are taken back across the sheets."""
+    """Edits of all sheets of a workbook, and rows set aside as non-records, with undo."""
 
-    def __init__(self, sheet_named: Callable[[str], SheetCells]) -> None:
-        self._sheet_named = sheet_named
+    def __init__(self, sheet_cells: Callable[[str], SheetCells]) -> None:
+        self._sheet_cells = sheet_cells
         self._done: list[_SheetStep] = []
         self._undone: list[_SheetStep] = []
         self.by_sheet: dict[str, CellEdits] = {}
@@ -218,23 +216,23 @@ class WorkbookEdits:
 
     @property
     def count(self) -> int:
-        """Number of cells that differ from the original's."""
+        """Number of cells that differ from the original."""
         return sum(len(edits.values) for edits in self.by_sheet.values())
 
     def of(self, sheet: str) -> CellEdits:
         """Return the edits of a sheet."""
         if sheet not in self.by_sheet:
-            self.by_sheet[sheet] = CellEdits(self._sheet_named(sheet))
+            self.by_sheet[sheet] = CellEdits(self._sheet_cells(sheet))
         return self.by_sheet[sheet]
 
-    def make(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
-        """Put values into cells of a sheet, as one step."""
-        self.of(sheet).make(values)
+    def edit(self, sheet: str, values: Mapping[CellPosition, CorrectedValue]) -> None:
+        """Write values into cells of a sheet as one step."""
+        self.of(sheet).edit(values)
         self._done.append(_SheetStep(sheet))
         self._undone.clear()
 
-    def put_aside(self, sheet: str, rows: Iterable[int]) -> None:
-        """Set rows of a sheet aside, as one step."""
+    def set_aside_rows(self, sheet: str, rows: Iterable[int]) -> None:
+        """Set rows of a sheet aside as one step."""
         known = self.aside.setdefault(sheet, set())
         new = frozenset(rows) - known
         if new:
@@ -242,50 +240,49 @@ class WorkbookEdits:
             self._done.append(_SheetStep(sheet, new))
             self._undone.clear()
 
-    def kept_parts(self) -> dict[str, KeptPart]:
-        """Return the edits by sheet as plain data, to be kept."""
+    def to_json(self) -> dict[str, StoredEdits]:
+        """Return the edits by sheet for storage."""
         return {
             name: {
-                "edits": self.of(name).records(),
+                "edits": self.of(name).to_json(),
                 "set_aside": sorted(self.aside.get(name, ())),
             }
             for name in {*self.by_sheet, *self.aside}
         }
 
-    def repeat(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
-        """Make the edits of a sheet that were kept, as one step; return its cells."""
+    def load(self, sheet: str, records: Sequence[EditRecord]) -> list[CellPosition]:
+        """Restore stored edits of a sheet as one step; return its cells."""
         values = {(row, column): _value(kind, text) for row, column, kind, text in records}
         if values:
-            self.make(sheet, values)
+            self.edit(sheet, values)
         return list(values)
 
     def undo(self) -> tuple[str, list[CellPosition]] | None:
-        """Take the last step back; return its sheet, and its cells where it edited any. None is
-        returned where there is no step."""
+        """Undo the last step; return its sheet and edited cells, None if there is no step."""
         return self._move(self._done, self._undone, CellEdits.undo)
 
     def redo(self) -> tuple[str, list[CellPosition]] | None:
-        """Make the last step again that was taken back; return as ``undo`` does."""
+        """Redo the step undone last; return what ``undo`` returns."""
         return self._move(self._undone, self._done, CellEdits.redo)
 
     def _move(
         self,
-        taken: list[_SheetStep],
-        given: list[_SheetStep],
-        change: Callable[[CellEdits], list[CellPosition]],
+        source: list[_SheetStep],
+        target: list[_SheetStep],
+        apply: Callable[[CellEdits], list[CellPosition]],
     ) -> tuple[str, list[CellPosition]] | None:
-        if not taken:
+        if not source:
             return None
-        step = taken.pop()
-        given.append(step)
+        step = source.pop()
+        target.append(step)
         if step.aside:
-            # Rows that the step has set aside are so no more, or are so again.
+            # Undo and redo both toggle these rows.
             self.aside[step.sheet] ^= step.aside
             return step.sheet, []
-        return step.sheet, change(self.of(step.sheet))
+        return step.sheet, apply(self.of(step.sheet))
 
 
-def _stated(value: CorrectedValue) -> tuple[str, str]:
+def _value_record(value: CorrectedValue) -> tuple[str, str]:
     if isinstance(value, Decimal):
         return "number", str(value)
     return ("date", value.isoformat()) if isinstance(value, date) else ("text", value)

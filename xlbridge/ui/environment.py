@@ -1,6 +1,6 @@
-"""Environment of the page: its connection, and one piece of work at a time, which pages follow.
+"""Connection of the page to its environment, and its background work, one task at a time.
 
-One connection serves the whole life of the page, so that the embedded sandbox is started once.
+One connection is used as long as the page runs, so that the embedded sandbox starts only once.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from xlbridge.upload import UploadContext, open_context
 
 _EVENT_SECONDS = 15
 _BUSY = Text(
-    pt="Outra tarefa está em andamento nesta página; espere por ela.",
-    en="Other work is running in this page; wait for it.",
+    pt="Outra tarefa está em andamento nesta página; espere terminar.",
+    en="Another task is running in this page; wait until it ends.",
 )
 
 _STOPPED = Text(
@@ -35,21 +35,22 @@ _STOPPED = Text(
     en="Stopped. The upload {job} can be continued under Uploads.",
 )
 _STOPPED_UNSENT = Text(
-    pt="Interrompido; nada foi gravado. Veja o plano para enviar.",
-    en="Stopped; nothing was written. See the plan to send.",
+    pt="Interrompido; nada foi gravado. Para enviar, veja o plano.",
+    en="Stopped; nothing was written. To send, see the plan.",
 )
 _STOPPED_OTHER = Text(pt="Interrompido.", en="Stopped.")
-Changed = Callable[[], None]
-"""Told whenever the state of the work changes, from any thread."""
+
+OnChange = Callable[[], None]
+"""Callback for changes of the work's state, from any thread."""
 
 
 class Cancelled(BaseException):
-    """The person stopped a work between two of its steps, as Ctrl-C does."""
+    """The user stopped the work between two steps, as Ctrl-C does."""
 
 
 @dataclass(slots=True)
-class SendingState:
-    """Progress of the work that runs now, and what the last one came to."""
+class WorkState:
+    """Progress of the running work, or the outcome of the last one."""
 
     running: bool = False
     work: str = "upload"
@@ -59,7 +60,7 @@ class SendingState:
     error: dict[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as the page follows it."""
+        """Return the state for the page."""
         return {
             "running": self.running,
             "work": self.work,
@@ -70,25 +71,27 @@ class SendingState:
         }
 
 
-class Remote:
-    """Connection of the page to its environment, opened when it is first needed."""
+class PageConnection:
+    """Connection of the page to its environment, opened on first use."""
 
     def __init__(self, base: Settings) -> None:
         self.base = base
         self.settings = settings_for(base, choose_profile(base))
-        self.state = SendingState()
+        self.state = WorkState()
         self._stack = ExitStack()
         self._client: Client | None = None
         self._lock = Lock()
         self._cancelled = False
 
     def close(self) -> None:
-        """End the connection, and the embedded sandbox with it."""
+        """Close the connection, and stop the embedded sandbox."""
         self._stack.close()
 
     def use(self, profile: str) -> None:
-        """Work with another environment. Raises ``ConfigError`` where it cannot be chosen,
-        ``UsageError`` while something runs in the present one."""
+        """Switch to another environment.
+
+        Raises ``ConfigError`` if it cannot be used, ``UsageError`` while work is running.
+        """
         base = self.base.with_profile(profile)
         settings = settings_for(base, choose_profile(base))
         if self.state.running or not self._lock.acquire(blocking=False):
@@ -96,13 +99,13 @@ class Remote:
         try:
             self._stack.close()
             self._client = None
-            self.base, self.settings, self.state = base, settings, SendingState()
+            self.base, self.settings, self.state = base, settings, WorkState()
         finally:
             self._lock.release()
 
     @contextmanager
     def connected(self) -> Iterator[tuple[UploadContext, Client]]:
-        """Hold the connection for one piece of work. Raises ``UsageError`` while another has it."""
+        """Hold the connection for the block. Raises ``UsageError`` if it is in use."""
         if not self._lock.acquire(blocking=False):
             raise UsageError(_BUSY)
         try:
@@ -115,44 +118,43 @@ class Remote:
             self._lock.release()
 
     @contextmanager
-    def following(self, work: str, changed: Changed, job: str | None = None) -> Iterator[None]:
-        """Keep in ``state`` how the block goes, and what goes wrong in it: nobody waits for it."""
-        self.state = SendingState(running=True, work=work, job=job)
+    def track(self, work: str, on_change: OnChange, job: str | None = None) -> Iterator[None]:
+        """Record the progress and errors of the block in ``state``."""
+        self.state = WorkState(running=True, work=work, job=job)
         try:
             yield
         except XlbridgeError as error:
             self.state.error = error_json(error)
         except Cancelled:
-            self.state.lines.append(str(self._stopped()))
+            self.state.lines.append(str(self._stopped_message()))
         finally:
             self.state.running = False
-            changed()
+            on_change()
 
-    def progress(self, changed: Changed) -> Callable[[Text], None]:
-        """Return a callback that keeps each step in ``state``, and ends the work when asked to."""
+    def progress(self, on_change: OnChange) -> Callable[[Text], None]:
+        """Return a callback that records each step in ``state``, and raises ``Cancelled``."""
 
-        def progress(text: Text) -> None:
+        def record(text: Text) -> None:
             if self._cancelled:
                 raise Cancelled
             if self.state.lines[-1:] != [str(text)]:
                 self.state.lines.append(str(text))
-            changed()
+            on_change()
 
-        return progress
+        return record
 
-    def begin(self) -> None:
-        """Take note that a work begins. Raises ``UsageError`` while another one runs."""
+    def start(self) -> None:
+        """Record that work starts. Raises ``UsageError`` while other work is running."""
         if self.state.running:
             raise UsageError(_BUSY)
-        self.state = SendingState(running=True)
+        self.state = WorkState(running=True)
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Stop the work that runs, before its next step; an upload can be resumed."""
+        """Stop the running work before its next step; an upload can be resumed."""
         self._cancelled = True
 
-    def _stopped(self) -> Text:
-        """Return what became of the work that was stopped."""
+    def _stopped_message(self) -> Text:
         if self.state.work in {"export", "batch"}:
             return _STOPPED_OTHER
         if self.state.job is None:
@@ -162,21 +164,21 @@ class Remote:
         return _STOPPED_UNSENT if job.state.is_unsent else _STOPPED.format(job=job.id)
 
 
-class Following:
-    """Work that runs in a thread, one at a time, and the pages that follow it."""
+class BackgroundWork:
+    """Work in a thread, one task at a time, with events for the pages that follow it."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: PageConnection) -> None:
         self._remote = remote
         self._changed = asyncio.Event()
         self._running: set[asyncio.Future[None]] = set()
 
-    def begin(self, work: Callable[[Changed], None]) -> Response:
-        """Begin a work; ``/api/events`` tells how it goes.
+    def start(self, work: Callable[[OnChange], None]) -> Response:
+        """Start work whose progress is streamed by ``/api/events``.
 
-        Raises ``UsageError`` while another one runs.
+        Raises ``UsageError`` while other work is running.
         """
-        self._remote.begin()
-        task = asyncio.ensure_future(run_in_threadpool(work, self._changed_from_thread()))
+        self._remote.start()
+        task = asyncio.ensure_future(run_in_threadpool(work, self._thread_safe_callback()))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return JSONResponse({"started": True})
@@ -194,15 +196,15 @@ class Following:
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
-    def _changed_from_thread(self) -> Changed:
+    def _thread_safe_callback(self) -> OnChange:
         loop = asyncio.get_running_loop()
 
-        def changed() -> None:
-            loop.call_soon_threadsafe(self._tell)
+        def on_change() -> None:
+            loop.call_soon_threadsafe(self._notify)
 
-        return changed
+        return on_change
 
-    def _tell(self) -> None:
-        """Wake who waits for the present event, and let the next ones wait for the next."""
+    def _notify(self) -> None:
+        """Wake all waiting streams, and start a new event."""
         self._changed.set()
         self._changed = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Requests beside the sheet: exports and profiles."""
+"""Requests about exports and profiles."""
 
 from dataclasses import replace
 from functools import partial
@@ -29,9 +29,9 @@ from xlbridge.profiles import (
     read_profile_file,
     save_profile,
 )
-from xlbridge.ui.answers import download, filter_label, json_of, posting, reading
+from xlbridge.ui.answers import download, filter_label, get_route, json_response, post_route
 from xlbridge.ui.cell_edits import displayed_text
-from xlbridge.ui.environment import Changed, Following, Remote
+from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import known_numbers
 from xlbridge.workbook.read import read_workbook
@@ -42,8 +42,8 @@ _ACCEPTED = Text(
     en="{name}: the credentials are accepted (until {expiration}).",
 )
 _NOT_IN_FILE = Text(
-    pt="{name} não é um perfil guardado: só um desses se marca.",
-    en="{name} is not a kept profile: only those are marked.",
+    pt="{name} não é um perfil salvo; só perfis salvos podem ser marcados.",
+    en="{name} is not a stored profile; only those can be marked.",
 )
 _FETCHED = Text(
     pt="{n} {n:registro|registros}, {windows} {windows:período|períodos}",
@@ -52,7 +52,7 @@ _FETCHED = Text(
 
 
 def listings_json() -> list[dict[str, Any]]:
-    """Return what can be exported, each with its filters."""
+    """Return the listings with their filters."""
     return [
         {
             "name": listing.name,
@@ -70,81 +70,78 @@ def listings_json() -> list[dict[str, Any]]:
     ]
 
 
-class SideRequests:
+class ExportAndProfileRequests:
     """Requests about exports and profiles of the page's environment."""
 
-    def __init__(self, workspace: Workspace, remote: Remote, following: Following) -> None:
+    def __init__(self, workspace: Workspace, remote: PageConnection, work: BackgroundWork) -> None:
         self._workspace = workspace
         self._remote = remote
-        self._following = following
+        self._work = work
         self._exported: dict[str, Path] = {}
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            posting("/api/export", self.export),
-            reading("/api/exported", self.exported),
-            reading("/api/profiles", self.profiles),
-            posting("/api/use-profile", self.use_profile),
-            posting("/api/login", self.login),
-            posting("/api/production", self.production),
+            post_route("/api/export", self.export),
+            get_route("/api/exported", self.exported),
+            get_route("/api/profiles", self.profiles),
+            post_route("/api/use-profile", self.use_profile),
+            post_route("/api/login", self.login),
+            post_route("/api/production", self.production),
         ]
 
     async def export(self, request: Request) -> Response:
-        """Begin to export a listing into a workbook; ``/api/events`` tells how it goes."""
-        given = await request.json()
-        listing = find_listing(given["listing"]).name
-        texts = {Filter(name): value for name, value in given.get("filters", {}).items() if value}
-        filters = Filters.parse({name: _typed(name, text) for name, text in texts.items()})
-        asked = ExportRequest(listing=listing, filters=filters, known_ids=())
-        return self._following.begin(partial(self._export, asked))
+        """Start an export of a listing to a workbook."""
+        body = await request.json()
+        listing = find_listing(body["listing"]).name
+        texts = {Filter(name): value for name, value in body.get("filters", {}).items() if value}
+        filters = Filters.parse({name: _option_value(name, text) for name, text in texts.items()})
+        export = ExportRequest(listing=listing, filters=filters, known_ids=())
+        return self._work.start(partial(self._export, export))
 
-    def _export(self, asked: ExportRequest, changed: Changed) -> None:
-        """Export, and keep how it ends with the first rows in the state of the work."""
+    def _export(self, request: ExportRequest, on_change: OnChange) -> None:
+        """Export a listing; the outcome includes its first rows."""
         remote = self._remote
-        with remote.following("export", changed):
-            path = self._workspace.new_folder() / f"{asked.listing}.xlsx"
-            progress = remote.progress(changed)
+        with remote.track("export", on_change):
+            path = self._workspace.new_folder() / f"{request.listing}.xlsx"
+            progress = remote.progress(on_change)
 
-            def tell(done: ExportProgress) -> None:
+            def on_progress(done: ExportProgress) -> None:
                 progress(_FETCHED.format(n=done.records, windows=done.windows))
 
-            export = asked.prepare(OutputFile(path), lambda: self._workspace.catalogue)
+            export = request.prepare(OutputFile(path), lambda: self._workspace.catalogue)
             with remote.connected() as (_, client):
                 if export.accepts_known_ids:
-                    known = known_numbers(remote.settings, asked.listing, client)
+                    known = known_numbers(remote.settings, request.listing, client)
                     export = export.with_known_ids(known)
-                exported = export.run(client, on_progress=tell)
-            self._exported[asked.listing] = path
-            manifest = exported.manifest()
+                result = export.run(client, on_progress=on_progress)
+            self._exported[request.listing] = path
             remote.state.outcome = {
-                "listing": asked.listing,
-                "manifest": manifest,
-                "remarks": [str(text) for text in exported.remarks],
-                "preview": self._preview(path, asked.listing),
+                "listing": request.listing,
+                "manifest": result.manifest(),
+                "remarks": [str(text) for text in result.remarks],
+                "preview": self._preview(path),
             }
 
-    def _preview(self, path: Path, sheet: str) -> list[list[str]]:
-        """Return the header and the first rows of an exported sheet."""
+    def _preview(self, path: Path) -> list[list[str]]:
+        """Return the header and first rows of an exported sheet."""
         cells = read_workbook(path, self._workspace.settings.limits).sheets[0]
+        columns = range(cells.first_column, cells.first_column + len(cells.columns))
         return [
-            [
-                displayed_text(cells, (row, cells.first_column + at))
-                for at in range(len(cells.columns))
-            ]
+            [displayed_text(cells, (row, column)) for column in columns]
             for row in range(1, min(cells.height, _PREVIEWED + 1) + 1)
         ]
 
     async def exported(self, request: Request) -> Response:
-        """Answer the workbook of an export."""
+        """Return the workbook of an export."""
         return download(self._exported.get(request.query_params["listing"]))
 
     async def profiles(self, _request: Request) -> Response:
-        """Answer the environments that are known, the page's own first; passwords never."""
-        return await json_of(lambda: {"profiles": environments_json(self._remote)})
+        """Return the environments, the page's first, without passwords."""
+        return await json_response(lambda: {"profiles": environments_json(self._remote)})
 
     async def use_profile(self, request: Request) -> Response:
-        """Let the page work with another environment."""
+        """Switch the page to another environment."""
         name = (await request.json())["name"]
 
         def use() -> dict[str, Any]:
@@ -156,10 +153,10 @@ class SideRequests:
                     self._workspace.save_edits(editor)
             return {}
 
-        return await json_of(use)
+        return await json_response(use)
 
     async def login(self, request: Request) -> Response:
-        """Answer whether the credentials of an environment are accepted."""
+        """Check the credentials of an environment."""
         name = (await request.json())["name"]
 
         def log_in() -> dict[str, Any]:
@@ -170,10 +167,10 @@ class SideRequests:
                 expiration = client.login().expiration or "?"
             return {"message": str(_ACCEPTED.format(name=name, expiration=expiration))}
 
-        return await json_of(log_in)
+        return await json_response(log_in)
 
     async def production(self, request: Request) -> Response:
-        """Mark an environment as production; only the terminal takes the mark away."""
+        """Mark an environment as production; only the command line removes the mark."""
         name = (await request.json())["name"]
 
         def mark() -> dict[str, Any]:
@@ -187,11 +184,11 @@ class SideRequests:
                 self._remote.use(name)
             return {}
 
-        return await json_of(mark)
+        return await json_response(mark)
 
 
-def environments_json(remote: Remote) -> list[dict[str, Any]]:
-    """Return the environment of the page, and the others of the profile file."""
+def environments_json(remote: PageConnection) -> list[dict[str, Any]]:
+    """Return the environment of the page, then the others of the profile file."""
     base = remote.base
     chosen = choose_profile(base)
     others = [*read_profile_file(base.home).profiles.values()]
@@ -211,8 +208,8 @@ def environments_json(remote: Remote) -> list[dict[str, Any]]:
     ]
 
 
-def _typed(name: Filter, text: str) -> object:
-    """Return the text of a filter as a command's option would give it."""
+def _option_value(name: Filter, text: str) -> object:
+    """Return a filter's value as the command's option would provide it."""
     if name.type.is_flag:
         return True
     parts = tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,39 +1,39 @@
-"""Progress of a workbook that is read and checked, which the page shows and may stop."""
+"""Progress of reading and validating a workbook, which the page shows and may stop."""
 
 from xlbridge.validation import ColumnProgress
 
 
 class ReadingStopped(BaseException):
-    """The person stopped the reading between two of its steps, as Ctrl-C does."""
+    """The user stopped the reading between two steps, as Ctrl-C does."""
 
 
 class ReadingProgress:
-    """How far the reading of a workbook is, told from any thread."""
+    """Progress of reading a workbook, updated from any thread."""
 
     def __init__(self) -> None:
         self.is_reading = False
         self._is_stopped = False
-        self._told: dict[str, object] = {}
+        self._step: dict[str, object] = {}
 
     def on_rows(self, rows: int) -> None:
-        """Take note of how many rows are read. Raises ``ReadingStopped`` where that is asked."""
-        self._told = {"rows": rows}
-        self.require_wanted()
+        """Record the number of rows read. Raises ``ReadingStopped``."""
+        self._step = {"rows": rows}
+        self.raise_if_stopped()
 
     def on_column(self, column: ColumnProgress) -> None:
-        """Take note of the column that is checked next. Raises as ``on_rows`` does."""
-        self._told = {"column": column.name, "number": column.number, "count": column.count}
-        self.require_wanted()
+        """Record the column that is validated next. Raises ``ReadingStopped``."""
+        self._step = {"column": column.name, "number": column.number, "count": column.count}
+        self.raise_if_stopped()
 
-    def require_wanted(self) -> None:
-        """Raise ``ReadingStopped`` where nobody waits for the workbook any more."""
+    def raise_if_stopped(self) -> None:
+        """Raise ``ReadingStopped`` if the user has stopped the reading."""
         if self._is_stopped:
             raise ReadingStopped
 
     def stop(self) -> None:
-        """Let the reading end before its next step."""
+        """Stop the reading before its next step."""
         self._is_stopped = True
 
     def to_json(self) -> dict[str, object]:
-        """Return it as the page shows it."""
-        return {"reading": self.is_reading, **self._told}
+        """Return the progress for the page."""
+        return {"reading": self.is_reading, **self._step}

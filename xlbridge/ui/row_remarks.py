@@ -1,7 +1,6 @@
-"""Findings of an open sheet as the page shows them, and remarks on rows beside them.
+"""Findings of the open sheet by rule, row and cell, and remarks from uploads and plans.
 
-Findings come by rule, by row and by cell; remarks say why the system refused a row, what the plan
-does.
+Remarks are the reasons for which the system refused rows, and the actions of the last plan.
 """
 
 import re
@@ -23,22 +22,22 @@ from xlbridge.validation.reports import RuleKey, by_rule, message_of_all
 from xlbridge.workbook import CellPosition, column_index
 
 
-class ShownFindings:
-    """Findings of a sheet that was validated. Rows are Excel's numbers, columns count from zero."""
+class FindingsView:
+    """Findings of a validated sheet. Rows are Excel's numbers, columns count from zero."""
 
     def __init__(self, sheet: ValidatedSheet) -> None:
         self.sheet = sheet
         self._rows = np.array(row_numbers(sheet.findings), dtype=np.intc)
         self._names: dict[int, list[str]] = {}
-        for name, place in sheet.columns.items():
-            self._names.setdefault(place, []).append(name)
+        for name, column in sheet.columns.items():
+            self._names.setdefault(column, []).append(name)
 
-    def names(self, place: int) -> Sequence[str]:
-        """Return the names of the resource's columns that a column of the sheet becomes."""
-        return self._names.get(place, ())
+    def names(self, column: int) -> Sequence[str]:
+        """Return the names of the resource's columns read from a column of the sheet."""
+        return self._names.get(column, ())
 
     def rules(self) -> list[dict[str, Any]]:
-        """Return the findings by rule, errors first: how many there are, and what can be fixed."""
+        """Return the findings by rule, errors first, with their number and fixable cells."""
         header = self.sheet.header_row or 0
         return [
             {
@@ -49,7 +48,7 @@ class ShownFindings:
                 "message": str(message_of_all(found)),
                 "hint": _hint(found[0]),
                 "of_header": (found[0].row or 0) <= header,
-                "names": [] if rule[0] else [it.column or it.cell for it in found[:_MOST_NAMES]],
+                "names": [] if rule[0] else [f.column or f.cell for f in found[:_MAX_NAMES]],
                 "count": len(found),
                 "fixable": count_corrected(found),
                 "cell": found[0].cell,
@@ -58,54 +57,54 @@ class ShownFindings:
         ]
 
     def of_rule(self, rule: str) -> Sequence[Finding]:
-        """Return the findings of a rule, by the key that ``rules`` gives it."""
+        """Return the findings of a rule by its key in ``rules``."""
         groups = by_rule(self.sheet.findings)
         return next((found for key, found in groups.items() if _rule_text(key) == rule), ())
 
     def fixes(self, rule: str) -> dict[CellPosition, tuple[str, CorrectedValue]]:
-        """Return the certain corrections of a rule: of each cell the old text, the new value."""
+        """Return the certain corrections of a rule: the old text and new value of each cell."""
         columns = self.sheet.columns
-        doubted = {f.column for f in self.sheet.findings if f.kind.code == "dates-swapped"}
+        doubtful = {f.column for f in self.sheet.findings if f.kind.code == "dates-swapped"}
         return {
             (finding.row, columns[finding.column]): (finding.value or "", finding.corrected)
             for finding in self.of_rule(rule)
             if finding.corrected is not None
             and finding.row is not None
             and finding.column in columns
-            and finding.column not in doubted
+            and finding.column not in doubtful
             and "moved_to" not in finding.details
         }
 
     def rows(self, rule: str | None) -> list[int]:
-        """Return the rows with findings, or those of one rule, each once and in order."""
-        found = self._rows if rule is None else row_numbers(self.of_rule(rule))
-        rows: list[int] = np.unique(found).tolist()
+        """Return the distinct rows with findings, in order, or those of one rule."""
+        numbers = self._rows if rule is None else row_numbers(self.of_rule(rule))
+        rows: list[int] = np.unique(numbers).tolist()
         return rows
 
-    def next_of(
+    def next_cell(
         self, severity: Severity, after: CellPosition, skipped: Collection[int]
     ) -> CellPosition | None:
-        """Return the first cell with a finding of a severity after a place, None without one."""
+        """Return the next cell after a position with a finding of a severity, None without one."""
         if severity is Severity.ERROR and not self.sheet.errors:
             return None
         findings = self.sheet.findings
-        for at in range(int(np.searchsorted(self._rows, after[0])), len(findings)):
-            finding = findings[at]
-            place = self._place(finding) if finding.kind.severity is severity else None
-            if place is not None and place > after and place[0] not in skipped:
-                return place
+        for index in range(int(np.searchsorted(self._rows, after[0])), len(findings)):
+            finding = findings[index]
+            position = self._position(finding) if finding.kind.severity is severity else None
+            if position is not None and position > after and position[0] not in skipped:
+                return position
         return None
 
     def marks(self, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Return the findings of a row's cells as the grid shows them, with their columns."""
+        """Yield the marks for a row's findings in the grid, with their columns."""
         first = int(np.searchsorted(self._rows, row, "left"))
         last = int(np.searchsorted(self._rows, row, "right"))
         for finding in self.sheet.findings[first:last]:
-            place = self._place(finding)
-            if place is not None:
-                yield place[1], _mark(finding)
+            position = self._position(finding)
+            if position is not None:
+                yield position[1], _mark(finding)
 
-    def _place(self, finding: Finding) -> CellPosition | None:
+    def _position(self, finding: Finding) -> CellPosition | None:
         if finding.row is None or finding.column is None:
             return None
         column = self.sheet.columns.get(finding.column)
@@ -113,41 +112,40 @@ class ShownFindings:
         return None if column is None or finding.row <= header else (finding.row, column)
 
 
-# What the command line declares by an option, or does, is chosen in the page, or done in Excel.
+# Hints that name options of the command line are replaced by what the user can do in the page.
 _HINTS: Mapping[str, Text] = {
     "sheets-hidden": Text(
-        pt="Se os dados estão numa delas, reexiba-a no Excel, salve e abra o arquivo de novo.",
+        pt="Se os dados estão em uma delas, reexiba-a no Excel, salve e abra o arquivo de novo.",
         en="If the data is in one of them, unhide it in Excel, save, and open the file again.",
     ),
     "header-not-found": Text(
-        pt="Diga em Abrir em que linha está o cabeçalho, ou use o modelo, que está lá.",
-        en="Say under Open in which row the header is, or use the template, which is there.",
+        pt="Em Abrir, informe a linha do cabeçalho ou baixe o modelo e use-o.",
+        en="Under Open, enter the row of the header, or download the template and use it.",
     ),
     "template-outdated": Text(
-        pt="Baixe em Abrir o modelo atual, e passe os dados para ele.",
-        en="Download the present template under Open, and move the data to it.",
+        pt="Em Abrir, baixe o modelo atual e passe os dados para ele.",
+        en="Under Open, download the current template, and move the data to it.",
     ),
     "date-ambiguous": Text(
-        pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista do que foi "
-        "encontrado.",
-        en="Type it again, the day first, or choose the order in the list of what was found.",
+        pt="Digite-a de novo, com o dia primeiro, ou escolha a ordem na lista de problemas.",
+        en="Type it again, day first, or choose the order in the list of findings.",
     ),
     "date-short-year": Text(
         pt="Escreva o ano com quatro algarismos; até 49, basta escolher a ordem das “Datas em "
         "texto” em Abrir.",
-        en="Write the year with four digits; up to 49 it is enough to choose the order of “Dates "
-        "as text” under Open.",
+        en="Write the year with four digits; up to 49, choosing the order of “Dates as text” "
+        "under Open is enough.",
     ),
     "number-ambiguous": Text(
-        pt="Digite-o de novo, ou escolha a escrita na lista do que foi encontrado.",
-        en="Type it again, or choose the style in the list of what was found.",
+        pt="Digite-o de novo ou escolha o formato na lista de problemas.",
+        en="Type it again, or choose the format in the list of findings.",
     ),
 }
-_MOST_NAMES = 20
+_MAX_NAMES = 20
 
 
-def told_mark(severity: str, text: str) -> dict[str, Any]:
-    """Return what is told of a cell beside its findings, as the grid shows it."""
+def make_mark(severity: str, text: str) -> dict[str, Any]:
+    """Return a mark for a cell in the grid that is not a finding."""
     return {"severity": severity, "message": text, "hint": "", "code": severity}
 
 
@@ -171,19 +169,18 @@ def _rule_text(rule: RuleKey) -> str:
 
 
 Refusals = Mapping[str, Mapping[CellPosition, str]]
-"""Reasons for which the system refuses cells, by their sheets."""
+"""Reasons for which the system refuses cells, by sheet and position."""
 
 REFUSED = "refused:"
-"""Begins the key of a rule that the system, not the sheet, keeps."""
+"""Prefix of the keys of rules for refusals."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_MOST_REASONS = 100
+_MAX_REASONS = 100
 
 _DIFFERS = Text(pt="no sistema: {theirs}", en="in the system: {theirs}")
 
-
-# What the command line does by an option, the page does by a choice, or leaves to the terminal.
-_ON_THE_PAGE: Mapping[RowReason, Text] = {
+# Advice for the page, or on the command line for what the page cannot do.
+_ADVICE: Mapping[RowReason, Text] = {
     RowReason.DIFFERS: Text(
         pt="; para alterar o registro, marque acima “Alterar registros que já existem com outros "
         "valores”",
@@ -206,13 +203,13 @@ _ON_THE_PAGE: Mapping[RowReason, Text] = {
 
 
 def planned_text(row: PlannedRow) -> str:
-    """Return why a row is not created, with what the page can do about it."""
-    return str(row.text_with(_ON_THE_PAGE) or "")
+    """Return why a row is not created, with advice for the page."""
+    return str(row.text_with(_ADVICE) or "")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedAction:
-    """Action of a row in the plan: why it is that, and by column what differs from the record."""
+    """Action of a row in the plan: its reason, and the differences from the record by column."""
 
     action: str
     message: str
@@ -221,52 +218,52 @@ class PlannedAction:
     @classmethod
     def of(cls, row: PlannedRow, columns: Mapping[str, Column]) -> "PlannedAction":
         """Return the action of a planned row; ``columns`` are those of the resource."""
-        told = {
-            name: str(_DIFFERS.format(theirs=one.shown(columns.get(name))[1]))
-            for name, one in row.differences.items()
+        differences = {
+            name: str(_DIFFERS.format(theirs=difference.shown(columns.get(name))[1]))
+            for name, difference in row.differences.items()
         }
-        return cls(row.action.value, planned_text(row), told)
+        return cls(row.action.value, planned_text(row), differences)
 
 
 class RowRemarks:
-    """Remarks on the rows of a sheet and of its records' lists."""
+    """Remarks on the rows of a sheet and its child sheets."""
 
     def __init__(self) -> None:
         self.planned: dict[int, PlannedAction] = {}
-        """The rows of the chosen sheet that the last plan does not create."""
+        """Rows of the chosen sheet that the last plan does not create."""
         self._refused: dict[str, dict[int, dict[int, str]]] = {}
 
-    def refuse(self, reasons: Refusals) -> None:
-        """Take the reasons for which the system refuses cells, in place of earlier ones."""
+    def set_refusals(self, reasons: Refusals) -> None:
+        """Replace the reasons for which the system refuses cells."""
         self._refused = {}
         for sheet, cells in reasons.items():
             for (row, column), text in cells.items():
                 self._refused.setdefault(sheet, {}).setdefault(row, {})[column] = text
 
-    def edited(self, sheet: str, places: Iterable[CellPosition]) -> None:
-        """Drop what no longer goes for cells that were edited: their refusals, and the plan."""
+    def drop_outdated(self, sheet: str, positions: Iterable[CellPosition]) -> None:
+        """Drop the refusals of cells that were edited, and the plan."""
         self.planned = {}
         rows = self._refused.get(sheet, {})
-        for row, column in places:
+        for row, column in positions:
             rows.get(row, {}).pop(column, None)
             if not rows.get(row, True):
                 del rows[row]
 
     def refused(self, sheet: str) -> Iterator[CellPosition]:
-        """Yield the refused cells of a sheet, row by row."""
+        """Yield the refused cells of a sheet, by row and column."""
         for row, cells in sorted(self._refused.get(sheet, {}).items()):
             yield from ((row, column) for column in sorted(cells))
 
     def rules(self, sheet: str) -> list[dict[str, Any]]:
-        """Return the refusals of a sheet by reason, as ``ShownFindings.rules`` does its rules.
+        """Return the refusals of a sheet by reason, in the form of ``FindingsView.rules``.
 
-        Reasons that differ in their numbers alone are one.
+        Reasons that differ only in numbers count as one.
         """
         reasons: dict[str, list[str]] = {}
         for row, column in self.refused(sheet):
             text = self._refused[sheet][row][column]
             reasons.setdefault(_reason_key(text), []).append(text)
-        listed = sorted(reasons.items(), key=lambda one: -len(one[1]))[:_MOST_REASONS]
+        listed = sorted(reasons.items(), key=lambda item: -len(item[1]))[:_MAX_REASONS]
         return [
             {
                 "key": key,
@@ -285,21 +282,23 @@ class RowRemarks:
         ]
 
     def rows_of(self, sheet: str, rule: str) -> list[int]:
-        """Return the rows that are refused for a reason, by the key that ``rules`` gives it."""
-        cells = self._refused.get(sheet, {})
-        return sorted(row for row, own in cells.items() if rule in map(_reason_key, own.values()))
+        """Return the rows refused for a reason, by its key in ``rules``."""
+        rows = self._refused.get(sheet, {})
+        return sorted(
+            row for row, cells in rows.items() if rule in map(_reason_key, cells.values())
+        )
 
     @property
     def refused_sheets(self) -> list[str]:
-        """The sheets with refused cells."""
+        """Sheets with refused cells."""
         return [sheet for sheet, rows in self._refused.items() if rows]
 
     def count(self, sheet: str) -> int:
         """Return the number of refused cells of a sheet."""
         return sum(map(len, self._refused.get(sheet, {}).values()))
 
-    def records(self) -> list[tuple[str, int, int, str]]:
-        """Return the refusals as plain data, to be kept: sheet, row, column and reason."""
+    def refusals_json(self) -> list[tuple[str, int, int, str]]:
+        """Return the refusals for storage: sheet, row, column and reason."""
         return [
             (sheet, row, column, text)
             for sheet, rows in self._refused.items()
@@ -308,35 +307,40 @@ class RowRemarks:
         ]
 
     def marks(self, sheet: str, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the refusals of a row's cells as the grid shows them, with their columns."""
+        """Yield the marks for a row's refusals in the grid, with their columns."""
         for column, text in self._refused.get(sheet, {}).get(row, {}).items():
-            yield column, told_mark("refused", text)
+            yield column, make_mark("refused", text)
 
     def planned_marks(
         self, row: int, columns: Mapping[str, int], first: int
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield what the plan says of a row of the chosen sheet, with the columns of its cells."""
+        """Yield the marks for the plan of a row of the chosen sheet, with their columns.
+
+        ``first`` is the column for a reason that concerns the whole row.
+        """
         plan = self.planned.get(row)
         if plan is not None:
             for name, text in (plan.differences or {"": plan.message}).items():
-                yield columns.get(name, first), told_mark("planned", text)
+                yield columns.get(name, first), make_mark("planned", text)
 
 
 def _reason_key(text: str) -> str:
     return REFUSED + _NUMBER.sub("…", text)
 
 
-def kept_refusals(sheet: str, kept: Iterable[Sequence[Any]]) -> Refusals:
-    """Return refusals as they were kept; those without a sheet are of the chosen one."""
-    found: defaultdict[str, dict[CellPosition, str]] = defaultdict(dict)
-    for *of_sheet, row, column, text in kept:
-        found[of_sheet[0] if of_sheet else sheet][row, column] = text
-    return found
+def load_refusals(sheet: str, stored: Iterable[Sequence[Any]]) -> Refusals:
+    """Return stored refusals; earlier versions stored them without a sheet, for the chosen one."""
+    loaded: defaultdict[str, dict[CellPosition, str]] = defaultdict(dict)
+    for *name, row, column, text in stored:
+        loaded[name[0] if name else sheet][row, column] = text
+    return loaded
 
 
 def refusals(sheet: ValidatedSheet, rejected: Iterable[Mapping[str, Any]]) -> Refusals:
-    """Return the reasons of rejected rows by their cells: the row's first where none is named; an
-    item's in the sheet of its list."""
+    """Return the reasons of rejected rows by cell, an item's in its child sheet.
+
+    A reason without a cell belongs to the row's first one.
+    """
     items = ItemCells(sheet)
     reasons: defaultdict[str, defaultdict[CellPosition, list[str]]] = defaultdict(
         lambda: defaultdict(list)
@@ -344,13 +348,13 @@ def refusals(sheet: ValidatedSheet, rejected: Iterable[Mapping[str, Any]]) -> Re
     for row in rejected:
         item = items.find(row["row"], row["column"] or "")
         if item is not None:
-            child, place = item
-            reasons[child][place].append(row["message"])
+            child, position = item
+            reasons[child][position].append(row["message"])
         else:
-            own = row["cell"] if row["cell"] and "!" not in row["cell"] else "A"
-            column = column_index(own.rstrip("0123456789"))
+            cell = row["cell"] if row["cell"] and "!" not in row["cell"] else "A"
+            column = column_index(cell.rstrip("0123456789"))
             reasons[sheet.sheet][row["row"], column].append(row["message"])
     return {
-        name: {place: " · ".join(texts) for place, texts in cells.items()}
+        name: {position: " · ".join(texts) for position, texts in cells.items()}
         for name, cells in reasons.items()
     }

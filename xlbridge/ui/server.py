@@ -1,8 +1,7 @@
-"""Server of the page: on loopback only, until its terminal or its button ends it.
+"""Server of the page, on loopback only.
 
-Every program and every site that a browser shows can reach loopback. A launch link works once and
-is exchanged for a cookie; host, origin and fetch metadata are checked, so that no other site's page
-acts in its name.
+Any program and any site open in a browser can reach loopback. Therefore a launch link works once
+and is exchanged for a cookie; host, origin and fetch metadata are checked to refuse other sites.
 """
 
 import hmac
@@ -36,9 +35,13 @@ from xlbridge.i18n import Text
 from xlbridge.report_forms import render_page
 from xlbridge.serving import LOOPBACK, Server, listen
 from xlbridge.settings import CSV_DELIMITERS, CSV_ENCODINGS, Settings
-from xlbridge.ui.answers import posting
-from xlbridge.ui.environment import Following, Remote
-from xlbridge.ui.exports_and_profiles import SideRequests, environments_json, listings_json
+from xlbridge.ui.answers import post_route
+from xlbridge.ui.environment import BackgroundWork, PageConnection
+from xlbridge.ui.exports_and_profiles import (
+    ExportAndProfileRequests,
+    environments_json,
+    listings_json,
+)
 from xlbridge.ui.sending import SheetUploads
 from xlbridge.ui.sheet_requests import SheetRequests
 from xlbridge.ui.texts import page_texts
@@ -54,32 +57,34 @@ async def _no_content(_request: Request) -> Response:
 
 
 class PageApplication:
-    """One page: its open workbook, its connection, and how it ends."""
+    """Application of one page: its workspace, connection and routes."""
 
-    def __init__(self, remote: Remote, run_batch: RunBatch, stop: Callable[[], None]) -> None:
+    def __init__(
+        self, remote: PageConnection, run_batch: RunBatch, stop: Callable[[], None]
+    ) -> None:
         self._remote = remote
         self._run_batch = run_batch
         self._stop = stop
         self._workspace = Workspace(remote.settings)
 
     def build(self) -> Starlette:
-        """Return the application."""
-        following = Following(self._remote)
+        """Return the ASGI application."""
+        work = BackgroundWork(self._remote)
         uploads = SheetUploads(self._remote, self._workspace)
         routes = [
             Route("/", self.page),
             Route("/files/{name}", self.file),
             Route("/favicon.ico", _no_content),
             *SheetRequests(self._workspace).routes(),
-            *UploadRequests(self._workspace, self._remote, following, uploads).routes(),
-            *SideRequests(self._workspace, self._remote, following).routes(),
-            *BatchRequests(self._workspace, self._remote, following, self._run_batch).routes(),
-            posting("/api/stop", self.stop),
+            *UploadRequests(self._workspace, self._remote, work, uploads).routes(),
+            *ExportAndProfileRequests(self._workspace, self._remote, work).routes(),
+            *BatchRequests(self._workspace, self._remote, work, self._run_batch).routes(),
+            post_route("/api/stop", self.stop),
         ]
         return Starlette(routes=routes)
 
     async def page(self, _request: Request) -> Response:
-        """Answer the page itself."""
+        """Return the page."""
         html = render_page(
             "xlbridge.ui",
             served=True,
@@ -91,7 +96,7 @@ class PageApplication:
                 for name in sorted(self._workspace.catalogue)
             ],
             listings=listings_json(),
-            processes=[it for it in listings_json() if it["name"] in KINDS],
+            processes=[each for each in listings_json() if each["name"] in KINDS],
             is_open=self._workspace.is_open,
             running=self._remote.state.work if self._remote.state.running else "",
             environment=environments_json(self._remote)[0],
@@ -99,23 +104,23 @@ class PageApplication:
         return HTMLResponse(html)
 
     async def file(self, request: Request) -> Response:
-        """Answer a script or style that is shipped."""
+        """Return a script or style sheet of the page."""
         name = request.path_params["name"]
-        shipped = {it.name: it for it in files("xlbridge.ui").joinpath("page").iterdir()}
+        page_files = {file.name: file for file in files("xlbridge.ui").joinpath("page").iterdir()}
         base = files("xlbridge.report_forms").joinpath("base.css")
-        found = base if name == base.name else shipped.get(name)
-        kind = _TYPES.get(f".{name.rpartition('.')[2]}")
-        if found is None or kind is None:
+        file = base if name == base.name else page_files.get(name)
+        media_type = _TYPES.get(f".{name.rpartition('.')[2]}")
+        if file is None or media_type is None:
             return Response(status_code=HTTPStatus.NOT_FOUND)
-        return Response(found.read_bytes(), media_type=kind)
+        return Response(file.read_bytes(), media_type=media_type)
 
     async def stop(self, _request: Request) -> Response:
-        """End the server."""
+        """Stop the server."""
         self._stop()
         return JSONResponse({})
 
     def close(self) -> None:
-        """Remove what nobody needs any more of the files that were opened."""
+        """Remove files that are no longer needed."""
         self._workspace.close()
 
 
@@ -143,42 +148,42 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _LAUNCH = "/launch/"
-_READING = frozenset({"GET", "HEAD"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
 _OWN_SITES = frozenset({"none", "same-origin"})
 
 _NO_ENTRY = Text(
-    pt="Esta página abre pelo link que xlbridge ui mostra, que vale uma vez. Rode xlbridge ui de "
-    "novo.",
-    en="This page opens by the link that xlbridge ui shows, which works once. Run xlbridge ui "
-    "again.",
+    pt="Abra esta página pelo link que xlbridge ui mostra; ele vale uma vez. Para outro link, "
+    "rode xlbridge ui de novo.",
+    en="Open this page by the link that xlbridge ui shows; it works once. For another link, run "
+    "xlbridge ui again.",
 )
 _FOREIGN = Text(
     pt="Recusado: a requisição não vem desta página.",
-    en="Refused: the request is not from this page.",
+    en="Refused: the request does not come from this page.",
 )
 
 
 class Guard:
-    """ASGI application in front of another: lets in requests of its own page only."""
+    """ASGI middleware that only accepts requests of its own page."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._host = f"127.0.0.1:{port}"
-        # Browsers share cookies between the ports of a host: the name tells them apart.
+        # Browsers share cookies between the ports of a host, so the name includes the port.
         self._cookie = f"xlbridge-{port}"
         self._secret = secrets.token_urlsafe(32)
         self._launch: str | None = secrets.token_urlsafe(32)
 
     @property
     def launch_link(self) -> str:
-        """Address that opens the page, once."""
+        """Address that opens the page once."""
         return f"http://{self._host}{_LAUNCH}{self._launch}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Pass on a request of the page, or answer it."""
         if scope["type"] != "http":
             return
-        refusal = self._answer(scope, Headers(scope=scope))
+        answer = self._answer(scope, Headers(scope=scope))
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -187,10 +192,10 @@ class Guard:
                     headers[name] = value
             await send(message)
 
-        await (refusal or self._app)(scope, receive, send_guarded)
+        await (answer or self._app)(scope, receive, send_guarded)
 
     def _answer(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the answer to what is not passed on, None for what is."""
+        """Return the answer to a request, None if it is to be passed on."""
         if headers.get("host") != self._host or not self._is_own(scope["method"], headers):
             return _refusal(_FOREIGN)
         path = scope["path"]
@@ -200,9 +205,9 @@ class Guard:
         return None if _is_same(cookie, self._secret) else _refusal(_NO_ENTRY)
 
     def _is_own(self, method: str, headers: Headers) -> bool:
-        """Tell whether a request may come from the page itself."""
-        if method in _READING:
-            # A site may link here: what it gets is the page, which it cannot see.
+        """Return whether a request may come from the page itself."""
+        if method in _SAFE_METHODS:
+            # Another site may link to the page, but cannot read it.
             is_page = headers.get("sec-fetch-mode") == "navigate"
             return is_page or headers.get("sec-fetch-site", "none") in _OWN_SITES
         is_own_site = headers.get("sec-fetch-site", "same-origin") == "same-origin"
@@ -230,7 +235,7 @@ _STOP_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """Options of the page: its port (0 is any free one), the browser, the ready file."""
+    """Options of the page: port (0 is any free one), whether to open a browser, ready file."""
 
     port: int = 0
     browser: bool = True
@@ -240,15 +245,15 @@ class PageOptions:
 def serve_page(
     options: PageOptions, settings: Settings, run_batch: RunBatch, announce: Callable[[str], None]
 ) -> None:
-    """Serve the page until SIGINT, SIGTERM or its button; ``announce`` is told the launch link.
+    """Serve the page until SIGINT, SIGTERM or its button; ``announce`` receives the launch link.
 
-    ``run_batch`` runs a batch for it. ``settings`` name no profile's own values yet: the page may
-    change its environment. The link works once. Raises ``UsageError`` when the port is taken,
-    ``ConfigError`` when the server does not start.
+    ``run_batch`` runs a batch. ``settings`` must not include a profile's values, as the page may
+    switch environments. Raises ``UsageError`` if the port is in use, ``ConfigError`` if the server
+    does not start.
     """
     with ExitStack() as stack:
         listener = stack.enter_context(listen(LOOPBACK, options.port))
-        remote = Remote(settings)
+        remote = PageConnection(settings)
         stack.callback(remote.close)
         application = PageApplication(remote, run_batch, lambda: server.stop())
         stack.callback(application.close)
@@ -256,8 +261,8 @@ def serve_page(
 
         def ready() -> None:
             if options.ready_file is not None:
-                known = {"url": guard.launch_link, "pid": os.getpid()}
-                write_private(options.ready_file, json.dumps(known))
+                content = {"url": guard.launch_link, "pid": os.getpid()}
+                write_private(options.ready_file, json.dumps(content))
                 stack.callback(options.ready_file.unlink, missing_ok=True)
             announce(guard.launch_link)
             if options.browser:

@@ -1,4 +1,4 @@
-"""Open sheet as the page shows it, and its mapping: each header with values, what it becomes."""
+"""JSON of the open sheet for the page, and the form of its mapping."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -39,9 +39,9 @@ _NO_COLUMN = Text(
 
 
 def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any]:
-    """Return what is known of the chosen sheet, with the findings of the one that is shown.
+    """Return the chosen sheet, with the findings of the shown one, for the page.
 
-    ``mapping`` tells where its mapping is from.
+    ``mapping`` is the origin of its mapping.
     """
     with editor.lock:
         sheet, shown = editor.validated, editor.found.sheet
@@ -51,8 +51,8 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "version": f"{editor.path.parent.name}-{editor.version}",
             "shown": shown.sheet,
             "parts": [
-                {"sheet": it.sheet, "errors": it.errors, "refused": editor.remarks.count(it.sheet)}
-                for it in editor.parts
+                {"sheet": p.sheet, "errors": p.errors, "refused": editor.remarks.count(p.sheet)}
+                for p in editor.parts
             ],
             "file": editor.path.name,
             "read_as": str(editor.workbook.read_as or ""),
@@ -74,22 +74,22 @@ def sheet_json(editor: SheetEditor, mapping: str = "confirmed") -> dict[str, Any
             "rules": [*editor.remarks.rules(shown.sheet), *editor.found.rules()],
             "dates": editor.choice.reading.dates,
             "numbers": editor.choice.reading.numbers,
-            "mapping": _used_form(editor, mapping),
+            "mapping": _current_form(editor, mapping),
         }
 
 
-def known_mapping(
+def remembered_mapping(
     editor: SheetEditor, settings: Settings, resource: str | None
 ) -> SheetMapping | None:
-    """Return the mapping that was used before for the header of the open sheet."""
+    """Return the mapping remembered for the header of the open sheet."""
     mappings = remembered_mappings(settings.mappings)
     return mapping_for(_chosen_sheets(editor), mappings, resource) if mappings else None
 
 
 def _chosen_sheets(editor: SheetEditor) -> WorkbookCells:
-    """Return the workbook's cells, of the chosen sheet alone where one is chosen."""
-    workbook, wanted = editor.workbook, editor.choice.sheet
-    return replace(workbook, sheets=[it for it in workbook.sheets if wanted in {None, it.name}])
+    """Return the workbook's cells, only of the chosen sheet if there is one."""
+    workbook, name = editor.workbook, editor.choice.sheet
+    return replace(workbook, sheets=[it for it in workbook.sheets if name in {None, it.name}])
 
 
 def proposed_form(
@@ -110,16 +110,16 @@ def proposed_form(
         workbook=lambda: _chosen_sheets(editor),
     )
     columns = {column.name: dict(column.body) for column in proposal.columns}
-    cells = editor.sheet_named(proposal.sheet)
+    cells = editor.sheet_cells(proposal.sheet)
     form = _form("proposed", proposal.resource, cells, proposal.header_row, columns)
     reasons = {column.name: str(reason_text(column)) for column in proposal.columns}
     return form | {"reasons": reasons}
 
 
-def _used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
-    """Return the form of what the sheet is read by now, None where nothing is known of it."""
+def _current_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
+    """Return the form of the columns in use, None if the sheet is not recognised."""
     sheet, mapping = editor.validated, editor.choice.mapping
-    cells = editor.sheet_named(sheet.sheet)
+    cells = editor.sheet_cells(sheet.sheet)
     if sheet.resource is None or sheet.header_row is None:
         return None
     if mapping is not None:
@@ -127,8 +127,8 @@ def _used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
         return _form(kind, sheet.resource, cells, sheet.header_row, columns)
     header = sheet.header_row
     columns = {
-        name: {"from": _header_text(cells, header, place - cells.first_column)}
-        for name, place in sheet.columns.items()
+        name: {"from": _header_text(cells, header, column - cells.first_column)}
+        for name, column in sheet.columns.items()
         if name in sheet.resource.by_name
     }
     return _form("own", sheet.resource, cells, header, columns)
@@ -137,48 +137,48 @@ def _used_form(editor: SheetEditor, kind: str) -> dict[str, Any] | None:
 def chosen_column(
     editor: SheetEditor, resource: Resource, sheet: str, header_row: int, header: str, name: str
 ) -> Mapping[str, Any]:
-    """Return how the cells under a header become a column that a person chose for it."""
-    columns, _ = foreign_columns(editor.sheet_named(sheet), header_row - 1)
-    found = next((foreign for foreign in columns if foreign.header == header), None)
-    if found is None or name not in resource.by_name:
+    """Return the mapping of a header to the column that the user chose for it."""
+    columns, _ = foreign_columns(editor.sheet_cells(sheet), header_row - 1)
+    column = next((foreign for foreign in columns if foreign.header == header), None)
+    if column is None or name not in resource.by_name:
         raise UsageError(_NO_COLUMN)
-    return column_body(resource.by_name[name], found)
+    return column_body(resource.by_name[name], column)
 
 
 def confirmed_mapping(
-    editor: SheetEditor, resource: Resource, given: Mapping[str, Any]
+    editor: SheetEditor, resource: Resource, form: Mapping[str, Any]
 ) -> SheetMapping:
-    """Write the mapping that a person confirmed beside the open workbook, and return it.
+    """Write the confirmed mapping into the folder of the open workbook, and return it.
 
     Raises ``UsageError`` naming each mistake.
     """
-    cells = editor.sheet_named(given["sheet"])
+    cells = editor.sheet_cells(form["sheet"])
     path = editor.path.parent / MAPPING
     kinds = {column.name: column.kind for column in resource.columns}
-    columns = {name: _typed_body(kinds.get(name), it) for name, it in given["columns"].items()}
-    text = confirmed_mapping_text(cells, given["header_row"], resource.name, columns)
+    columns = {name: _typed_body(kinds.get(name), it) for name, it in form["columns"].items()}
+    text = confirmed_mapping_text(cells, form["header_row"], resource.name, columns)
     write_private(path, text)
     return read_mapping(path)
 
 
 def remember(editor: SheetEditor, settings: Settings) -> None:
-    """Keep the mapping by which a sheet with rows was read, for the next time."""
+    """Remember the mapping of a sheet with rows for the next time."""
     mapping = editor.choice.mapping
     if mapping is not None and len(editor.validated.rows):
         remember_mapping(settings.mappings, mapping)
 
 
 def _typed_body(kind: Kind | None, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a column of a mapping with the values that were typed as the file has them."""
+    """Return a column of a mapping with typed texts converted to values."""
     typed = dict(body)
     if "constant" in typed:
-        typed["constant"] = _typed(kind, typed["constant"])
+        typed["constant"] = _parse_value(kind, typed["constant"])
     if "values" in typed:
-        typed["values"] = {text: _typed(kind, it) for text, it in typed["values"].items()}
+        typed["values"] = {text: _parse_value(kind, it) for text, it in typed["values"].items()}
     return typed
 
 
-def _typed(kind: Kind | None, value: Any) -> Any:
+def _parse_value(kind: Kind | None, value: Any) -> Any:
     text = str(value).strip()
     if value is None or not text:
         return None
@@ -198,15 +198,18 @@ def _form(
     header_row: int,
     columns: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    texts = [_header_text(cells, header_row, place) for place in range(len(cells.columns))]
-    counted = Counter(map(header_key, texts))
-    headers = []
-    for place, header in enumerate(texts):
-        if header:
-            one = {"letters": column_letters(cells.first_column + place), "header": header}
-            samples = _samples(cells, header_row, place)
-            usable = counted[header_key(header)] == 1
-            headers.append(one | {"samples": samples, "usable": usable})
+    texts = [_header_text(cells, header_row, index) for index in range(len(cells.columns))]
+    counts = Counter(map(header_key, texts))
+    headers = [
+        {
+            "letters": column_letters(cells.first_column + index),
+            "header": header,
+            "samples": _samples(cells, header_row, index),
+            "usable": counts[header_key(header)] == 1,
+        }
+        for index, header in enumerate(texts)
+        if header
+    ]
     return {
         "kind": kind,
         "resource": resource.name,
@@ -223,17 +226,17 @@ def _form(
     }
 
 
-def _header_text(cells: SheetCells, header_row: int, place: int) -> str:
-    text = displayed_text(cells, (header_row, cells.first_column + place))
+def _header_text(cells: SheetCells, header_row: int, index: int) -> str:
+    text = displayed_text(cells, (header_row, cells.first_column + index))
     return " ".join(text.split())
 
 
-def _samples(cells: SheetCells, header_row: int, place: int) -> list[str]:
-    """Return the first different values below a header."""
-    found: dict[str, None] = {}
+def _samples(cells: SheetCells, header_row: int, index: int) -> list[str]:
+    """Return the first distinct values below a header."""
+    samples: dict[str, None] = {}
     for row in range(header_row + 1, min(cells.height, header_row + 200) + 1):
-        if text := displayed_text(cells, (row, cells.first_column + place)):
-            found[text] = None
-        if len(found) == _SAMPLES:
+        if text := displayed_text(cells, (row, cells.first_column + index)):
+            samples[text] = None
+        if len(samples) == _SAMPLES:
             break
-    return list(found)
+    return list(samples)

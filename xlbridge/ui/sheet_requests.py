@@ -1,4 +1,4 @@
-"""Requests about the open sheet: what it holds, its mapping, its rows, and edits of its cells."""
+"""Requests about the open sheet: opening, mapping, rows, edits."""
 
 import asyncio
 import re
@@ -16,16 +16,16 @@ from starlette.routing import Route
 from xlbridge.errors import UsageError, WorkbookRefused
 from xlbridge.i18n import Text
 from xlbridge.settings import CSV_DELIMITERS, CsvForm, ParseOptions
-from xlbridge.ui.answers import download, json_of, posting, reading, shown_sheet
+from xlbridge.ui.answers import download, get_route, json_response, post_route, shown_sheet_id
 from xlbridge.ui.cell_edits import value_text
 from xlbridge.ui.reading_progress import ReadingProgress, ReadingStopped
 from xlbridge.ui.sheet_editor import WRONG, SheetChoice, SheetEditor
 from xlbridge.ui.sheet_forms import (
     chosen_column,
     confirmed_mapping,
-    known_mapping,
     proposed_form,
     remember,
+    remembered_mapping,
     sheet_json,
 )
 from xlbridge.ui.workspace import Workspace
@@ -33,11 +33,11 @@ from xlbridge.validation.headers import NoFittingResource
 from xlbridge.workbook import cell_address
 from xlbridge.workbook.write import write_template
 
-_ROWS_AT_ONCE = 500
+_MAX_ROWS = 500
 _WATCH_SECONDS = 0.1
 _UNSAFE = re.compile(r"[^\w .()\[\]-]+")
 _TOO_LARGE = Text(pt="O arquivo passa de {mb} MB.", en="The workbook is larger than {mb} MB.")
-_SAY_CSV_FORM = Text(
+_CHOOSE_CSV_FORM = Text(
     pt="Escolha abaixo o separador ou a codificação, ou salve o arquivo de novo como CSV UTF-8.",
     en="Choose the delimiter or the encoding below, or save the file again as CSV UTF-8.",
 )
@@ -45,15 +45,15 @@ _EMPTY = UsageError(
     Text(pt="O arquivo não tem nenhuma linha.", en="The workbook has no rows."),
 )
 _HIDDEN = Text(
-    pt="Há planilhas ocultas, que não são lidas: {listed}. Se os dados estão numa delas, reexiba-a "
-    "no Excel, salve e abra o arquivo de novo.",
-    en="There are hidden sheets, which are not read: {listed}. If the data is in one of them, "
-    "unhide it in Excel, save, and open the file again.",
+    pt="Planilhas ocultas não são lidas: {names}. Se os dados estão em uma delas, reexiba-a no "
+    "Excel, salve e abra o arquivo de novo.",
+    en="Hidden sheets are not read: {names}. If the data is in one of them, unhide it in Excel, "
+    "save, and open the file again.",
 )
 
 
 class SheetRequests:
-    """Requests about the sheet that is open in a workspace."""
+    """Requests about the open sheet of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -62,32 +62,32 @@ class SheetRequests:
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            posting("/api/open", self.open),
-            reading("/api/progress", self.progress),
-            reading("/api/template", self.template),
-            reading("/api/drafts", self.drafts),
-            posting("/api/continue", self.continue_draft),
-            posting("/api/discard", self.discard),
-            posting("/api/choose", self.choose),
-            posting("/api/reading", self.reading),
-            posting("/api/mapping-column", self.mapping_column),
-            posting("/api/map", self.map),
-            reading("/api/sheet", self.sheet),
-            reading("/api/rows", self.rows),
-            reading("/api/next-error", self.next_error),
-            posting("/api/part", self.part),
-            posting("/api/edit", self.edit),
-            posting("/api/step", self.step),
-            posting("/api/set-aside", self.set_aside),
-            reading("/api/fixes", self.fixes),
-            posting("/api/fix", self.fix),
-            reading("/api/workbook", self.workbook),
+            post_route("/api/open", self.open),
+            get_route("/api/progress", self.progress),
+            get_route("/api/template", self.template),
+            get_route("/api/drafts", self.drafts),
+            post_route("/api/continue", self.continue_draft),
+            post_route("/api/discard", self.discard),
+            post_route("/api/choose", self.choose),
+            post_route("/api/reading", self.reading),
+            post_route("/api/mapping-column", self.mapping_column),
+            post_route("/api/map", self.map),
+            get_route("/api/sheet", self.sheet),
+            get_route("/api/rows", self.rows),
+            get_route("/api/next-error", self.next_error),
+            post_route("/api/part", self.part),
+            post_route("/api/edit", self.edit),
+            post_route("/api/step", self.step),
+            post_route("/api/set-aside", self.set_aside),
+            get_route("/api/fixes", self.fixes),
+            post_route("/api/fix", self.fix),
+            get_route("/api/workbook", self.workbook),
         ]
 
     async def open(self, request: Request) -> Response:
-        """Take a dropped workbook, and validate it, unless its page is gone or stops it."""
-        asked = request.query_params
-        csv = CsvForm(CSV_DELIMITERS.get(asked.get("delimiter", "")), asked.get("encoding") or None)
+        """Receive a workbook and validate it, unless the page disconnects or stops it."""
+        query = request.query_params
+        csv = CsvForm(CSV_DELIMITERS.get(query.get("delimiter", "")), query.get("encoding") or None)
         name = unquote(request.headers.get("x-file-name", ""))
         safe = _UNSAFE.sub("_", Path(name.replace("\\", "/")).name).strip(". ") or "planilha.xlsx"
         path = self._workspace.new_folder() / safe
@@ -112,77 +112,79 @@ class SheetRequests:
                     raise UsageError(_TOO_LARGE.format(mb=limit >> 20))
 
     def _open(self, path: Path, csv: CsvForm, progress: ReadingProgress) -> dict[str, Any]:
-        """Read and validate a file, and show it in place of what is open, unless it is stopped."""
-        own = self._workspace.settings.limits
-        limits = replace(own, csv=csv.with_defaults(own.csv))
+        """Read, validate and show a file, unless that is stopped."""
+        limits = self._workspace.settings.limits
+        limits = replace(limits, csv=csv.with_defaults(limits.csv))
         try:
             editor = self._workspace.read_file(path, self._workspace.catalogue, limits, progress)
-            told = self._recognised(editor, SheetChoice(), None)
-            progress.require_wanted()
+            answer = self._recognise(editor, SheetChoice(), None)
+            progress.raise_if_stopped()
             self._workspace.show(editor)
         except WorkbookRefused as refused:
             if "--" not in str(refused.hint):
                 raise
-            # An option of the command, that says how a .csv is written: here it is chosen.
-            raise WorkbookRefused(refused.code, refused.message, _SAY_CSV_FORM) from None
+            # The hint names an option for the form of a .csv; the page has a field for it.
+            raise WorkbookRefused(refused.code, refused.message, _CHOOSE_CSV_FORM) from None
         except ReadingStopped:
             return {}
         finally:
             progress.is_reading = False
-        return told
+        return answer
 
     async def progress(self, _request: Request) -> Response:
-        """Answer how far the reading of the last dropped workbook is."""
+        """Return the progress of reading the last workbook."""
         return JSONResponse(self._progress.to_json())
 
     async def template(self, request: Request) -> Response:
-        """Answer the blank workbook of a resource."""
+        """Return the blank workbook of a resource."""
         resource = self._workspace.catalogue.named(request.query_params["resource"])
         path = self._workspace.new_folder() / f"{resource.name}.xlsx"
         await run_in_threadpool(write_template, path, resource)
         return download(path)
 
     async def drafts(self, _request: Request) -> Response:
-        """Answer the workbooks with kept edits."""
-        return await json_of(lambda: {"drafts": self._workspace.drafts()})
+        """Return the workbooks with stored edits."""
+        return await json_response(lambda: {"drafts": self._workspace.drafts()})
 
     async def continue_draft(self, request: Request) -> Response:
-        """Open a workbook with the edits that were kept of it."""
+        """Open a workbook with its stored edits."""
         name = (await request.json())["id"]
         await run_in_threadpool(self._workspace.continue_draft, name)
         return await self.sheet(request)
 
     async def discard(self, request: Request) -> Response:
-        """Remove kept edits."""
+        """Delete stored edits."""
         name = (await request.json())["id"]
         await run_in_threadpool(self._workspace.discard_draft, name)
         return await self.drafts(request)
 
     async def choose(self, request: Request) -> Response:
         """Validate the open workbook by another choice of resource, sheet and header row."""
-        given = await request.json()
+        body = await request.json()
         editor = self._workspace.editor
         choice = SheetChoice(
-            given.get("resource") or None, given.get("sheet") or None, None, editor.choice.reading
+            body.get("resource") or None, body.get("sheet") or None, None, editor.choice.reading
         )
-        row = int(given["header_row"]) if given.get("header_row") else None
-        return await json_of(lambda: self._recognised(editor, choice, row))
+        row = int(body["header_row"]) if body.get("header_row") else None
+        return await json_response(lambda: self._recognise(editor, choice, row))
 
     async def reading(self, request: Request) -> Response:
-        """Read text dates and numbers of the open sheet by other conventions."""
-        given = await request.json()
-        options = ParseOptions(given.get("dates") or None, given.get("numbers") or None)
+        """Parse text dates and numbers of the open sheet by other conventions."""
+        body = await request.json()
+        options = ParseOptions(body.get("dates") or None, body.get("numbers") or None)
         return await self._change(
             request, lambda editor: editor.choose(replace(editor.choice, reading=options))
         )
 
-    def _recognised(
+    def _recognise(
         self, editor: SheetEditor, choice: SheetChoice, header_row: int | None
     ) -> dict[str, Any]:
-        """Validate by a choice. Where columns are missing, as the sheet has headers of its own, go
-        by the mapping that was used before, else propose one; what nothing tells is left for the
-        person to say."""
-        settings, told = self._workspace.settings, _unrecognised(editor, None)
+        """Validate by a choice, and return the sheet.
+
+        If columns are missing because the sheet has headers of its own, use the remembered mapping,
+        else propose one. If that fails too, the page asks the user for the resource or header row.
+        """
+        settings, answer = self._workspace.settings, _unrecognised(editor, None)
         with editor.lock:
             if header_row is None:
                 try:
@@ -194,88 +196,88 @@ class SheetRequests:
                 else:
                     if not editor.is_recognised:
                         return _unrecognised(editor, _EMPTY)
-                    told = sheet_json(editor)
-                if "rows" in told and editor.validated.readable:
-                    return told
-                known = known_mapping(editor, settings, choice.resource)
-                if known is not None and _reads(editor, replace(choice, mapping=known)):
+                    answer = sheet_json(editor)
+                if "rows" in answer and editor.validated.readable:
+                    return answer
+                known = remembered_mapping(editor, settings, choice.resource)
+                if known is not None and _try_mapping(editor, replace(choice, mapping=known)):
                     return sheet_json(editor, "remembered")
             try:
                 form = proposed_form(
                     editor, self._workspace.catalogue, settings, choice.resource, header_row
                 )
             except UsageError as error:
-                return told if "rows" in told else _unrecognised(editor, error)
-            return told | {"mapping": form}
+                return answer if "rows" in answer else _unrecognised(editor, error)
+            return answer | {"mapping": form}
 
     async def mapping_column(self, request: Request) -> Response:
-        """Answer how the cells under a header become a column that a person chose."""
-        given = await request.json()
-        resource = self._workspace.catalogue.named(given["resource"])
-        place = given["sheet"], int(given["header_row"]), given["header"], given["column"]
+        """Return the mapping of a header to the column that the user chose."""
+        body = await request.json()
+        resource = self._workspace.catalogue.named(body["resource"])
+        column = body["sheet"], int(body["header_row"]), body["header"], body["column"]
         editor = self._workspace.editor
-        return await json_of(lambda: chosen_column(editor, resource, *place))
+        return await json_response(lambda: chosen_column(editor, resource, *column))
 
     async def map(self, request: Request) -> Response:
-        """Read the open sheet by the mapping that a person confirmed, and remember it."""
-        given = await request.json()
+        """Validate the open sheet with the confirmed mapping, and remember it."""
+        body = await request.json()
         editor = self._workspace.editor
 
         def read() -> dict[str, Any]:
             with editor.lock:
-                resource = self._workspace.catalogue.named(given["resource"])
-                mapping = confirmed_mapping(editor, resource, given)
-                choice = SheetChoice(None, given["sheet"], mapping, editor.choice.reading)
+                resource = self._workspace.catalogue.named(body["resource"])
+                mapping = confirmed_mapping(editor, resource, body)
+                choice = SheetChoice(None, body["sheet"], mapping, editor.choice.reading)
                 editor.choose(choice)
                 remember(editor, self._workspace.settings)
                 return sheet_json(editor)
 
-        return await json_of(read)
+        return await json_response(read)
 
     async def sheet(self, _request: Request) -> Response:
-        """Answer what is known of the open sheet: columns, rules, counts."""
+        """Return the open sheet: columns, rules, counts."""
         editor = self._workspace.editor
-        return await json_of(lambda: sheet_json(editor))
+        return await json_response(lambda: sheet_json(editor))
 
     async def rows(self, request: Request) -> Response:
-        """Answer some rows of a view."""
-        asked = request.query_params
-        start, count = int(asked.get("start", 0)), int(asked.get("count", 100))
-        view, renew = asked.get("view", WRONG), asked.get("renew") == "1"
-        editor = self._workspace.editor_of(shown_sheet(request))
+        """Return some rows of a view."""
+        query = request.query_params
+        start, count = int(query.get("start", 0)), int(query.get("count", 100))
+        view, renew = query.get("view", WRONG), query.get("renew") == "1"
+        editor = self._workspace.editor_for(shown_sheet_id(request))
 
         def read() -> dict[str, Any]:
             with editor.lock:
                 numbers = editor.view(view, renew=renew)
-                shown = numbers[start : start + min(count, _ROWS_AT_ONCE)]
+                shown = numbers[start : start + min(count, _MAX_ROWS)]
                 return {"total": len(numbers), "start": start, "rows": editor.rows(shown)}
 
-        return await json_of(read)
+        return await json_response(read)
 
     async def next_error(self, request: Request) -> Response:
-        """Answer the next wrong cell after a place, and where a view shows it."""
-        asked = request.query_params
-        row, column = int(asked["row"]), int(asked["column"])
-        editor = self._workspace.editor_of(shown_sheet(request))
+        """Return the next cell with an error, and its row's position in a view."""
+        query = request.query_params
+        row, column = int(query["row"]), int(query["column"])
+        editor = self._workspace.editor_for(shown_sheet_id(request))
 
         def find() -> dict[str, Any]:
             with editor.lock:
-                place = editor.next_error(row, column)
-                if place is None:
+                position = editor.next_error(row, column)
+                if position is None:
                     return {"row": None}
-                numbers = editor.view(asked.get("view", WRONG), renew=False)
-                at = numbers.index(place[0]) if place[0] in numbers else None
-                return {"row": place[0], "column": place[1], "position": at}
+                numbers = editor.view(query.get("view", WRONG), renew=False)
+                at = numbers.index(position[0]) if position[0] in numbers else None
+                return {"row": position[0], "column": position[1], "position": at}
 
-        return await json_of(find)
+        return await json_response(find)
 
     async def part(self, request: Request) -> Response:
-        """Show the chosen sheet, or the sheet of one of its records' lists."""
+        """Show the chosen sheet or a child sheet."""
         name = (await request.json())["sheet"]
         return await self._change(request, lambda editor: editor.show_part(name))
 
     async def edit(self, request: Request) -> Response:
-        """Write typed texts into cells, and answer the sheet as it is then."""
+        """Write typed texts into cells."""
         values = {(it["row"], it["column"]): str(it["value"]) for it in await request.json()}
         return await self._change(request, lambda editor: editor.edit(values))
 
@@ -287,74 +289,75 @@ class SheetRequests:
         )
 
     async def set_aside(self, request: Request) -> Response:
-        """Set aside the rows of a rule that are no records."""
+        """Set aside the non-records among the rows of a rule."""
         rule = (await request.json())["rule"]
-        return await self._change(request, lambda editor: editor.put_aside(rule))
+        return await self._change(request, lambda editor: editor.set_aside_rows(rule))
 
     async def fixes(self, request: Request) -> Response:
-        """Answer what the certain corrections of a rule would change."""
+        """Return the changes that the certain corrections of a rule would make."""
         rule = request.query_params["rule"]
-        editor = self._workspace.editor_of(shown_sheet(request))
+        editor = self._workspace.editor_for(shown_sheet_id(request))
 
         def find() -> dict[str, Any]:
             with editor.lock:
-                found = [
-                    {"cell": cell_address(*place), "before": before, "after": value_text(after)}
-                    for place, (before, after) in editor.fixes(rule).items()
+                fixes = [
+                    {"cell": cell_address(*position), "before": before, "after": value_text(after)}
+                    for position, (before, after) in editor.fixes(rule).items()
                 ]
-                return {"count": len(found), "cells": found[:20]}
+                return {"count": len(fixes), "cells": fixes[:20]}
 
-        return await json_of(find)
+        return await json_response(find)
 
     async def fix(self, request: Request) -> Response:
-        """Make all certain corrections of a rule, as one step."""
+        """Make all certain corrections of a rule as one step."""
         rule = (await request.json())["rule"]
         return await self._change(
             request,
-            lambda editor: editor.put({p: new for p, (_, new) in editor.fixes(rule).items()}),
+            lambda editor: editor.set_values(
+                {cell: new for cell, (_, new) in editor.fixes(rule).items()}
+            ),
         )
 
     async def _change(self, request: Request, change: Callable[[SheetEditor], object]) -> Response:
-        shown = shown_sheet(request)
+        shown = shown_sheet_id(request)
 
         def locked() -> dict[str, Any]:
             editor = self._workspace.editor
             with editor.lock:
-                self._workspace.editor_of(shown)
+                self._workspace.editor_for(shown)
                 change(editor)
                 self._workspace.save_edits(editor)
                 return sheet_json(editor)
 
-        return await json_of(locked)
+        return await json_response(locked)
 
     async def workbook(self, request: Request) -> Response:
-        """Answer the corrected copy of the original."""
-        editor = self._workspace.editor_of(shown_sheet(request))
+        """Return the corrected copy of the original."""
+        editor = self._workspace.editor_for(shown_sheet_id(request))
 
         def save() -> None:
             with editor.lock:
-                editor.save_corrected(editor.copy)
+                editor.save_corrected(editor.corrected_path)
 
         await run_in_threadpool(save)
-        return download(editor.copy)
+        return download(editor.corrected_path)
 
 
 def _unrecognised(editor: SheetEditor, error: UsageError | None) -> dict[str, Any]:
-    """Return that a person has to say what the sheet holds, or to confirm its mapping."""
+    """Return the answer for a sheet about which the page has to ask the user."""
     path = editor.path
-    told: dict[str, Any] = {"file": path.name, "sheets": editor.sheet_names}
+    answer: dict[str, Any] = {"file": path.name, "sheets": editor.sheet_names}
     hidden = ", ".join(editor.workbook.hidden)
-    hint = str(_HIDDEN.format(listed=hidden)) if hidden else ""
+    hint = str(_HIDDEN.format(names=hidden)) if hidden else ""
     if error is not None or hidden:
-        # The hints name options of the command; the page asks beside the message. Where the page
-        # keeps its copy of the file is nobody's concern.
+        # The error's own hint names options of the command, and its path is the page's copy.
         message = "" if error is None else str(error.message)
-        told["error"] = {"message": message.replace(str(path), path.name), "hint": hint}
-    return told
+        answer["error"] = {"message": message.replace(str(path), path.name), "hint": hint}
+    return answer
 
 
-def _reads(editor: SheetEditor, choice: SheetChoice) -> bool:
-    """Validate by a mapping that was kept; tell whether it still fits."""
+def _try_mapping(editor: SheetEditor, choice: SheetChoice) -> bool:
+    """Validate with a remembered mapping; return whether it still fits."""
     try:
         editor.choose(replace(choice, resource=None))
     except UsageError:

@@ -1,7 +1,7 @@
-"""Requests about sending: plans, uploads, their progress, doubts and evidence, processing, batches.
+"""Requests about uploads, processing and batches.
 
-A workbook of a batch is opened as a copy, and judged as its step does. The plan's own file is never
-written: a person puts the corrected copy in its place, and the next run judges it again.
+A workbook of a batch is opened as a copy, and validated as its step does. The plan's own file is
+never written: the user replaces it with the corrected copy, which the next run validates again.
 """
 
 import shutil
@@ -32,11 +32,18 @@ from xlbridge.batch import (
 from xlbridge.errors import UsageError, XlbridgeError
 from xlbridge.i18n import Text
 from xlbridge.resources import load_catalogue
-from xlbridge.ui.answers import download, error_json, json_of, posting, reading, shown_sheet
-from xlbridge.ui.environment import Changed, Following, Remote
+from xlbridge.ui.answers import (
+    download,
+    error_json,
+    get_route,
+    json_response,
+    post_route,
+    shown_sheet_id,
+)
+from xlbridge.ui.environment import BackgroundWork, OnChange, PageConnection
 from xlbridge.ui.row_remarks import refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
-from xlbridge.ui.sheet_forms import known_mapping, sheet_json
+from xlbridge.ui.sheet_forms import remembered_mapping, sheet_json
 from xlbridge.ui.workspace import Workspace
 from xlbridge.upload import UploadOptions, open_context
 from xlbridge.upload.planning import ApproveAll
@@ -53,77 +60,80 @@ _OWN_HEADERS = Text(
 _HOW_TO_MAP = Text(
     pt="Abra-a em Abrir e confirme as colunas uma vez; depois as linhas recusadas aparecem na "
     "grade.",
-    en="Open it under Open and confirm the columns once; then the refused rows come to the grid.",
+    en="Open it under Open and confirm the columns once; then the grid shows the refused rows.",
 )
 
 
 class UploadRequests:
-    """Requests about what is sent to the environment of the page."""
+    """Requests about uploads to the environment of the page, and processing."""
 
     def __init__(
-        self, workspace: Workspace, remote: Remote, following: Following, uploads: "SheetUploads"
+        self,
+        workspace: Workspace,
+        remote: PageConnection,
+        work: BackgroundWork,
+        uploads: "SheetUploads",
     ) -> None:
         self._workspace = workspace
         self._remote = remote
-        self._following = following
+        self._work = work
         self._uploads = uploads
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            posting("/api/plan", self.plan),
-            posting("/api/send", self.send),
-            posting("/api/cancel", self.cancel),
-            Route("/api/events", self._following.events),
-            reading("/api/jobs", self.jobs),
-            reading("/api/job", self.job),
-            posting("/api/job-workbook", self.open_workbook),
-            posting("/api/resume", self.resume),
-            posting("/api/resolve", self.resolve),
-            reading("/api/rejects", self.rejects),
-            reading("/api/doubt", self.doubt),
-            reading("/api/status-copy", self.status_copy),
-            posting("/api/process-plan", self.process_plan),
-            posting("/api/process", self.process),
+            post_route("/api/plan", self.plan),
+            post_route("/api/send", self.send),
+            post_route("/api/cancel", self.cancel),
+            Route("/api/events", self._work.events),
+            get_route("/api/jobs", self.jobs),
+            get_route("/api/job", self.job),
+            post_route("/api/job-workbook", self.open_workbook),
+            post_route("/api/resume", self.resume),
+            post_route("/api/resolve", self.resolve),
+            get_route("/api/rejects", self.rejects),
+            get_route("/api/doubt", self.doubt),
+            get_route("/api/status-copy", self.status_copy),
+            post_route("/api/process-plan", self.process_plan),
+            post_route("/api/process", self.process),
         ]
 
     async def plan(self, request: Request) -> Response:
-        """Answer the plan of the sheet, before anything is written."""
-        options, editor = await request.json(), self._workspace.editor_of(shown_sheet(request))
-        return await json_of(lambda: self._uploads.plan(editor, options))
+        """Return the plan of the sheet, without writing anything."""
+        options, editor = await request.json(), self._workspace.editor_for(shown_sheet_id(request))
+        return await json_response(lambda: self._uploads.plan(editor, options))
 
     async def send(self, request: Request) -> Response:
-        """Begin to send what was planned."""
-        given = await request.json()
-        editor = self._workspace.editor_of(shown_sheet(request))
+        """Start an upload according to a plan."""
+        body = await request.json()
+        editor = self._workspace.editor_for(shown_sheet_id(request))
         self._workspace.keep_folder(editor)
-        options, token = given.get("options", {}), given["token"]
-        return self._following.begin(partial(self._uploads.send, editor, options, token))
+        options, token = body.get("options", {}), body["token"]
+        return self._work.start(partial(self._uploads.send, editor, options, token))
 
     async def resume(self, request: Request) -> Response:
-        """Continue a job."""
-        given = await request.json()
-        return self._following.begin(partial(self._uploads.resume, given["job"]))
+        """Resume a job."""
+        body = await request.json()
+        return self._work.start(partial(self._uploads.resume, body["job"]))
 
     async def cancel(self, _request: Request) -> Response:
-        """Stop the work that runs, before its next step."""
+        """Stop the running work before its next step."""
         self._remote.cancel()
         return JSONResponse({})
 
     async def jobs(self, _request: Request) -> Response:
-        """Answer the jobs of the journal."""
-        return await json_of(lambda: {"jobs": self._uploads.jobs()})
+        """Return the jobs of the journal."""
+        return await json_response(lambda: {"jobs": self._uploads.jobs()})
 
     async def job(self, request: Request) -> Response:
-        """Answer what is known of a job."""
+        """Return a job with its history and details."""
         job = request.query_params["job"]
-        return await json_of(lambda: self._uploads.job(job))
+        return await json_response(lambda: self._uploads.job(job))
 
     async def open_workbook(self, request: Request) -> Response:
-        """Open the workbook of a job in the grid, with the rows that were refused: its kept edits
-        where the page sent it, else a copy."""
+        """Open the workbook of a job with its refused rows: the stored edits, else a copy."""
         job = (await request.json())["job"]
-        return await json_of(lambda: sheet_json(self._open_workbook(job)))
+        return await json_response(lambda: sheet_json(self._open_workbook(job)))
 
     def _open_workbook(self, job_id: str) -> SheetEditor:
         with open_context(self._remote.settings) as context:
@@ -141,29 +151,29 @@ class UploadRequests:
         choice = SheetChoice(job.spec.resource, job.spec.sheet)
         editor.choose(choice)
         if not editor.validated.readable:
-            mapping = known_mapping(editor, workspace.settings, job.spec.resource)
+            mapping = remembered_mapping(editor, workspace.settings, job.spec.resource)
             if mapping is None:
                 raise UsageError(_OWN_HEADERS.format(job=job.id), _HOW_TO_MAP)
             editor.choose(replace(choice, resource=None, mapping=mapping))
         editor.job = job.id
-        editor.refuse(refusals(editor.validated, rejected))
+        editor.set_refusals(refusals(editor.validated, rejected))
         workspace.show(editor)
         workspace.save_edits(editor)
         return editor
 
     async def resolve(self, request: Request) -> Response:
-        """Record what a person saw in the system of a job in doubt."""
-        given = await request.json()
-        work = partial(self._uploads.resolve, given["job"], given["as"], given["reason"])
+        """Record what the user saw in the system about a job in doubt."""
+        body = await request.json()
+        work = partial(self._uploads.resolve, body["job"], body["as"], body["reason"])
         await run_in_threadpool(work)
-        return await json_of(lambda: self._uploads.job(given["job"]))
+        return await json_response(lambda: self._uploads.job(body["job"]))
 
     async def rejects(self, request: Request) -> Response:
-        """Answer the workbook of the rows that were not written."""
+        """Return the workbook of the rows that were not written."""
         return await self._evidence(request, "rejects")
 
     async def doubt(self, request: Request) -> Response:
-        """Answer the page to decide a doubt from."""
+        """Return the page with the evidence about a job in doubt."""
         return await self._evidence(request, "evidence")
 
     async def _evidence(self, request: Request, kind: str) -> Response:
@@ -172,33 +182,33 @@ class UploadRequests:
         return download(path) if kind == "rejects" else download(path, "text/html")
 
     async def status_copy(self, request: Request) -> Response:
-        """Answer the copy of a job's workbook with the status of each row."""
+        """Return the copy of a job's workbook with the status of each row."""
         job, folder = request.query_params["job"], self._workspace.new_folder()
         return download(await run_in_threadpool(self._uploads.status_copy, job, folder))
 
     async def process_plan(self, request: Request) -> Response:
-        """Answer what processing some records would do."""
-        given = await request.json()
-        listing, numbers = given["listing"], list(map(int, given["numbers"]))
-        return await json_of(lambda: self._uploads.plan_process(listing, numbers))
+        """Return what processing some records would do."""
+        body = await request.json()
+        listing, numbers = body["listing"], list(map(int, body["numbers"]))
+        return await json_response(lambda: self._uploads.plan_process(listing, numbers))
 
     async def process(self, request: Request) -> Response:
-        """Begin to process what was planned."""
-        given = await request.json()
-        numbers = list(map(int, given["numbers"]))
-        work = partial(self._uploads.process, given["listing"], numbers, given["token"])
-        return self._following.begin(work)
+        """Start processing records according to a plan."""
+        body = await request.json()
+        numbers = list(map(int, body["numbers"]))
+        work = partial(self._uploads.process, body["listing"], numbers, body["token"])
+        return self._work.start(work)
 
 
-_MOST_BATCHES = 12
+_MAX_BATCHES = 12
 
 RunBatch = Callable[[Batch, BatchRunOptions], BatchOutcome]
 """Runs a batch, as ``xlbridge.batch.run_batch`` does."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """Progress of a phase of a run, told to the page."""
+class _PhaseProgress:
+    """Progress of a phase of a run, for the page."""
 
     tell: Callable[[Text], None]
     advance: Callable[[], None] = field(default=lambda: None)
@@ -210,56 +220,56 @@ class BatchRequests:
     def __init__(
         self,
         workspace: Workspace,
-        remote: Remote,
-        following: Following,
+        remote: PageConnection,
+        work: BackgroundWork,
         run_batch: RunBatch,
     ) -> None:
         self._workspace = workspace
         self._remote = remote
-        self._following = following
+        self._work = work
         self._run_batch = run_batch
 
     def routes(self) -> list[Route]:
         """Return the routes of the requests."""
         return [
-            reading("/api/batches", self.batches),
-            reading("/api/proof", self.proof),
-            posting("/api/batch-unit", self.open_unit),
-            posting("/api/batch-run", self.run),
+            get_route("/api/batches", self.batches),
+            get_route("/api/proof", self.proof),
+            post_route("/api/batch-unit", self.open_unit),
+            post_route("/api/batch-run", self.run),
         ]
 
     async def batches(self, _request: Request) -> Response:
-        """Answer the batches with their steps, as they are now. No system is asked."""
+        """Return the batches with the current state of their steps, without calling a system."""
         names = {status.value: str(status.text) for status in UnitStatus}
-        return await json_of(lambda: {"batches": self._batches(), "names": names})
+        return await json_response(lambda: {"batches": self._batches(), "names": names})
 
     def _batches(self) -> list[dict[str, Any]]:
-        found = []
+        batches = []
         with open_ledger(self._remote.base) as ledger:
-            latest = ledger.batches()[:_MOST_BATCHES]
-        for known in latest:
-            told: dict[str, Any] = {"batch": known.id, "plan": str(known.plan)}
+            latest = ledger.batches()[:_MAX_BATCHES]
+        for record in latest:
+            document: dict[str, Any] = {"batch": record.id, "plan": str(record.plan)}
             try:
-                with self._opened(known.id) as batch:
-                    told |= batch_json(batch, overview(batch))
-                    told["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
+                with self._opened(record.id) as batch:
+                    document |= batch_json(batch, overview(batch))
+                    document["proofs"] = [_proof_json(path) for path in _proof_files(batch)]
             except XlbridgeError as error:
-                told |= {"steps": [], "error": error_json(error)}
-            found.append({**told, "created_at": f"{known.created_at:%d/%m/%Y %H:%M}"})
-        return found
+                document |= {"steps": [], "error": error_json(error)}
+            batches.append({**document, "created_at": f"{record.created_at:%d/%m/%Y %H:%M}"})
+        return batches
 
     async def proof(self, request: Request) -> Response:
-        """Answer the closing proof of a batch: the page, or the workbook."""
+        """Return the closing proof of a batch, as a page or a workbook."""
         name, suffix = request.query_params["batch"], request.query_params["kind"]
         with self._opened(name) as batch:
             files = _proof_files(batch)
         return download(next((path for path in files if path.suffix == suffix), None))
 
     async def open_unit(self, request: Request) -> Response:
-        """Open a copy of a batch's workbook in the grid, judged as its step says."""
-        given = await request.json()
-        return await json_of(
-            lambda: sheet_json(self._open_unit(given["batch"], given["step"], given["unit"]))
+        """Open a copy of a batch's workbook, validated as its step does."""
+        body = await request.json()
+        return await json_response(
+            lambda: sheet_json(self._open_unit(body["batch"], body["step"], body["unit"]))
         )
 
     def _open_unit(self, name: str, step_name: str, unit: str) -> SheetEditor:
@@ -283,37 +293,39 @@ class BatchRequests:
         return editor
 
     async def run(self, request: Request) -> Response:
-        """Begin to run what is not done of a batch. Nothing is sent without the token that the
-        outcome of a run without one asks for."""
-        given = await request.json()
-        work = partial(self._run, given["batch"], given.get("token", ""))
-        return self._following.begin(work)
+        """Start a run of the open steps of a batch.
 
-    def _run(self, name: str, token: str, changed: Changed) -> None:
+        A run without a token sends nothing; its outcome includes the token to confirm.
+        """
+        body = await request.json()
+        work = partial(self._run, body["batch"], body.get("token", ""))
+        return self._work.start(work)
+
+    def _run(self, name: str, token: str, on_change: OnChange) -> None:
         remote = self._remote
-        asked: list[BatchConsentRequest] = []
+        unconfirmed: list[BatchConsentRequest] = []
 
         def consent(request: BatchConsentRequest) -> bool:
-            asked.append(request)
+            if request.token != token:
+                unconfirmed.append(request)
             return request.token == token
 
-        with remote.following("batch", changed, name):
-            tell = remote.progress(changed)
+        with remote.track("batch", on_change, name):
+            tell = remote.progress(on_change)
 
-            def progress(title: Text, _total: int) -> AbstractContextManager[_Telling]:
+            def progress(title: Text, _total: int) -> AbstractContextManager[_PhaseProgress]:
                 tell(title)
-                return nullcontext(_Telling(tell))
+                return nullcontext(_PhaseProgress(tell))
 
             options = BatchRunOptions(
                 consent, UploadOptions(consent=ApproveAll(), progress=tell), progress=progress
             )
             with self._opened(name, tell) as batch:
                 outcome = self._run_batch(batch, options)
-                told = [it for it in asked if it.token != token]
                 errors = (outcome.findings_error, outcome.proof_error, outcome.failure)
                 remote.state.outcome = {
                     "batch": name,
-                    "asked": _asked_json(batch, told[0]) if told else None,
+                    "asked": _consent_json(batch, unconfirmed[0]) if unconfirmed else None,
                     "problems": [error_json(error) for error in errors if error is not None],
                 }
 
@@ -323,8 +335,8 @@ class BatchRequests:
         return open_known_batch(name, self._remote.base, announce)
 
 
-def _asked_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
-    """Return what a run would send, to be confirmed."""
+def _consent_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
+    """Return what a run would send, for confirmation."""
     targets = {
         step.profile: batch.environments.client(step.profile).target for step, _, _ in request.rows
     }
@@ -341,7 +353,7 @@ def _asked_json(batch: Batch, request: BatchConsentRequest) -> dict[str, Any]:
 
 
 def _proof_files(batch: Batch) -> list[Path]:
-    """Return the files of the batch's closing proof that were written."""
+    """Return the existing files of a batch's closing proof."""
     target = batch.plan.folder / batch.plan.proof
     files = [target.with_name(f"{target.name}{suffix}") for suffix in (".html", ".xlsx")]
     return [path for path in files if path.is_file()]

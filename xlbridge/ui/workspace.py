@@ -1,8 +1,8 @@
-"""Workspace of the page: the workbook that is open, in a private folder of the home.
+"""Workspace of the page: the open workbook, in a private folder of the home.
 
-Edits are kept beside the workbook, whole, after each of them, so that they outlive the page. A
-folder stays where edits are kept in it, or where something of its workbook was sent, as the journal
-names the file; the others are removed when the page ends.
+Edits are stored in the workbook's folder after each step, so that they outlive the page. When the
+page ends, folders are removed unless they contain stored edits, or their workbook was uploaded and
+the journal names it.
 """
 
 import json
@@ -20,7 +20,7 @@ from xlbridge.i18n import Text
 from xlbridge.resources import Catalogue, load_catalogue
 from xlbridge.settings import CsvForm, ParseOptions, Settings, WorkbookLimits
 from xlbridge.ui.reading_progress import ReadingProgress
-from xlbridge.ui.row_remarks import kept_refusals
+from xlbridge.ui.row_remarks import load_refusals
 from xlbridge.ui.sheet_editor import MAPPING, BatchUnit, SheetChoice, SheetEditor
 from xlbridge.validation.mapping import read_mapping
 from xlbridge.workbook.write import as_xlsx
@@ -28,17 +28,17 @@ from xlbridge.workbook.write import as_xlsx
 _NO_WORKBOOK = Text(pt="Abra um arquivo primeiro.", en="Open a workbook first.")
 _NO_DRAFT = Text(
     pt="Essa edição não existe mais. Abra a planilha de novo.",
-    en="This edit is gone. Open the workbook again.",
+    en="This draft no longer exists. Open the workbook again.",
 )
 _OTHER_SHEET = Text(
     pt="Outra planilha foi aberta no lugar desta; recarregue a página para vê-la.",
-    en="Another sheet was opened in place of this one; reload the page to see it.",
+    en="Another sheet was opened instead of this one; reload the page to see it.",
 )
 _DRAFT = "edits.json"
 
 
 class Workspace:
-    """Open workbook of one page, and the edits that are kept of it and of earlier ones."""
+    """Open workbook of one page, and the stored edits of this and earlier ones."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -48,15 +48,15 @@ class Workspace:
 
     @property
     def editor(self) -> SheetEditor:
-        """The open workbook. Raises ``UsageError`` when none is."""
+        """Editor of the open workbook. Raises ``UsageError`` if there is none."""
         if self._editor is None:
             raise UsageError(_NO_WORKBOOK)
         return self._editor
 
-    def editor_of(self, shown: str | None) -> SheetEditor:
-        """Return the editor of the sheet that a page shows, of any where the page does not say.
+    def editor_for(self, shown: str | None) -> SheetEditor:
+        """Return the editor if the page shows its sheet, or does not name one.
 
-        Raises ``UsageError`` where another one was opened since, as in a second tab.
+        Raises ``UsageError`` if another sheet was opened since, as in a second tab.
         """
         editor = self.editor
         if shown is not None and shown != editor.id:
@@ -65,7 +65,7 @@ class Workspace:
 
     @property
     def is_open(self) -> bool:
-        """True where a workbook is open whose sheet was recognised."""
+        """True if a workbook is open and its sheet was recognised."""
         return self._editor is not None and self._editor.is_recognised
 
     def read_file(
@@ -75,45 +75,44 @@ class Workspace:
         limits: WorkbookLimits,
         progress: ReadingProgress | None = None,
     ) -> SheetEditor:
-        """Read a file, one of another kind as the .xlsx workbook with the same cells; what is open
-        stays so until the file is shown."""
+        """Read a file, converted to .xlsx if it is of another kind; ``show`` opens it."""
         editor = SheetEditor(path, catalogue, limits, progress)
-        made = path.with_suffix(".xlsx")
+        xlsx = path.with_suffix(".xlsx")
         if editor.workbook.read_as is not None:
-            # Its cells tell that they can be nothing but texts; those of an .xlsx would not.
-            editor.path = made
+            # All cells of a .csv are texts, which would be lost in an .xlsx.
+            editor.path = xlsx
             return editor
         with as_xlsx(path, (), limits, editor.workbook) as workbook:
             if workbook == path:
                 return editor
-            shutil.copy(workbook, made)
-        return SheetEditor(made, catalogue, limits, progress)
+            shutil.copy(workbook, xlsx)
+        return SheetEditor(xlsx, catalogue, limits, progress)
 
     def show(self, editor: SheetEditor) -> None:
-        """Open a workbook that was read, in place of the one that is open."""
+        """Replace the open workbook."""
         self._editor = editor
 
     def new_folder(self) -> Path:
-        """Make a private folder in the home, to be removed unless something of it is kept."""
-        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        folder = self._home / f"{moment}-{secrets.token_hex(2)}"
+        """Create a private folder in the home, removed by ``close`` unless it is still needed."""
+        timestamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        folder = self._home / f"{timestamp}-{secrets.token_hex(2)}"
         with report_write_errors(folder):
             make_private_folder(folder)
         self._unsent.add(folder)
         return folder
 
     def keep_folder(self, editor: SheetEditor) -> None:
-        """Keep the folder of a workbook, as something of it is sent."""
+        """Keep the folder of a workbook that is being uploaded."""
         self._unsent.discard(editor.path.parent)
 
     def save_edits(self, editor: SheetEditor) -> None:
-        """Keep the edits of a workbook; the caller holds its lock."""
+        """Store the edits of a workbook; the caller holds its lock."""
         file = editor.path.parent / _DRAFT
         if not editor.edited and editor.job is None:
             file.unlink(missing_ok=True)
             return
         choice = editor.choice
-        kept = {
+        draft = {
             "version": 2,
             "file": editor.path.name,
             "changed_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -122,68 +121,69 @@ class Workspace:
             "mapping": None if choice.mapping is None else choice.mapping.path.name,
             "dates": choice.reading.dates,
             "numbers": choice.reading.numbers,
-            "parts": editor.kept_parts(),
-            "refused": editor.remarks.records(),
+            "parts": editor.edits_json(),
+            "refused": editor.remarks.refusals_json(),
             "job": editor.job,
             "links": dict(choice.links),
             "unit": None if editor.unit is None else asdict(editor.unit),
             "source": editor.source.name,
             "csv": asdict(editor.limits.csv),
         }
-        write_private(file, json.dumps(kept, ensure_ascii=False))
+        write_private(file, json.dumps(draft, ensure_ascii=False))
 
     def drop_edits(self, editor: SheetEditor) -> None:
-        """Forget the kept edits of a workbook, as all of it is written."""
+        """Delete the stored edits of a workbook."""
         (editor.path.parent / _DRAFT).unlink(missing_ok=True)
 
     def drafts(self) -> list[dict[str, Any]]:
-        """Return the workbooks with kept edits, the latest first."""
-        found = []
+        """Return the workbooks with stored edits, the latest first."""
+        drafts = []
         for file in self._home.glob(f"*/{_DRAFT}"):
-            kept = _read_draft(file)
-            if kept is not None and (file.parent / _source_name(kept)).is_file():
-                changed = datetime.fromisoformat(kept["changed_at"]).astimezone()
-                told = {name: kept[name] for name in ("file", "resource", "sheet")}
-                moment = {"changed_at": f"{changed:%d/%m/%Y %H:%M}", "at": kept["changed_at"]}
-                found.append(
+            draft = _read_draft(file)
+            if draft is not None and (file.parent / _source_name(draft)).is_file():
+                changed = datetime.fromisoformat(draft["changed_at"]).astimezone()
+                drafts.append(
                     {
-                        **told,
-                        **moment,
+                        **{name: draft[name] for name in ("file", "resource", "sheet")},
+                        "changed_at": f"{changed:%d/%m/%Y %H:%M}",
+                        "at": draft["changed_at"],
                         "id": file.parent.name,
-                        "cells": sum(len(part["edits"]) for part in kept["parts"].values()),
+                        "cells": sum(len(part["edits"]) for part in draft["parts"].values()),
                     }
                 )
-        return sorted(found, key=lambda one: str(one["at"]), reverse=True)
+        return sorted(drafts, key=lambda draft: str(draft["at"]), reverse=True)
 
     def discard_draft(self, name: str) -> None:
-        """Remove kept edits; the workbook stays where something of it was sent."""
+        """Delete stored edits; an uploaded workbook is kept."""
         (self._draft_folder(name) / _DRAFT).unlink(missing_ok=True)
 
     def continue_draft(self, name: str) -> SheetEditor:
-        """Open a workbook with the edits that were kept of it. Raises ``UsageError`` when they are
-        gone or no longer fit."""
+        """Open a workbook with its stored edits.
+
+        Raises ``UsageError`` if they no longer exist or fit.
+        """
         folder = self._draft_folder(name)
-        kept = _read_draft(folder / _DRAFT)
-        if kept is None:
+        draft = _read_draft(folder / _DRAFT)
+        if draft is None:
             raise UsageError(_NO_DRAFT)
-        limits = replace(self.settings.limits, csv=CsvForm(**kept.get("csv", {})))
-        editor = SheetEditor(folder / _source_name(kept), self.catalogue, limits)
-        editor.path = folder / kept["file"]
-        mapping = None if kept["mapping"] is None else read_mapping(folder / MAPPING)
-        reading = ParseOptions(kept["dates"], kept["numbers"])
-        links = kept.get("links", {})
-        editor.choose(SheetChoice(kept["resource"], kept["sheet"], mapping, reading, links))
-        editor.repeat(kept["parts"])
-        editor.refuse(kept_refusals(editor.validated.sheet, kept["refused"]))
-        editor.job = kept.get("job")
-        if kept.get("unit") is not None:
-            editor.unit = BatchUnit(**kept["unit"])
+        limits = replace(self.settings.limits, csv=CsvForm(**draft.get("csv", {})))
+        editor = SheetEditor(folder / _source_name(draft), self.catalogue, limits)
+        editor.path = folder / draft["file"]
+        mapping = None if draft["mapping"] is None else read_mapping(folder / MAPPING)
+        reading = ParseOptions(draft["dates"], draft["numbers"])
+        links = draft.get("links", {})
+        editor.choose(SheetChoice(draft["resource"], draft["sheet"], mapping, reading, links))
+        editor.load_edits(draft["parts"])
+        editor.set_refusals(load_refusals(editor.validated.sheet, draft["refused"]))
+        editor.job = draft.get("job")
+        if draft.get("unit") is not None:
+            editor.unit = BatchUnit(**draft["unit"])
         editor.show_part(editor.validated.sheet)
         self._editor = editor
         return editor
 
     def close(self) -> None:
-        """Remove the folders of which nothing was sent and in which no edits are kept."""
+        """Remove folders without stored edits whose workbook was not uploaded."""
         for folder in self._unsent:
             if not (folder / _DRAFT).exists():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -198,16 +198,16 @@ class Workspace:
         return self._home / name
 
 
-def _source_name(kept: Mapping[str, Any]) -> str:
-    """Return the name of the file that kept edits are of; earlier ones do not tell it."""
-    name: str = kept.get("source", kept["file"])
+def _source_name(draft: Mapping[str, Any]) -> str:
+    """Return the name of a draft's original file, which earlier versions did not store."""
+    name: str = draft.get("source", draft["file"])
     return name
 
 
 def _read_draft(file: Path) -> dict[str, Any] | None:
-    """Return what is kept in a file, None where it cannot be read or is of a newer version."""
+    """Return the draft in a file, None if it is unreadable or of another version."""
     try:
-        kept = json.loads(file.read_text("utf-8"))
+        draft = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) and kept.get("version") == 2 else None
+    return draft if isinstance(draft, dict) and draft.get("version") == 2 else None

@@ -1,14 +1,14 @@
-// Batches: the tree of their steps with what is left to correct, their runs, their closing proofs.
+// Batches: their steps with the workbooks to correct, runs, closing proofs.
 
-import { asking, button, byId, call, element, fill, follow, link, post, replacing, said, show, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, errorText, fill, follow, link, post, replaceChoices, show, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine } from "./send.js";
 
-const CORRECTED = ["invalid"]; // the states of workbooks whose cells are corrected in the grid
-let opened = null; // the batch whose steps are shown
+const CORRECTED = ["invalid"]; // states of workbooks that can be corrected in the grid
+let opened = null; // batch whose steps are shown
 
 async function showBatches() {
-  const isNewest = asking("batches");
+  const isNewest = startRequest("batches");
   const answer = await call("/api/batches");
   if (answer === null || !isNewest()) return;
   if (opened === null && answer.batches.length) opened = answer.batches[0].batch;
@@ -23,7 +23,7 @@ function batchPart(batch, names) {
     if (part.open) opened = batch.batch;
   });
   part.append(element("summary", `${batch.batch} · ${batch.created_at}`));
-  if (batch.error) part.append(element("p", said(batch.error), "problem"));
+  if (batch.error) part.append(element("p", errorText(batch.error), "problem"));
   else part.append(element("p", fill(texts.batch_rows, batch.rows)));
   const tree = element("ul", undefined, "tree");
   tree.append(...batch.steps.map((step) => stepPart(batch, step, names)));
@@ -48,15 +48,15 @@ function stepPart(batch, step, names) {
 }
 
 function toCorrect(batch, step, unit) {
-  const given = { batch, step, unit: unit.name };
+  const target = { batch, step, unit: unit.name };
   const found = unit.findings.map((text) => element("div", text, "error"));
-  return [...found, button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(given))];
+  return [...found, button(fill(texts.correct_unit, { n: unit.errors }), () => openUnit(target))];
 }
 
-// A copy of the workbook is opened: the plan's own file is not written.
-function openUnit(given) {
-  return replacing(
-    () => post("/api/batch-unit", given),
+// Opens a copy of the workbook: the plan's own file is never written.
+function openUnit(target) {
+  return replaceChoices(
+    () => post("/api/batch-unit", target),
     (answer) => {
       showKnown(answer);
       show("mend");
@@ -90,27 +90,27 @@ async function runBatch(batch, token = "") {
 
 export function followBatch() {
   byId("batch-work").hidden = false;
-  follow((told) => {
-    byId("batch-progress").textContent = told.lines.join("\n") || texts.reading;
-    byId("batch-cancel").hidden = !told.running;
-    if (told.running) return;
-    const problems = told.error ? [told.error] : [];
-    showAsked(told.outcome || { asked: null, problems });
+  follow((work) => {
+    byId("batch-progress").textContent = work.lines.join("\n") || texts.reading;
+    byId("batch-cancel").hidden = !work.running;
+    if (work.running) return;
+    const problems = work.error ? [work.error] : [];
+    showAsked(work.outcome || { asked: null, problems });
     showBatches();
   });
 }
 
-// What a run would send is confirmed before anything is sent.
-function showAsked({ batch, asked, problems }) {
+// Shows what a run would send, with a button to confirm it.
+function showAsked({ batch, asked: request, problems }) {
   const shown = byId("batch-asked");
-  const parts = problems.map((error) => element("p", said(error), "problem"));
-  if (asked) {
+  const parts = problems.map((error) => element("p", errorText(error), "problem"));
+  if (request) {
     const table = element("table");
-    table.append(...asked.steps.map((one) => tableLine([one.step, fill(texts.step_rows, one)])));
-    parts.push(environmentLine(asked), table);
-    if (asked.failed) parts.push(element("p", fill(texts.left_out, { n: asked.failed })));
-    const text = fill(texts.send_rows, { n: asked.writes });
-    parts.push(...confirmParts(asked, text, (token) => runBatch(batch, token)));
+    table.append(...request.steps.map((one) => tableLine([one.step, fill(texts.step_rows, one)])));
+    parts.push(environmentLine(request), table);
+    if (request.failed) parts.push(element("p", fill(texts.left_out, { n: request.failed })));
+    const text = fill(texts.send_rows, { n: request.writes });
+    parts.push(...confirmParts(request, text, (token) => runBatch(batch, token)));
   }
   shown.replaceChildren(...parts);
   shown.hidden = parts.length === 0;

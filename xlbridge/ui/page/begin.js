@@ -1,15 +1,15 @@
-// Begin: open a workbook, continue an edit, say what the sheet holds.
+// Begin: open a workbook, continue a draft, choose resource, sheet and conventions.
 
-import { asking, button, byId, call, fill, option, post, replacing, said, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, errorText, fill, option, post, replaceChoices, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { showMapping } from "./mapping.js";
 import { showSheet } from "./correct.js";
 import { forgetOptions } from "./send.js";
 
-const TOLD_EACH = 500; // milliseconds
+const PROGRESS_INTERVAL = 500; // milliseconds
 const CSV_CHOICES = ["csv_delimiter", "csv_encoding"];
 
-let csv = null; // the last file, where its form may have to be said
-let reading = null; // stops the file that is being read
+let csv = null; // the last file, if its delimiter and encoding may have to be chosen
+let reading = null; // controller that aborts the file being read
 
 function openNew(file) {
   csv = /\.(csv|tsv|txt)$/i.test(file.name) ? file : null;
@@ -25,42 +25,42 @@ async function openFile(file) {
   const about = fill(texts.reading_file, { file: file.name, mb: Math.ceil(file.size / 2 ** 20) });
   byId("reading-told").textContent = about;
   byId("reading").hidden = false;
-  const telling = setInterval(() => tellProgress(about, signal), TOLD_EACH);
+  const timer = setInterval(() => showProgress(about, signal), PROGRESS_INTERVAL);
   const headers = { "X-File-Name": encodeURIComponent(file.name) };
   const [delimiter, encoding] = CSV_CHOICES.map((name) => byId(name).value);
-  const isNewest = await replacing(
-    () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, signal, about: `${file.name}: ` }),
+  const isNewest = await replaceChoices(
+    () => call("/api/open", { body: file, headers, query: { delimiter, encoding }, signal, prefix: `${file.name}: ` }),
     (answer) => {
       for (const name of ["resource", "sheet", "dates", "numbers"]) byId(name).value = "";
       showKnown(answer);
     },
   );
-  clearInterval(telling);
+  clearInterval(timer);
   if (isNewest) byId("reading").hidden = true;
 }
 
-async function tellProgress(about, signal) {
-  const told = await call("/api/progress", { signal, unasked: true });
-  if (told === null || !told.reading || signal.aborted) return;
-  const step = "rows" in told ? texts.rows_so_far : "column" in told ? texts.checking_column : "";
-  byId("reading-told").textContent = `${about} ${fill(step, told)}`;
+async function showProgress(about, signal) {
+  const progress = await call("/api/progress", { signal, silent: true });
+  if (progress === null || !progress.reading || signal.aborted) return;
+  const step = "rows" in progress ? texts.rows_so_far : "column" in progress ? texts.checking_column : "";
+  byId("reading-told").textContent = `${about} ${fill(step, progress)}`;
 }
 
 function choose() {
-  const given = { resource: byId("resource").value, sheet: byId("sheet").value };
-  return replacing(() => post("/api/choose", given), showKnown);
+  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
+  return replaceChoices(() => post("/api/choose", choice), showKnown);
 }
 
 function chooseHeaderRow() {
-  const chosen = { resource: byId("resource").value, sheet: byId("sheet").value };
-  const given = { ...chosen, header_row: byId("header-row").value };
-  return replacing(() => post("/api/choose", given), showKnown);
+  const choice = { resource: byId("resource").value, sheet: byId("sheet").value };
+  choice.header_row = byId("header-row").value;
+  return replaceChoices(() => post("/api/choose", choice), showKnown);
 }
 
 function chooseReading() {
   if (byId("to-mend").disabled) return;
-  const given = { dates: byId("dates").value, numbers: byId("numbers").value };
-  replacing(() => post("/api/reading", given), showKnown);
+  const conventions = { dates: byId("dates").value, numbers: byId("numbers").value };
+  replaceChoices(() => post("/api/reading", conventions), showKnown);
 }
 
 export function showKnown(answer) {
@@ -81,8 +81,8 @@ export function showKnown(answer) {
   byId("header-row").value = answer.header_row ?? (form ? form.header_row : "");
   if (!recognised) {
     byId("known-title").textContent = form ? `${form.title} · ${form.sheet}` : answer.file;
-    const told = [answer.error ? said(answer.error) : "", form ? texts.confirm_first : texts.say_resource];
-    byId("known-counts").textContent = told.join(" ").trim();
+    const messages = [answer.error ? errorText(answer.error) : "", form ? texts.confirm_first : texts.say_resource];
+    byId("known-counts").textContent = messages.join(" ").trim();
     if (form) byId("resource").value = form.resource;
     if (form) byId("sheet").value = form.sheet;
     state.sheet = null;
@@ -94,18 +94,18 @@ export function showKnown(answer) {
   byId("numbers").value = answer.numbers || "";
   byId("known-title").textContent = [answer.title || answer.resource, answer.sheet].join(" · ");
   const header = fill(texts.header_row, { n: answer.header_row ?? "–" });
-  const told = [header, fill(texts.counts, answer), answer.read_as];
-  byId("known-counts").textContent = told.filter(Boolean).join(" · ");
+  const facts = [header, fill(texts.counts, answer), answer.read_as];
+  byId("known-counts").textContent = facts.filter(Boolean).join(" · ");
   showSheet(answer);
 }
 
 function showDrafts() {
-  listDrafts(call("/api/drafts", { unasked: true }));
+  listDrafts(call("/api/drafts", { silent: true }));
 }
 
-async function listDrafts(asked) {
-  const isNewest = asking("drafts");
-  const answer = await asked;
+async function listDrafts(request) {
+  const isNewest = startRequest("drafts");
+  const answer = await request;
   if (answer === null || !isNewest()) return;
   byId("drafts-card").hidden = answer.drafts.length === 0;
   const titles = [texts.file, texts.kind, texts.changed_cells, texts.when, ""];
@@ -118,7 +118,7 @@ async function listDrafts(asked) {
 }
 
 function continueDraft(id) {
-  return replacing(
+  return replaceChoices(
     () => post("/api/continue", { id }),
     (answer) => {
       showKnown(answer);
@@ -133,7 +133,7 @@ export function setUpBegin() {
     if (file.files.length) openNew(file.files[0]);
     file.value = "";
   });
-  // A file may fall anywhere: the browser would show it in place of the page.
+  // A file may be dropped anywhere: otherwise the browser would open it instead of the page.
   const area = byId("drop-area");
   document.addEventListener("dragover", (event) => {
     if (!event.dataTransfer.types.includes("Files")) return;

@@ -1,4 +1,4 @@
-// Text of the clipboard, as Excel writes it: cells between tabs, those with breaks or quotes between quotes.
+// Clipboard text as Excel writes it: cells separated by tabs, quoted if they contain breaks or quotes.
 
 export const clipboardText = (rows) => rows.map((cells) => cells.map(quoteCell).join("\t")).join("\n");
 
@@ -6,26 +6,26 @@ function quoteCell(text) {
   return /["\t\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// Returns the rows of cells that a text holds.
+// Returns the rows of cells in a text.
 export function parseClipboard(text) {
   const rows = [[]];
   let value = "";
   let quoted = false;
   const body = text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
   for (let at = 0; at < body.length; at += 1) {
-    const sign = body[at];
+    const character = body[at];
     if (quoted) {
-      if (sign === '"' && body[at + 1] === '"') {
+      if (character === '"' && body[at + 1] === '"') {
         value += '"';
         at += 1;
-      } else if (sign === '"') quoted = false;
-      else value += sign;
-    } else if (sign === '"' && value === "") quoted = true;
-    else if (sign === "\t" || sign === "\n") {
+      } else if (character === '"') quoted = false;
+      else value += character;
+    } else if (character === '"' && value === "") quoted = true;
+    else if (character === "\t" || character === "\n") {
       rows.at(-1).push(value);
       value = "";
-      if (sign === "\n") rows.push([]);
-    } else value += sign;
+      if (character === "\n") rows.push([]);
+    } else value += character;
   }
   rows.at(-1).push(value);
   return rows;

@@ -1,4 +1,4 @@
-// What all screens share: texts, requests, and elements. Every value is set as text, never as markup.
+// Shared by all screens: texts, requests, elements. Values are always set as text, never as markup.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
 export const { texts, listings, isOpen, running } = data;
@@ -6,41 +6,41 @@ export const byId = (id) => document.getElementById(id);
 export const figure = (value) => (typeof value === "number" ? value.toLocaleString(data.language) : value);
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => figure(values[name]) ?? "");
 
-// The open sheet as the server told it last, and the rows that the grid shows.
+// The open sheet as last received from the server, and the grid's view of its rows.
 export const state = { sheet: null, view: "wrong" };
 
-// Asks the server, and returns its answer as ``read`` gives it, null where it has none or refuses;
-// a refusal says what it is about. What was told before is gone, unless nobody asked for the answer.
-async function ask(address, options, read, { about = "", unasked = false } = {}) {
+// Sends a request, and returns the answer converted by ``read``, null if there is none or an error.
+// An error is shown with ``prefix``; success clears the message, unless the request is ``silent``.
+async function request(address, options, read, { prefix = "", silent = false } = {}) {
   try {
     const answer = await fetch(address, options);
-    const found = answer.ok ? await read(answer) : null;
+    const content = answer.ok ? await read(answer) : null;
     const refusal = answer.ok ? null : await answer.json();
-    if (refusal || !unasked) showProblem(refusal ? about + said(refusal.error) : "");
-    return found;
+    if (refusal || !silent) showProblem(refusal ? prefix + errorText(refusal.error) : "");
+    return content;
   } catch (error) {
     if (error.name !== "AbortError") showProblem(texts.lost);
     return null;
   }
 }
 
-export function call(path, { body, query, headers, signal, ...telling } = {}) {
+export function call(path, { body, query, headers, signal, ...reporting } = {}) {
   const address = query ? `${path}?${new URLSearchParams(query)}` : path;
   const options = { headers, signal, ...(body === undefined ? {} : { method: "POST", body }) };
-  return ask(address, options, (answer) => answer.json(), telling);
+  return request(address, options, (answer) => answer.json(), reporting);
 }
 
-// Downloads what a link leads to, when the edits so far are made. What is refused is told, and does
-// not take the page's place.
+// Downloads the target of a link once pending edits are done. An error is shown as a message instead
+// of replacing the page.
 async function download(link) {
   link.setAttribute("aria-busy", "true");
   await settled();
   const headers = state.sheet ? { "X-Sheet": state.sheet.id } : {};
-  const given = await ask(link.href, { headers }, async (answer) => [fileName(answer), await answer.blob()]);
+  const file = await request(link.href, { headers }, async (answer) => [fileName(answer), await answer.blob()]);
   link.removeAttribute("aria-busy");
-  if (given === null) return;
+  if (file === null) return;
   const saved = element("a");
-  [saved.download, saved.href] = [given[0], URL.createObjectURL(given[1])];
+  [saved.download, saved.href] = [file[0], URL.createObjectURL(file[1])];
   saved.click();
   setTimeout(() => URL.revokeObjectURL(saved.href), 60_000);
 }
@@ -60,20 +60,20 @@ document.addEventListener("click", (event) => {
 
 export const post = (path, content) => call(path, { body: JSON.stringify(content) });
 
-// Asks about the sheet that is shown: the server refuses where another one was opened meanwhile.
-export function ofSheet(path, { content, query, sheet = state.sheet } = {}) {
+// Sends a request about the shown sheet; the server refuses it if another one was opened meanwhile.
+export function callSheet(path, { content, query, sheet = state.sheet } = {}) {
   const body = content === undefined ? undefined : JSON.stringify(content);
   return call(path, { body, query, headers: { "X-Sheet": sheet.id } });
 }
 
-// What changes the open sheet goes one at a time, so that each change reaches the server, and is
-// shown, in the order in which they were made. Work that is given here gives none itself.
+// Changes of the open sheet run one at a time, so that they reach the server, and are shown, in the
+// order in which they were made. A task must not enqueue another one.
 let last = Promise.resolve();
 let waiting = 0;
 
-export function inTurn(work) {
+export function enqueue(task) {
   waiting += 1;
-  const done = last.then(work).finally(() => {
+  const done = last.then(task).finally(() => {
     waiting -= 1;
   });
   last = done.catch(() => null);
@@ -81,34 +81,35 @@ export function inTurn(work) {
 }
 
 export const isIdle = () => waiting === 0;
-export const settled = () => inTurn(() => null);
+export const settled = () => enqueue(() => null);
 
-// Begins a question; the function that is returned tells whether none of its topic was begun since.
-const questions = new Map();
+// Starts a request on a topic; returns a function that is true until a newer one is started.
+const newest = new Map();
 
-export function asking(topic) {
-  const mine = Symbol(topic);
-  questions.set(topic, mine);
-  return () => questions.get(topic) === mine;
+export function startRequest(topic) {
+  const id = Symbol(topic);
+  newest.set(topic, id);
+  return () => newest.get(topic) === id;
 }
 
-// Asks for what replaces the choices that are shown. Until it is there they cannot be changed, as the
-// change would be lost; an answer that a newer question overtook is not shown. Tells whether it was.
+// Requests new choices. The present ones are disabled until the answer is there, as changes would be
+// lost; an answer overtaken by a newer request is not shown. Returns whether it was the newest.
 let focused = null;
 
-export async function replacing(ask, showAnswer) {
-  const isNewest = asking("choices");
+export async function replaceChoices(load, showAnswer) {
+  const isNewest = startRequest("choices");
   const choices = byId("choices");
   focused = choices.disabled ? focused : document.activeElement;
   choices.disabled = true;
-  const answer = await inTurn(ask);
+  const answer = await enqueue(load);
   if (!isNewest()) return false;
   choices.disabled = false;
   if (answer !== null) showAnswer(answer);
   if (focused.isConnected && document.activeElement === document.body) focused.focus();
   return true;
 }
-export const said = (error) => `${error.message} ${error.hint}`.trim();
+
+export const errorText = (error) => `${error.message} ${error.hint}`.trim();
 
 export function showProblem(text) {
   byId("problem").textContent = text;
@@ -119,7 +120,7 @@ const shown = new Map();
 export const whenShown = (name, run) => shown.set(name, run);
 
 export function show(name) {
-  asking("screen");
+  startRequest("screen");
   showProblem("");
   for (const section of document.querySelectorAll("main > section")) {
     section.hidden = section.id !== name;
@@ -132,7 +133,7 @@ export function show(name) {
   if (shown.has(name)) shown.get(name)();
 }
 
-// Shows the screen that the address names, as after a reload or the browser's Back.
+// Shows the screen named by the address, after a reload or the browser's Back.
 export function showAddressed() {
   const wanted = location.hash.slice(2);
   const one = document.querySelector(`nav button[data-view="${CSS.escape(wanted)}"]:enabled`);
@@ -186,7 +187,7 @@ export function tableLine(values, kind = "td") {
   return line;
 }
 
-// A work ends before its next step, which may take a while: that it was asked for is shown at once.
+// Work stops before its next step, which may take a while: the button shows at once that it was pressed.
 for (const one of document.querySelectorAll(".stop")) {
   one.addEventListener("click", async () => {
     one.disabled = true;
@@ -195,7 +196,7 @@ for (const one of document.querySelectorAll(".stop")) {
   });
 }
 
-// Follows the work that runs, until it ends; ``show`` is told each state.
+// Follows the running work until it ends; calls ``showState`` with each state.
 let events = null;
 
 export function follow(showState) {
@@ -206,11 +207,11 @@ export function follow(showState) {
   if (events) events.close();
   events = new EventSource("/api/events");
   events.onmessage = (event) => {
-    const told = JSON.parse(event.data);
+    const work = JSON.parse(event.data);
     showProblem("");
-    if (!told.running) events.close();
-    showState(told);
-    if (!told.running && told.error) showProblem(said(told.error));
+    if (!work.running) events.close();
+    showState(work);
+    if (!work.running && work.error) showProblem(errorText(work.error));
   };
   events.onerror = () => showProblem(texts.lost);
 }

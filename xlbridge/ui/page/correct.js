@@ -1,15 +1,15 @@
-// Correct: the grid of the sheet, the rules beside it, corrections of a whole rule.
+// Correct: the grid of the sheet, the list of rules, corrections of all cells of a rule.
 
-import { asking, button, byId, element, figure, fill, inTurn, isIdle, ofSheet, option, settled, show, showProblem, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, enqueue, figure, fill, isIdle, option, settled, show, showProblem, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { Grid } from "./grid.js";
 
 const NO_RECORDS = ["row-total", "row-note", "row-struck", "row-header-again"];
-let dropPlan = null; // told when the sheet is no longer what was planned
+let dropPlan = null; // called when the sheet has changed since it was planned
 const grid = new Grid(byId("grid"), {
   rowsOf(view) {
     const sheet = state.sheet;
     return (start, count, renew) =>
-      ofSheet("/api/rows", { query: { start, count, view, renew: renew ? "1" : "0" }, sheet });
+      callSheet("/api/rows", { query: { start, count, view, renew: renew ? "1" : "0" }, sheet });
   },
   edit(findCells) {
     const first = firstColumn();
@@ -33,8 +33,8 @@ export function showSheet(answer) {
   return changeView(answer.rows && answer.rules.some((one) => !one.of_header) ? "wrong" : "all");
 }
 
-// A record's lists are sheets of their own, judged, corrected and sent with it.
-// Until the other one is there, no row is shown: what is typed now would be meant for it.
+// Shows the chosen sheet or a child sheet. No row is shown until it is loaded, so that nothing typed
+// meanwhile goes to the wrong sheet.
 export async function showPart(name) {
   grid.commit();
   if (name !== state.sheet.shown) grid.clear();
@@ -66,12 +66,12 @@ function firstColumn() {
   return number - 1;
 }
 
-// Changes the sheet that is shown now, when the changes before are made; tells whether it was done.
+// Changes the sheet shown now, after earlier changes; returns whether it succeeded.
 function change(path, findContent, { renew = false } = {}) {
   const sheet = state.sheet;
-  return inTurn(async () => {
+  return enqueue(async () => {
     const content = await findContent();
-    const answer = content === null ? null : await ofSheet(path, { content, sheet });
+    const answer = content === null ? null : await callSheet(path, { content, sheet });
     if (answer === null) return false;
     if (answer.id !== sheet.id) {
       await showSheet(answer);
@@ -79,7 +79,7 @@ function change(path, findContent, { renew = false } = {}) {
     }
     update(answer);
     await grid.load({ renew });
-    grid.tell();
+    grid.notifyCurrent();
     return true;
   });
 }
@@ -91,19 +91,19 @@ function step(name) {
 function showRemark(row, place) {
   const marks = row.marks[place] || [];
   const address = `${state.sheet.columns[place].letters}${row.row}`;
-  const told = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
-  byId("remark").textContent = [address, row.cells[place], ...told].filter(Boolean).join(" · ");
+  const messages = marks.map((mark) => `${mark.message} ${mark.hint}`.trim());
+  byId("remark").textContent = [address, row.cells[place], ...messages].filter(Boolean).join(" · ");
 }
 
 function nextError() {
-  return inTurn(goToNextError);
+  return enqueue(goToNextError);
 }
 
 async function goToNextError() {
   const row = grid.rowAt(grid.at);
   const query = { row: row ? row.row : 0, column: firstColumn() + grid.column, view: state.view };
   if (!grid.visited) query.column = -1;
-  const found = await ofSheet("/api/next-error", { query });
+  const found = await callSheet("/api/next-error", { query });
   if (found === null || found.row === null) return;
   if (found.position === null) {
     await changeView("wrong");
@@ -143,17 +143,17 @@ function ruleItem(rule) {
     offer(texts.set_aside, () => change("/api/set-aside", () => ({ rule: rule.key }), { renew: true }));
   }
   if (rule.code === "date-ambiguous") {
-    offer(texts.dates_dmy, () => read({ dates: "dmy" }));
-    offer(texts.dates_mdy, () => read({ dates: "mdy" }));
+    offer(texts.dates_dmy, () => setConventions({ dates: "dmy" }));
+    offer(texts.dates_mdy, () => setConventions({ dates: "mdy" }));
   }
   if (rule.code === "number-ambiguous") {
-    offer("1.234,56", () => read({ numbers: "pt" }));
-    offer("1,234.56", () => read({ numbers: "en" }));
+    offer("1.234,56", () => setConventions({ numbers: "pt" }));
+    offer("1,234.56", () => setConventions({ numbers: "en" }));
   }
   return item;
 }
 
-// A finding of the header has no rows: its column comes into sight, and what can be done.
+// A finding of the header has no rows: shows its column and hint.
 function showHeader(rule) {
   const letters = (rule.cell || "").replace(/\d+$/, "");
   const place = state.sheet.columns.findIndex((one) => one.letters === letters);
@@ -161,20 +161,20 @@ function showHeader(rule) {
   byId("remark").textContent = [rule.cell, rule.message, rule.hint].filter(Boolean).join(" · ");
 }
 
-async function read(given) {
-  const known = () => ({ dates: state.sheet.dates, numbers: state.sheet.numbers, ...given });
-  if (!(await change("/api/reading", known))) return;
-  for (const [name, value] of Object.entries(given)) byId(name).value = value;
+async function setConventions(chosen) {
+  const conventions = () => ({ dates: state.sheet.dates, numbers: state.sheet.numbers, ...chosen });
+  if (!(await change("/api/reading", conventions))) return;
+  for (const [name, value] of Object.entries(chosen)) byId(name).value = value;
 }
 
 async function showFixes(rule) {
-  const isNewest = asking("fixes");
+  const isNewest = startRequest("fixes");
   const sheet = state.sheet;
-  const found = await inTurn(() => ofSheet("/api/fixes", { query: { rule }, sheet }));
+  const found = await enqueue(() => callSheet("/api/fixes", { query: { rule }, sheet }));
   if (found === null || !isNewest() || byId("mend").hidden) return;
   byId("fixes-title").textContent = fill(texts.fix_what, { n: found.count });
   const titles = tableLine([texts.cell, texts.before, "", texts.after], "th");
-  // What looks the same was a number or a date that is stored as text.
+  // A value that looks the same was a number or date stored as text.
   const before = (one) => (one.before === one.after ? `${one.before} (${texts.as_text})` : one.before);
   const lines = found.cells.map((one) => tableLine([one.cell, before(one), "→", one.after]));
   byId("fixes-table").replaceChildren(titles, ...lines);
@@ -200,8 +200,8 @@ export function setUpCorrect(whenSent, whenChanged) {
     if (state.sheet && state.sheet.sendable) whenSent();
   });
   document.addEventListener("keydown", (event) => {
-    const isBeside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
-    if (isBeside) grid.shortcut(event);
+    const isOutside = event.target !== grid.input && !byId("mend").hidden && !byId("fixes").open;
+    if (isOutside) grid.shortcut(event);
   });
   whenShown("mend", () => grid.load({ view: state.view, renew: true }));
 }

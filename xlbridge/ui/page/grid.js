@@ -1,4 +1,4 @@
-// Grid of a sheet: only the rows in sight are in the page, fetched in windows.
+// Grid of a sheet: only visible rows are in the document, fetched in windows.
 // Typing goes into a transparent text area over the current cell, so that dead keys work.
 
 import { clipboardText, parseClipboard } from "./clipboard.js";
@@ -8,9 +8,9 @@ const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 56;
 const CELL_WIDTH = 150;
 const NUMBER_WIDTH = 76;
-const TALLEST = 8_000_000; // pixels; browsers round what lies far below, or cut it off
-const MOST_COPIED = 5_000; // rows
-const SHORT = 18; // letters that a cell shows
+const TALLEST = 8_000_000; // pixels; browsers round or cut off taller elements
+const MAX_COPIED = 5_000; // rows
+const SHORT = 18; // characters that fit into a cell
 const TALLEST_TEXT = 8 * ROW_HEIGHT;
 
 export class Grid {
@@ -21,13 +21,13 @@ export class Grid {
     this.handlers = handlers;
     this.columns = [];
     this.view = "";
-    this.windows = null; // rows that are shown
-    this.loading = null; // rows that take their place once they are there
-    this.typed = null; // position and rows of the cell that is typed into
+    this.windows = null; // rows shown
+    this.loading = null; // rows that replace them once loaded
+    this.typed = null; // position and rows of the cell being typed into
     this.at = 0; // position in the view
-    this.column = 0; // place in the row
-    this.visited = false; // whether a cell was gone to
-    this.anchor = null; // the other corner of a selected block
+    this.column = 0; // index in the row
+    this.visited = false; // whether the current cell was chosen
+    this.anchor = null; // opposite corner of the selection
     this.input = document.createElement("textarea");
     this.input.setAttribute("aria-label", root.dataset.label);
     this.input.setAttribute("aria-controls", "cells");
@@ -38,7 +38,7 @@ export class Grid {
     this.head.setAttribute("role", "row");
     this.space = element("div", "space");
     this.lines = element("div", "lines");
-    this.cells = element("div"); // what a screen reader has of the sheet: the text area is no part of it
+    this.cells = element("div"); // for screen readers; does not contain the text area
     this.cells.id = "cells";
     this.cells.setAttribute("role", "grid");
     this.cells.setAttribute("aria-label", root.dataset.label);
@@ -75,20 +75,20 @@ export class Grid {
     this.head.replaceChildren(...cells);
   }
 
-  // Brings a column into sight.
+  // Scrolls to a column.
   showColumn(column) {
     this.root.scrollLeft = column * CELL_WIDTH;
   }
 
-  // Shows no rows, as they are of another sheet.
+  // Removes all rows, before another sheet is shown.
   clear() {
-    this.stop();
+    this.cancel();
     this.windows = null;
     this.loading = null;
     this.draw();
   }
 
-  // Fetches the rows anew; those that are shown stay, and can be typed into, until the new are there.
+  // Fetches the rows again; those shown remain editable until the new ones are loaded.
   async load({ view = this.view, renew = false, keep = true } = {}) {
     const windows = new RowWindows(this.handlers.rowsOf(view), view === "all");
     this.view = view;
@@ -114,7 +114,7 @@ export class Grid {
     const wasThere = this.rowAt(this.at);
     if (!windows || !(await windows.fetch(first, last)) || this.windows !== windows) return;
     this.draw();
-    if (!wasThere) this.tell();
+    if (!wasThere) this.notifyCurrent();
   }
 
   get total() {
@@ -129,13 +129,13 @@ export class Grid {
     return this.total * ROW_HEIGHT + 40;
   }
 
-  // Pixels of rows that go by with each pixel of the scroll bar: more than one in a very tall sheet.
+  // Pixels of rows per pixel of the scroll bar: more than one in a very tall sheet.
   get pace() {
     const below = HEAD_HEIGHT - this.root.clientHeight;
     return this.height > TALLEST ? (this.height + below) / (TALLEST + below) : 1;
   }
 
-  // Pixels of rows above those in sight.
+  // Pixels of rows above the visible ones.
   get above() {
     return this.root.scrollTop * this.pace;
   }
@@ -242,10 +242,10 @@ export class Grid {
     if (left < this.root.scrollLeft) this.root.scrollLeft = left;
     if (left > this.root.scrollLeft + wide) this.root.scrollLeft = left - Math.max(wide, 0);
     this.draw();
-    this.tell();
+    this.notifyCurrent();
   }
 
-  tell() {
+  notifyCurrent() {
     const row = this.rowAt(this.at);
     if (row) this.handlers.current(row, this.column);
   }
@@ -268,7 +268,7 @@ export class Grid {
       this.commit();
       this.move(this.at + (event.shiftKey ? -1 : 1), this.column);
     } else if (event.key === "Escape") {
-      this.stop();
+      this.cancel();
     } else if (event.key === "F2") {
       this.begin(this.textAt(this.at, this.column));
     } else if (typing && event.key !== "F8") {
@@ -285,7 +285,7 @@ export class Grid {
     }
   }
 
-  // Does what a key stands for wherever it is pressed beside the sheet.
+  // Handles keys that also work outside the text area.
   shortcut(event) {
     const name = event.key.toLowerCase();
     if (name === "f8") {
@@ -313,7 +313,7 @@ export class Grid {
     this.input.select();
   }
 
-  // Lets a long text, or one of several lines, be seen while it is typed.
+  // Enlarges the text area for a long text or several lines.
   fit() {
     const isLong = this.input.value.length > SHORT || this.input.value.includes("\n");
     this.input.classList.toggle("long", isLong);
@@ -321,7 +321,7 @@ export class Grid {
     if (isLong) this.input.style.height = `${Math.min(this.input.scrollHeight, TALLEST_TEXT)}px`;
   }
 
-  stop() {
+  cancel() {
     this.input.value = "";
     this.input.classList.remove("typing");
     this.fit();
@@ -331,9 +331,9 @@ export class Grid {
     if (!this.input.classList.contains("typing")) return;
     const { windows, at, column } = this.typed;
     const value = this.input.value;
-    this.stop();
+    this.cancel();
     const row = windows ? windows.rowAt(at) : undefined;
-    // A text that may be two dates is one of them when it is typed again.
+    // Typing an ambiguous date again resolves it, so a cell with marks counts as changed.
     const isSame = row && row.cells[column] === value && !row.marks[column] && this.handlers.isIdle();
     if (!isSame) this.change([{ at, column, value }], windows);
   }
@@ -354,8 +354,8 @@ export class Grid {
     }
   }
 
-  // Changes cells of the rows that were shown when they were typed, whatever is shown by then. Of
-  // what does not fit into the sheet or the view nothing is done.
+  // Changes cells of the rows that were shown when the values were typed, whatever is shown now.
+  // Changes nothing if a value does not fit into the sheet or the view.
   change(cells, windows = this.windows) {
     if (!windows || !windows.total || !cells.length) return;
     const fits = (one) => this.columns[one.column] && (windows.growing || one.at < windows.total);
@@ -385,13 +385,13 @@ export class Grid {
     this.change(cells);
   }
 
-  // Copies the selected cells; rows that were not in sight yet are fetched first. Tells whether it did.
+  // Copies the selected cells, after fetching missing rows; returns whether it succeeded.
   async copy(event) {
     if (this.input.classList.contains("typing")) return false;
     event.preventDefault();
     const other = this.anchor ? this.anchor.at : this.at;
     const [first, last] = [Math.min(other, this.at), Math.max(other, this.at)];
-    if (last - first >= MOST_COPIED) {
+    if (last - first >= MAX_COPIED) {
       this.handlers.notCopied();
       return false;
     }
@@ -425,7 +425,7 @@ function element(name, classes, text) {
   return one;
 }
 
-// Names of columns are long words: they break before a capital letter.
+// Column names are long words: allows line breaks before capital letters.
 function breakable(text) {
   return text.split(/(?<=\p{Ll})(?=\p{Lu})/u).flatMap((part) => [part, element("wbr")]).slice(0, -1);
 }

@@ -1,23 +1,23 @@
-// Mapping: each header of the sheet beside values, and the column that it becomes.
-// A column of the resource is kept as the mapping file has it: from, join or constant.
+// Mapping: each header of the sheet with sample values, and the column that it is mapped to.
+// Columns have the form of the mapping file: from, join or constant.
 
-import { byId, element, fill, labelled, option, post, replacing, showProblem, tableLine, texts } from "./core.js";
+import { byId, element, fill, labelled, option, post, replaceChoices, showProblem, tableLine, texts } from "./core.js";
 
 const SEVERAL = "*";
 let form = null;
 let columns = {};
 let changed = false;
-let confirmed = null; // told the sheet as it is read by the confirmed mapping
+let confirmed = null; // called with the sheet validated by the confirmed mapping
 
-export function showMapping(given, whenConfirmed) {
-  form = given;
+export function showMapping(mapping, whenConfirmed) {
+  form = mapping;
   confirmed = whenConfirmed;
   changed = false;
-  byId("mapping").hidden = given === null;
-  if (given === null) return;
-  columns = structuredClone(given.columns);
-  byId("mapping").open = given.kind !== "own" && given.kind !== "confirmed";
-  byId("mapping-advice").textContent = texts[`mapping_${given.kind}`];
+  byId("mapping").hidden = mapping === null;
+  if (mapping === null) return;
+  columns = structuredClone(mapping.columns);
+  byId("mapping").open = mapping.kind !== "own" && mapping.kind !== "confirmed";
+  byId("mapping-advice").textContent = texts[`mapping_${mapping.kind}`];
   draw();
 }
 
@@ -65,9 +65,9 @@ async function choose(header, name) {
   if (name === SEVERAL) return;
   const shown = form;
   const place = { resource: form.resource, sheet: form.sheet, header_row: form.header_row };
-  const asked = { ...place, header, column: name };
-  await replacing(
-    () => (name ? post("/api/mapping-column", asked) : {}),
+  const request = { ...place, header, column: name };
+  await replaceChoices(
+    () => (name ? post("/api/mapping-column", request) : {}),
     (body) => {
       for (const other of usesOf(header)) delete columns[other];
       if (name) columns[name] = body;
@@ -128,9 +128,9 @@ async function confirm() {
     empty.focus();
     return;
   }
-  const given = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns };
-  await replacing(
-    () => post("/api/map", given),
+  const content = { resource: form.resource, sheet: form.sheet, header_row: form.header_row, columns };
+  await replaceChoices(
+    () => post("/api/map", content),
     (answer) => {
       confirmed(answer);
       byId("to-mend").focus();

@@ -1,6 +1,6 @@
-// The page: its screens, set up, and what it goes on with when it is loaded again.
+// Sets up the screens, and restores the page's state after a reload.
 
-import { asking, byId, call, isOpen, post, replacing, running, show, showAddressed, texts } from "./core.js";
+import { byId, call, isOpen, post, replaceChoices, running, show, showAddressed, startRequest, texts } from "./core.js";
 import { setUpBegin, showKnown } from "./begin.js";
 import { followExport, setUpPanels } from "./panels.js";
 import { followBatch, setUpBatches } from "./batches.js";
@@ -8,10 +8,10 @@ import { setUpCorrect } from "./correct.js";
 import { setUpMapping } from "./mapping.js";
 import { dropPlan, followSending, plan, setUpSend } from "./send.js";
 
-async function goOn() {
-  const isNewest = asking("screen");
+async function restore() {
+  const isNewest = startRequest("screen");
   if (isOpen) {
-    await replacing(() => call("/api/sheet"), showKnown);
+    await replaceChoices(() => call("/api/sheet"), showKnown);
   }
   if (running === "export") {
     show("exports");
@@ -40,4 +40,4 @@ byId("end").addEventListener("click", async () => {
   await post("/api/stop", {});
   document.body.textContent = texts.ended;
 });
-goOn();
+restore();

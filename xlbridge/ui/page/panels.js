@@ -1,13 +1,13 @@
-// Beside the sheet: uploads and their doubts, exports, processing, profiles.
+// Other screens: uploads, exports, processing, profiles.
 
-import { asking, button, byId, call, element, figure, fill, follow, labelled, link, listings, option, post, replacing, show, showProblem, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, call, element, figure, fill, follow, labelled, link, listings, option, post, replaceChoices, show, showProblem, startRequest, tableLine, texts, whenShown } from "./core.js";
 import { showKnown } from "./begin.js";
 import { confirmParts, environmentLine, followSending, outcomeLinks } from "./send.js";
 
 // Uploads
 
 async function showJobs() {
-  const isNewest = asking("jobs");
+  const isNewest = startRequest("jobs");
   byId("job-shown").hidden = true;
   const answer = await call("/api/jobs");
   if (answer === null || !isNewest()) return;
@@ -42,15 +42,15 @@ function resumeButton(job) {
 }
 
 async function showJob(id) {
-  const isNewest = asking("job");
+  const isNewest = startRequest("job");
   const job = await call("/api/job", { query: { job: id } });
   if (job === null || !isNewest()) return;
   const history = element("table");
   history.append(...job.history.map((one) => tableLine([one.at, one.state])));
-  const told = job.lines.map((line) => element("p", line));
+  const lines = job.lines.map((line) => element("p", line));
   const links = job.is_upload ? outcomeLinks(job) : [];
   if (job.is_upload && job.rows.rejected) links.push(" ", button(texts.to_refused, () => openWorkbook(job.job)));
-  const parts = [element("h2", job.job), ...told, ...links, element("h3", texts.history), history];
+  const parts = [element("h2", job.job), ...lines, ...links, element("h3", texts.history), history];
   if (job.doubtful) parts.push(...doubtParts(job));
   const shown = byId("job-shown");
   shown.hidden = false;
@@ -58,9 +58,9 @@ async function showJob(id) {
   shown.focus();
 }
 
-// The job's workbook is opened, wherever it was sent from, with the refused rows marked.
+// Opens the job's workbook with the refused rows marked, even if it was sent from the command line.
 function openWorkbook(job) {
-  return replacing(
+  return replaceChoices(
     () => post("/api/job-workbook", { job }),
     (answer) => {
       showKnown(answer);
@@ -69,7 +69,7 @@ function openWorkbook(job) {
   );
 }
 
-// A doubt is settled by what a person saw in the system; the reason is recorded.
+// Fields to resolve a job in doubt by what the user saw in the system; the reason is recorded.
 function doubtParts(job) {
   const reason = element("input");
   reason.type = "text";
@@ -123,12 +123,12 @@ export function followExport() {
   follow(showExport);
 }
 
-function showExport(told) {
-  byId("export").disabled = told.running;
-  byId("export-cancel").hidden = !told.running;
-  byId("export-progress").textContent = told.running ? told.lines.at(-1) || texts.reading_records : "";
-  if (told.running || !told.outcome) return;
-  const { listing, manifest, remarks, preview } = told.outcome;
+function showExport(work) {
+  byId("export").disabled = work.running;
+  byId("export-cancel").hidden = !work.running;
+  byId("export-progress").textContent = work.running ? work.lines.at(-1) || texts.reading_records : "";
+  if (work.running || !work.outcome) return;
+  const { listing, manifest, remarks, preview } = work.outcome;
   const whole = manifest.complete ? texts.complete : texts.incomplete;
   const parts = [element("p", `${fill(texts.export_done, { n: manifest.records })} ${whole}`)];
   parts.push(...remarks.map((text) => element("p", text)));
@@ -149,7 +149,7 @@ async function planProcess() {
     return;
   }
   const shown = byId("process-shown");
-  const isNewest = asking("process");
+  const isNewest = startRequest("process");
   byId("process-plan").disabled = true;
   shown.hidden = false;
   shown.replaceChildren(texts.planning);
@@ -172,7 +172,7 @@ async function planProcess() {
     show("send");
     followSending();
   };
-  const count = planned.rows.unknown; // nothing is known yet of what is to be sent
+  const count = planned.rows.unknown; // records to be sent have no outcome yet
   const text = fill(texts.process_run, { n: count });
   const parts = count ? confirmParts(planned, text, begin) : [element("p", texts.nothing_to_send)];
   shown.replaceChildren(environmentLine(planned), table, ...parts);
@@ -181,7 +181,7 @@ async function planProcess() {
 // Profiles
 
 async function showProfiles() {
-  const isNewest = asking("profiles");
+  const isNewest = startRequest("profiles");
   const answer = await call("/api/profiles");
   if (answer === null || !isNewest()) return;
   const titles = tableLine([texts.environment, texts.address, texts.user, "", ""], "th");
@@ -189,33 +189,33 @@ async function showProfiles() {
   const lines = answer.profiles.map((one) => {
     const kind = one.production ? texts.production : one.practice ? texts.practice : "";
     const mark = element("span", kind, one.production ? "production" : "practice");
-    const told = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
-    return tableLine([one.name, one.address, one.email, told, profileButtons(one)]);
+    const status = [kind ? mark : "", one.chosen ? ` ${texts.chosen}` : ""];
+    return tableLine([one.name, one.address, one.email, status, profileButtons(one)]);
   });
   byId("profile-table").replaceChildren(titles, ...lines);
 }
 
 function profileButtons(one) {
-  const given = { name: one.name };
+  const profile = { name: one.name };
   const parts = [];
-  if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(given)), " ");
-  if (!one.practice) parts.push(button(texts.test_login, () => testLogin(given)), " ");
-  if (one.kept && !one.production) parts.push(button(texts.mark_production, () => markProduction(given)));
+  if (!one.chosen) parts.push(button(texts.use_profile, () => useProfile(profile)), " ");
+  if (!one.practice) parts.push(button(texts.test_login, () => testLogin(profile)), " ");
+  if (one.kept && !one.production) parts.push(button(texts.mark_production, () => markProduction(profile)));
   return parts;
 }
 
-async function useProfile(given) {
-  if (await post("/api/use-profile", given)) window.location.reload();
+async function useProfile(profile) {
+  if (await post("/api/use-profile", profile)) window.location.reload();
 }
 
-async function testLogin(given) {
+async function testLogin(profile) {
   byId("profile-told").textContent = texts.reading;
-  const answer = await post("/api/login", given);
+  const answer = await post("/api/login", profile);
   byId("profile-told").textContent = answer === null ? "" : answer.message;
 }
 
-async function markProduction(given) {
-  if (await post("/api/production", given)) window.location.reload();
+async function markProduction(profile) {
+  if (await post("/api/production", profile)) window.location.reload();
 }
 
 export function setUpPanels() {

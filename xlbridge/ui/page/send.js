@@ -1,6 +1,6 @@
-// Send: the plan, the upload as it runs, and what it came to.
+// Send: the plan, the running upload, its outcome.
 
-import { asking, button, byId, element, figure, fill, follow, link, ofSheet, settled, show, state, tableLine, texts, whenShown } from "./core.js";
+import { button, byId, callSheet, element, figure, fill, follow, link, settled, show, startRequest, state, tableLine, texts, whenShown } from "./core.js";
 import { changeView, showPart } from "./correct.js";
 
 const ACTIONS = ["create", "update", "unchanged", "held", "unread"];
@@ -14,9 +14,9 @@ function showChoices() {
   left.textContent = fill(texts.has_errors, { n: errors.reduce((sum, one) => sum + one, 0) });
 }
 
-// The plan is of the sheet as it is when all edits are made, and gone with the next one.
+// Plans the sheet once all edits are done; the next edit drops the plan.
 export async function plan() {
-  const isNewest = asking("plan");
+  const isNewest = startRequest("plan");
   const options = sendOptions();
   byId("plan").disabled = true;
   byId("outcome").hidden = true;
@@ -26,7 +26,7 @@ export async function plan() {
   shown.replaceChildren(texts.planning);
   await settled();
   if (!isNewest()) return;
-  const planned = await ofSheet("/api/plan", { content: options });
+  const planned = await callSheet("/api/plan", { content: options });
   if (!isNewest()) return;
   byId("plan").disabled = false;
   shown.hidden = planned === null;
@@ -37,13 +37,13 @@ export async function plan() {
 }
 
 export function dropPlan() {
-  asking("plan");
+  startRequest("plan");
   byId("plan").disabled = false;
   byId("plan-shown").hidden = true;
   showChoices();
 }
 
-// What was ticked was meant for the sheet before.
+// Resets options that were chosen for another sheet.
 export function forgetOptions() {
   for (const name of ["good-rows", "update"]) byId(name).checked = false;
 }
@@ -82,7 +82,7 @@ export function environmentLine(planned) {
   return where;
 }
 
-// The button that begins a work; production is confirmed by typing the plan's token.
+// The button that starts the work; for production the plan's token has to be typed.
 export function confirmParts(planned, text, begin) {
   const token = planned.token || planned.confirm;
   const send = button(text, () => begin(token, send), "main");
@@ -117,7 +117,7 @@ async function showInGrid(action) {
 async function startSending(token, send, options) {
   send.disabled = true;
   byId("outcome").hidden = true;
-  const started = await ofSheet("/api/send", { content: { token, options } });
+  const started = await callSheet("/api/send", { content: { token, options } });
   if (started) followSending();
   else send.disabled = false;
 }
@@ -128,14 +128,14 @@ export function followSending() {
   follow(showState);
 }
 
-function showState(told) {
-  byId("progress").textContent = told.lines.join("\n") || texts.sending;
+function showState(work) {
+  byId("progress").textContent = work.lines.join("\n") || texts.sending;
   byId("progress").scrollTop = byId("progress").scrollHeight;
-  byId("cancel").hidden = !told.running;
-  if (told.running) return;
+  byId("cancel").hidden = !work.running;
+  if (work.running) return;
   byId("plan-shown").hidden = true;
   byId("process-shown").hidden = true;
-  if (told.outcome) showOutcome(told.outcome);
+  if (work.outcome) showOutcome(work.outcome);
 }
 
 function showOutcome(outcome) {

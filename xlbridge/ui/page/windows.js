@@ -1,50 +1,50 @@
-// Rows of a view, fetched in windows; each window is asked for once.
+// Rows of a view, fetched in windows, each of them once.
 
 const WINDOW = 100;
 
 export class RowWindows {
-  // fetchRows(start, count, renew) gives {total, rows}, or null where they could not be fetched;
-  // ``growing`` rows go on below the last one, an empty one, where new ones may begin
+  // fetchRows(start, count, renew) returns {total, rows}, or null on failure; ``growing`` views allow
+  // new rows below the last one, which is empty
   constructor(fetchRows, growing) {
     this.fetchRows = fetchRows;
     this.growing = growing;
     this.total = null; // known with the first window
-    this.found = new Map();
-    this.asked = new Map();
+    this.fetched = new Map();
+    this.requested = new Map();
   }
 
-  // The row at a position of the view; undefined while it is not there.
+  // The row at a position of the view; undefined until it is fetched.
   rowAt(at) {
-    const rows = this.found.get(Math.floor(at / WINDOW));
+    const rows = this.fetched.get(Math.floor(at / WINDOW));
     return rows ? rows[at % WINDOW] : undefined;
   }
 
-  // The sheet's number of the row at a position, also of one that is still to begin.
+  // The sheet's row number at a position, also for a new row.
   numberAt(at) {
     const row = this.rowAt(at);
     if (row || !this.growing || at < this.total) return row && row.row;
     return this.rowAt(this.total - 1).row + at - this.total + 1;
   }
 
-  // Fetches the rows of the windows between two positions; tells whether all are there.
+  // Fetches the windows between two positions; returns whether all rows are there.
   async fetch(first, last = first, renew = false) {
     const numbers = [];
     for (let one = Math.floor(first / WINDOW); one <= Math.floor(last / WINDOW); one += 1) {
       if (numbers.length && one * WINDOW >= this.total) break;
-      if (!this.asked.has(one)) this.asked.set(one, this.fetchWindow(one, renew && !numbers.length));
+      if (!this.requested.has(one)) this.requested.set(one, this.fetchWindow(one, renew && !numbers.length));
       numbers.push(one);
-      await this.asked.get(one);
+      await this.requested.get(one);
     }
-    return numbers.every((one) => this.found.has(one));
+    return numbers.every((one) => this.fetched.has(one));
   }
 
   async fetchWindow(number, renew) {
     const answer = await this.fetchRows(number * WINDOW, WINDOW, renew);
     if (answer === null) {
-      this.asked.delete(number);
+      this.requested.delete(number);
       return;
     }
     this.total = answer.total;
-    this.found.set(number, answer.rows);
+    this.fetched.set(number, answer.rows);
   }
 }
