@@ -13,8 +13,5 @@ from .journal import Journal as Journal
 from .journal_file import JournalMarker as JournalMarker
 from .manual_resolution import resolve_job as resolve_job
 from .options import RequestedMode as RequestedMode, UploadOptions as UploadOptions
-from .payload import (
-    ItemCells as ItemCells,
-    sent_rows as sent_rows,
-)
+from .payload import ItemCells as ItemCells, sent_rows as sent_rows
 from .uploads import Uploads as Uploads

@@ -104,10 +104,7 @@ class _SentRow:
 
 
 def _plan_undo(
-    context: UploadContext,
-    client: Client,
-    job: Job,
-    before: Collection[tuple[str, int]],
+    context: UploadContext, client: Client, job: Job, before: Collection[tuple[str, int]]
 ) -> tuple[list[RowToUndo], list[LeftRow]]:
     """Return the rows of a job, its parts and retries that can be reversed, and those that cannot.
 

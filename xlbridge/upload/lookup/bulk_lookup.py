@@ -61,10 +61,7 @@ _Filters = tuple[tuple[str, str], ...]
 
 
 def look_up_rows(
-    client: Client,
-    resource: Resource,
-    rows: Sequence[RowValues],
-    most: int | None = MAX_REQUESTS,
+    client: Client, resource: Resource, rows: Sequence[RowValues], most: int | None = MAX_REQUESTS
 ) -> tuple[Snapshot, Text | None]:
     """Return the remote records of each row, and the reason if some were not read.
 

@@ -219,11 +219,7 @@ class _Comparison:
     """
 
     def __init__(
-        self,
-        matcher: RowMatcher,
-        rows: TypedRows,
-        records: RecordTable,
-        pairs: _Pairs,
+        self, matcher: RowMatcher, rows: TypedRows, records: RecordTable, pairs: _Pairs
     ) -> None:
         self._matcher = matcher
         declared = self._declared = matcher.declared

@@ -72,10 +72,7 @@ class OnlineCheck:
         sheet.add(found)
 
     def _references(
-        self,
-        sheet: ValidatedSheet,
-        resource: Resource,
-        provided: Mapping[str, Collection[str]],
+        self, sheet: ValidatedSheet, resource: Resource, provided: Mapping[str, Collection[str]]
     ) -> Iterator[Finding]:
         for column in resource.columns:
             is_present = column.name in sheet.columns or column.name in sheet.constants

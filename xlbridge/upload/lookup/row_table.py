@@ -341,9 +341,7 @@ def have_column(rows: TypedRows, name: str) -> Sequence[bool]:
     return [name in row for row in rows]
 
 
-def row_maker(
-    rows: TypedRows,
-) -> Callable[[Mapping[str, Sequence[Any]], int], Mapping[str, Any]]:
+def row_maker(rows: TypedRows) -> Callable[[Mapping[str, Sequence[Any]], int], Mapping[str, Any]]:
     """Return the constructor of a row from columns: a view for a table, else a dict."""
     return ColumnsRow if isinstance(rows, RowTable) else _dict_row
 

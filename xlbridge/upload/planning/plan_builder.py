@@ -244,8 +244,7 @@ class PlannedSheet:
     def claims_of(self, positions: Sequence[int]) -> RowClaims:
         """Return the claims of the rows at the given positions."""
         return RowClaims(
-            [self.plan.digests[at] for at in positions],
-            [self.plan.keys[at] for at in positions],
+            [self.plan.digests[at] for at in positions], [self.plan.keys[at] for at in positions]
         )
 
     @property

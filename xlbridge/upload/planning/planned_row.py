@@ -173,8 +173,7 @@ _OPTIONS: Mapping[RowReason, Text] = {
     ),
     RowReason.CLAIMED: Text(pt=": xlbridge resume {job}", en=": xlbridge resume {job}"),
     RowReason.GONE: Text(
-        pt='; para incluí-la de novo: --again "motivo"',
-        en='; to create it again: --again "reason"',
+        pt='; para incluí-la de novo: --again "motivo"', en='; to create it again: --again "reason"'
     ),
     RowReason.NOT_LOOKED_UP: Text(
         pt="; para incluí-la assim mesmo: --create-unread",

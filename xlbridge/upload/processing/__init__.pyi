@@ -1,7 +1,4 @@
-from .numbers import (
-    InvalidNumbers as InvalidNumbers,
-    numbers_in_sheet as numbers_in_sheet,
-)
+from .numbers import InvalidNumbers as InvalidNumbers, numbers_in_sheet as numbers_in_sheet
 from .plan import (
     ProcessPlan as ProcessPlan,
     create_processing as create_processing,

@@ -170,11 +170,7 @@ def process_plan_json(plan: ProcessPlan) -> dict[str, Any]:
 
 
 def process_plan_lines(
-    listing: str,
-    target: "Target",
-    records: Sequence[PlannedRecord],
-    token: str,
-    hidden: int,
+    listing: str, target: "Target", records: Sequence[PlannedRecord], token: str, hidden: int
 ) -> Iterator[Text]:
     """Yield the lines of the plan of a processing, ending with the token.
 

@@ -190,7 +190,6 @@ def _conclude(context: "RunContext", job: Job) -> "Step":
         writes = context.journal.writes.load(job.id, answers=False)
     verdict = verdict_of_writes(job, writes)
     state, detail = end_of_writes(
-        writes,
-        lambda unproven: _NEEDS_PERSON.format(n=len(unproven), why=first_reason(unproven)),
+        writes, lambda unproven: _NEEDS_PERSON.format(n=len(unproven), why=first_reason(unproven))
     )
     return context.end(job, state, verdict, **detail), False

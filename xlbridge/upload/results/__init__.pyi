@@ -17,7 +17,4 @@ from .status_copy import (
     row_statuses as row_statuses,
     write_status_copy as write_status_copy,
 )
-from .verdict import (
-    RowOutcome as RowOutcome,
-    Verdict as Verdict,
-)
+from .verdict import RowOutcome as RowOutcome, Verdict as Verdict

@@ -241,10 +241,7 @@ _SEE_IMPORTS = Text(
     pt="Confira também se há uma importação ainda na fila ou em andamento a partir de {since}.",
     en="Also check whether an import is still queued or running there since {since}.",
 )
-_ALL_THERE = Text(
-    pt="Se todas estão lá, responda:",
-    en="If all are there, answer:",
-)
+_ALL_THERE = Text(pt="Se todas estão lá, responda:", en="If all are there, answer:")
 _NONE_THERE = Text(
     pt="Se nenhuma está lá, responda como abaixo e depois envie a planilha de novo:",
     en="If none is there, answer as below, and then upload the workbook again:",
